@@ -66,8 +66,59 @@ _MUST_BE_THERE = {
 }
 """Fields that every API server requires and no schema does."""
 _COMPLETED = {name: fields for name, fields in _MUST_BE_THERE.items() if name != "Container"}
-_MUST_BE_THERE_OF = {"kserve": _COMPLETED, "seldon-core": _COMPLETED}
-"""The required fields for operators that complete containers: KServe by ServingRuntimes, Seldon Core by servers."""
+_SPARK_TEMPLATE = "SparkApplication.spec.driver.template"
+_SERVICE = "DynamoService.extraPodSpec"
+_MUST_BE_THERE_OF = {
+    "kserve": _COMPLETED,
+    "seldon-core": _COMPLETED,
+    "spark-operator": {**_MUST_BE_THERE, f"{_SPARK_TEMPLATE}.containers": ()},
+    "dynamo": {**_MUST_BE_THERE, f"{_SERVICE}.mainContainer": ()},
+}
+"""The required fields, by the name of a type, for operators that complete containers: KServe by ServingRuntimes, Seldon
+Core by servers, Spark and Dynamo by their own fields.
+"""
+_OPEN: dict[str, dict[str, dict[str, str]]] = {
+    "argo-workflows": {
+        "Workflow.spec.templates.steps": {"inline": "Workflow.spec.templates"},
+        "Workflow.spec.templates.dag.tasks": {"inline": "Workflow.spec.templates"},
+    },
+    "spark-operator": {
+        "SparkApplication.spec.driver": {"template": _SPARK_TEMPLATE},
+        "SparkApplication.spec.executor": {"template": _SPARK_TEMPLATE},
+        _SPARK_TEMPLATE: {"metadata": "meta.v1.ObjectMeta", "spec": f"{_SPARK_TEMPLATE}.spec"},
+        f"{_SPARK_TEMPLATE}.spec": {"": "core.v1.PodSpec", "containers": f"[]{_SPARK_TEMPLATE}.containers"},
+        f"{_SPARK_TEMPLATE}.containers": {"": "core.v1.Container", "name": "string"},
+    },
+    "dynamo": {
+        _SERVICE: {
+            "": "core.v1.PodSpec",
+            "containers": "[]core.v1.Container",
+            "mainContainer": f"{_SERVICE}.mainContainer",
+        },
+        f"{_SERVICE}.mainContainer": {"": "core.v1.Container", "name": "string"},
+    },
+}
+"""Fields that a CRD leaves open, by operator and type, with the types that they have in the operator's Go types:
+workflow_types.go of Argo Workflows 3.7 (Inline), sparkapplication_types.go of the Spark operator 2.5 (Template), and
+common.go of Dynamo 1.2 (ExtraPodSpec), whose CRD is not packed.
+"""
+_NO_CRD = {"releases": ["1.2"], "kubernetes": [34], "kinds": {}, "spans": {}, "types": {}}
+_ALIKE = {
+    "InferenceService.spec.explainer": "PodSpec",
+    "InferenceService.spec.predictor": "PodSpec",
+    "InferenceService.spec.transformer": "PodSpec",
+    "SparkApplication.spec.driver": "Container",
+    "SparkApplication.spec.driver.ports": "ContainerPort",
+    "SparkApplication.spec.executor": "Container",
+    "TrainJob.spec.trainer": "Container",
+}
+"""Types of operators whose fields mean what they mean in a type of Kubernetes."""
+_ALIKE_AT = {
+    "hostAliases": "HostAlias",
+    "livenessProbe": "Probe",
+    "topologySpreadConstraints": "TopologySpreadConstraint",
+}
+"""Types of Kubernetes that a CRD has with fewer fields, by the field of pods and containers that has them."""
 _FORMATS: dict[str, Bound] = {
     "int32": spellings.INT32,
     "int64": range(-(2**63), 2**63),
@@ -208,6 +259,8 @@ BOUNDS: dict[str, dict[str, Bound]] = {
     "PreferredSchedulingTerm": {"weight": range(1, 101)},
     "Probe": _PROBE,
     "ProjectedVolumeSource": _FILES,
+    "ReplicaSetSpec": {"minReadySeconds": _COUNT, "replicas": _COUNT},
+    "ReplicationControllerSpec": {"minReadySeconds": _COUNT, "replicas": _COUNT},
     "RollingUpdateDeployment": {"maxSurge": spellings.share, "maxUnavailable": spellings.share_of_all},
     "RollingUpdateStatefulSetStrategy": {"maxUnavailable": spellings.share_of_all, "partition": _COUNT},
     "SeccompProfile": {"localhostProfile": spellings.local_path, "type": _PROFILES},
@@ -291,7 +344,10 @@ class Shape:
         """Python's types of accepted values."""
         self.name = shapes.name(written)
         """The type's name: without group for Kubernetes' own, the path for an operator's, such as ``RayJob.spec``."""
-        absent, must = _MAY_BE_ABSENT.get(self.name, ()), shapes.must_be_there.get(self.name, ())
+        self.alike = shapes.alike(self.name)
+        """The name of the type in the tables of bounds and checks."""
+        of_name = shapes.must_be_there.get(self.name, ())
+        absent, must = _MAY_BE_ABSENT.get(self.name, ()), shapes.must_be_there.get(written, of_name)
         needed = [key for key, field in (self._fields or {}).items() if field.is_required and key not in absent]
         self.required = (*needed, *must) if self._fields else ()
         """The required fields."""
@@ -308,7 +364,7 @@ class Shape:
         """The fields of a mapping, by name; None for any other value, or for a mapping with any fields."""
         if self._fields is None:
             return None
-        bounds = self._shapes.bounds.get(self.name, {})
+        bounds = self._shapes.bounds.get(self.alike, {})
         return {
             key: self._shapes.of(field.written, bounds.get(key) or field.bound) for key, field in self._fields.items()
         }
@@ -355,7 +411,8 @@ class Shapes:
         self._here = f"{here} 1.{release}"
         self.bounds: Mapping[str, Mapping[str, Bound]] = {**BOUNDS, **(bounds or {})}
         self._packed = read_packed(self.packed_in)
-        self._types, self._spans = self._packed["types"], self._packed["spans"]
+        self._types = _opened(self.packed_in)
+        self._spans = self._packed["spans"]
         self._index: int | None = release - releases()[0]
         self._known: dict[str, Shape] = {}
 
@@ -368,8 +425,12 @@ class Shapes:
         return self._known[written]
 
     def name(self, written: str) -> str:
-        """Returns the name of a type in the tables of bounds and checks."""
+        """Returns the name of a type."""
         return written.rpartition(".")[2]
+
+    def alike(self, name: str) -> str:
+        """Returns the type of Kubernetes whose fields have the same meaning, or the name itself."""
+        return name
 
     def is_kind(self, _name: str) -> bool:
         """Whether the name is a kind of an operator."""
@@ -448,6 +509,10 @@ class OperatorShapes(Shapes):
         base = self._base(written)
         return written if base is None else self._own.name(base)
 
+    def alike(self, name: str) -> str:
+        """Returns the type of Kubernetes whose fields have the same meaning, or the name itself."""
+        return _ALIKE.get(name) or (_ALIKE_AT.get(name.rpartition(".")[2], name) if "." in name else name)
+
     def is_kind(self, name: str) -> bool:
         """Whether the name is a kind of the operator's."""
         return name in self._types
@@ -523,8 +588,26 @@ def read_packed(name: str) -> dict[str, Any]:
     A part that not all releases have is a list of versions, each with the index of its first and last release.
     ``spans`` has the same for types.
     """
+    if name == "dynamo":
+        return _NO_CRD
     packed: dict[str, Any] = json.loads(zlib.decompress((Path(__file__).parent / f"packed/{name}.z").read_bytes()))
     return packed
+
+
+@cache
+def _opened(name: str) -> dict[str, dict[str, Any]]:
+    """Returns the packed types, with types for fields that CRDs leave open. Releases without a field stay without."""
+    types: dict[str, dict[str, Any]] = read_packed(name)["types"]
+    opened = {}
+    for type_name, fields in _OPEN.get(name, {}).items():
+        packed = types.get(type_name, {})
+        opened[type_name] = {**packed, **{key: _as(packed.get(key), written) for key, written in fields.items()}}
+    return {**types, **opened}
+
+
+def _as(packed: Any, written: str) -> Any:
+    """Returns a packed field with another type."""
+    return [[since, until, written] for since, until, _ in packed] if isinstance(packed, list) else written
 
 
 @cache

@@ -158,7 +158,7 @@ def test_pods_of_cliques_that_have_not_started_are_not_known(tmp_path: Path) -> 
 def test_numbers_of_pods_that_are_none(number: object, tmp_path: Path) -> None:
     clique = {**live_clique(0), "status": {"scheduledReplicas": number}}
     with pytest.raises(
-        TasError, match=r"the PodClique default/chat-0-server of the cluster cannot be read: .* is no num"
+        TasError, match=r"a PodClique of the cluster cannot be read: default/chat-0-server: .* not a number of pods"
     ):
         from_file(str(state(tmp_path, clique)))
 
@@ -238,7 +238,7 @@ class TestConditions:
         file.write_text(file.read_text().replace('"scheduledReplicas": 0', '"scheduledReplicas": 1e999'))
         result = kubectl_tas("topology", "usage", "-C", declare(repository), "--cluster-state", file)
         assert result.code == 3
-        assert "the PodClique default/chat-0-server of the cluster cannot be read" in result.err
+        assert "a PodClique of the cluster cannot be read: default/chat-0-server: " in result.err
 
     def test_check_fails_where_levels_are_unavailable(self, repository: Path, tmp_path: Path) -> None:
         root = declare(repository, topology())
@@ -501,7 +501,7 @@ class TestCluster:
         result = kubectl_tas("topology", "usage", "-C", declare(repository), "--cluster-state", file)
         assert result.code == 3
         named = "x" if item["metadata"] else "without a name"
-        assert f"the {item['kind']} {named} of the cluster cannot be read: " in result.err
+        assert f"a {item['kind']} of the cluster cannot be read: {named}: " in result.err
 
 
 def test_admit_judges_a_set(repository: Path, tmp_path: Path) -> None:

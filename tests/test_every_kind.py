@@ -23,6 +23,7 @@ from kubectl_tas.compare.object_changes import object_changes
 from kubectl_tas.gangs.pool_demands import demands
 from kubectl_tas.kinds import pages
 from kubectl_tas.live.owners import stop_path
+from kubectl_tas.model.base import KeyPath
 from kubectl_tas.place.gangs_to_place import Unplaced, unplaced
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.podcliqueset import SubmittedSet
@@ -252,3 +253,128 @@ def test_a_time_to_live_makes_a_gitops_tool_run_work_again(kind: str) -> None:
     document["spec"].setdefault("runPolicy", {})["ttlSecondsAfterFinished"] = 60
     codes = [item.rule.code for item in judged(example, document).found]
     assert codes == ([] if document["apiVersion"] == "kubeflow.org/v2beta1" else ["finished-recreated"])
+
+
+NAMES = {
+    "Job": (True, False, 61),
+    "CronJob": (True, True, 52),
+    "Pod": (True, True, 253),
+    "Deployment": (True, True, 242),
+    "StatefulSet": (True, False, 52),
+    "Notebook": (False, False, 52),
+    "JobSet": (False, False, 45),
+    "RayJob": (False, False, 47),
+    "RayCluster": (False, False, 53),
+    "RayService": (False, False, 47),
+    "TrainJob": (False, False, 63),
+    **dict.fromkeys(("PyTorchJob", "TFJob", "XGBoostJob", "JAXJob", "PaddleJob", "MPIJob"), (False, False, 54)),
+    "LeaderWorkerSet": (False, False, 50),
+    "ReplicaSet": (True, True, 253),
+    "ReplicationController": (True, True, 253),
+    "Job.batch.volcano.sh": (True, True, 54),
+    "DynamoGraphDeployment": (False, False, 54),
+    "Workflow.argoproj.io": (True, True, 63),
+    "CronWorkflow": (True, True, 52),
+    "InferenceService": (False, False, 51),
+    "SparkApplication": (False, False, 63),
+    "SeldonDeployment": (False, False, 253),
+    "of spec.kinds": (True, True, 253),
+    "of a Karta": (True, True, 253),
+    "PodCliqueSet": (False, False, 61),
+    "PodGroup": (True, True, 253),
+    "Workflow": (True, False, 254),
+}
+"""Whether a name of each example may begin with a digit, whether it may have a dot, and how long it may be. OSMO has
+longer names shortened, and no file has them in full.
+"""
+
+
+@pytest.mark.parametrize("kind", WORK)
+def test_the_names_that_each_kind_takes(kind: str) -> None:
+    example = examples()[kind]
+    first_digit, dot, longest = NAMES[kind]
+    assert refuses(example, "7b") is not first_digit
+    assert refuses(example, "a.b") is not dot
+    assert not refuses(example, "a" * longest)
+    assert refuses(example, "a" * (longest + 1)) or kind == "Workflow"
+
+
+@pytest.mark.parametrize(
+    ("kind", "path", "refused", "accepted"),
+    [
+        ("JobSet", ("spec", "replicatedJobs", 1, "name"), "Learner", "0-learner"),
+        ("JobSet", ("spec", "replicatedJobs", 1, "groupName"), "0-group", "group"),
+        ("RayCluster", ("spec", "workerGroupSpecs", 0, "groupName"), "gpu_workers", "GPU-workers"),
+        ("RayJob", ("spec", "rayClusterSpec", "workerGroupSpecs", 0, "groupName"), "gpu_workers", "0-workers"),
+        ("RayService", ("spec", "rayClusterConfig", "workerGroupSpecs", 0, "groupName"), "gpu_workers", "0-workers"),
+        ("Workflow.argoproj.io", ("spec", "templates", 1, "name"), "eval_code", "Eval-code"),
+        ("CronWorkflow", ("spec", "workflowSpec", "templates", 1, "name"), "eval.code", "0-code"),
+        ("Job.batch.volcano.sh", ("spec", "tasks", 0, "name"), "Worker", "0-worker"),
+        ("SeldonDeployment", ("spec", "predictors", 0, "name"), "Main", "0-main"),
+        ("DynamoGraphDeployment", ("spec", "components", 0, "name"), "Front_end", "Frontend"),
+    ],
+)
+def test_the_names_of_parts(kind: str, path: KeyPath, refused: str, accepted: str) -> None:
+    """On KAI 0.14, which does not look at the names of Ray's groups itself."""
+    example = examples()[kind]
+    backend = {"name": "prod", "namespace": "ml", "scheduler": {"version": "0.14"}}
+    config = {"backends": [backend], "rules": {"gpus-unknown": "off"}}
+    for name, is_refused in ((refused, True), (accepted, False)):
+        document = copy.deepcopy(example.document)
+        at_path(document, path[:-1], None)[path[-1]] = name
+        found = findings_by_place(judged(replace(example, config=config), document), example.path)
+        spots = places(example.text(document, NAME))[path]
+        assert any("name-invalid" in found.get(spot, ()) for spot in spots) is is_refused, name
+
+
+ENDING = frozenset({"Job", "CronJob", "JobSet"})
+"""Kinds whose pods end, so that none may start anew for ever."""
+LASTING = frozenset({"Deployment", "ReplicaSet", "ReplicationController", "StatefulSet", "LeaderWorkerSet", "Notebook"})
+"""Kinds whose pods start anew for ever, with those of operators that make such objects."""
+LASTING |= {"InferenceService", "SeldonDeployment"}
+READY = sorted(kind for kind, example in examples().items() if "minReadySeconds" in spec_fields(example))
+SELECTING = sorted(set(READY) & LASTING)
+
+
+def codes_at(example: Example, changes: dict[KeyPath, object], place: KeyPath) -> set[str]:
+    """The rules that find something at a path of the example with other values."""
+    document = copy.deepcopy(example.document)
+    for path, value in changes.items():
+        at_path(document, path[:-1], None)[path[-1]] = value
+    found = findings_by_place(judged(example, document), example.path)
+    where = places(example.text(document, NAME).partition("---\n")[0])
+    return {code for spot in where[place] for code in found.get(spot, ())}
+
+
+RESTARTED = sorted(kind for kind, example in examples().items() if example.pods[0].is_pod_spec or kind in LASTING)
+
+
+@pytest.mark.parametrize("kind", RESTARTED)
+def test_the_restart_policies_that_each_kind_takes(kind: str) -> None:
+    example = examples()[kind]
+    refused = {"Always"} if kind in ENDING else {"Never", "OnFailure"} if kind in LASTING else set()
+    for pods in example.pods:
+        for policy in ("Always", "Never", "OnFailure"):
+            path = (*(pods.spec or ()), "restartPolicy")
+            assert ("restart-policy" in codes_at(example, {path: policy}, path)) is (policy in refused), pods.name
+
+
+@pytest.mark.parametrize("kind", sorted(LASTING))
+def test_pods_that_last_have_no_deadline(kind: str) -> None:
+    for pods in examples()[kind].pods:
+        path = (*(pods.spec or ()), "activeDeadlineSeconds")
+        assert codes_at(examples()[kind], {path: 60}, path) == {"fields-conflict"}, pods.name
+
+
+@pytest.mark.parametrize("kind", READY)
+def test_pods_are_not_ready_before_they_start(kind: str) -> None:
+    path = ("spec", "minReadySeconds")
+    assert codes_at(examples()[kind], {path: -1}, path) == {"invalid-value"}
+
+
+@pytest.mark.parametrize("kind", SELECTING)
+def test_a_selector_of_other_pods(kind: str) -> None:
+    example = examples()[kind]
+    inner = () if kind == "ReplicationController" else ("matchLabels",)
+    path = ("spec", "selector", *inner, "app")
+    assert codes_at(example, {path: "y"}, path) == {"selector-mismatch"}

@@ -115,7 +115,7 @@ def test_a_gang_of_others_that_asks_for_a_level_or_part_of_a_gpu_is_not_moved(
                 "metadata": {"name": "y", "annotations": {"pod-group-name": "x"}, "labels": 3},
                 "spec": {"nodeName": "n1", "containers": [{"name": "c"}]},
             },
-            "the pods of a PodGroup cannot be read",
+            "a Pod of the cluster cannot be read: y: metadata.labels is 3, not an object",
         ),
         ({"kind": "PodGroup", "metadata": {}}, "a PodGroup of the cluster cannot be read"),
     ],

@@ -13,6 +13,7 @@ from types import ModuleType
 import pytest
 
 from kubectl_tas import check, resources
+from kubectl_tas.check.walk import look_at_fleet
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
 from kubectl_tas.kinds import LISTED, Listed
 from kubectl_tas.kinds.page import Recognition
@@ -75,7 +76,7 @@ def test_what_a_new_kind_lacks(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     monkeypatch.setattr("tools.unfinished.LISTED", (Listed("MXJob", ("kubeflow.org/v1",), "mxjob", "MXJob"),))
     assert main(["--check"]) == 1
     said = capsys.readouterr().err
-    for part in ("tools/packfields.py", "golden/documents/mxjob.yaml"):
+    for part in ("tools/packfields.py", "check/work_names.py", "golden/documents/mxjob.yaml"):
         assert sum(part in line for line in said.splitlines()) == 1, said
 
 
@@ -87,7 +88,7 @@ def _new_rule(monkeypatch: pytest.MonkeyPatch, severity: Severity) -> None:
         for workload in fleet.workloads:
             yield Diagnostic(rule, "this is a workload", workload.declared.at("metadata", "name"))
 
-    monkeypatch.setattr(check, "WORK_CHECKS", (check_new,))
+    monkeypatch.setattr(check, "WORK_CHECKS", (look_at_fleet(check_new),))
     monkeypatch.setattr(declared, "declared_rules", lambda: {**RULES, rule.code: rule})
     monkeypatch.setattr(resources, "all_rules", cache(lambda: dict(RULES)))
     for user in (generate, plain):

@@ -555,10 +555,10 @@ def test_without_pod_groups_there_is_no_answer(kubectl: FakeKubectl) -> None:
 @pytest.mark.parametrize(
     ("broken", "message"),
     [
-        ({"kind": "Pod"}, "a Pod of the cluster cannot be read: without a name: it is not built"),
+        ({"kind": "Pod"}, "a Pod of the cluster cannot be read: without a name: it has no metadata"),
         (
             {"kind": "PodGroup", "metadata": {"name": "g"}, "status": {"schedulingConditions": ["x"]}},
-            "a PodGroup of the cluster cannot be read: g: it is not built as Kubernetes builds it",
+            "a PodGroup of the cluster cannot be read: g: status.schedulingConditions[0] is 'x', not an object",
         ),
         ({"kind": "Pod", "metadata": {"name": "p"}, "status": "x"}, "a Pod of the cluster cannot be read: p: "),
         ({"kind": "Pod", "metadata": ["p"]}, "a Pod of the cluster cannot be read: without a name: "),

@@ -69,7 +69,7 @@ class Call:
         environment = {name: value for name, value in os.environ.items() if name not in _OWN} | {"NO_COLOR": "1"}
         limits = process.Limits(seconds=max(left, 0.1), out=MAX_PRINTED, is_ours=True)
         try:
-            done = process.run(command, stdin=stdin.encode(errors="replace"), environment=environment, limits=limits)
+            done = process.run(command, stdin=stdin.encode(), environment=environment, limits=limits)
         except process.LimitError as error:
             message = f"the answer took longer than {self.server.seconds:g} s, or more than {MAX_PRINTED >> 20} MiB"
             raise TasError(message, hint="Ask about less, or start the server with a larger --time-limit.") from error

@@ -9,8 +9,6 @@ from typing import Any
 import anyio
 import mcp_types as types
 from anyio.to_thread import run_sync
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import best_match
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server as Protocol
 from mcp.server.stdio import stdio_server
@@ -89,15 +87,12 @@ def _described(name: str, tool: Tool, server: Server) -> types.Tool:
 
 def _answered(tool: Tool, given: dict[str, Any], server: Server) -> types.CallToolResult:
     """Answers one call. Errors are returned as text."""
-    wrong = best_match(Draft202012Validator(tool.input_schema).iter_errors(given))
-    if wrong is not None:
-        where = f"{wrong.json_path.removeprefix('$.')}: " if wrong.path else ""
-        return _refused(f"error: {where}{wrong.message[:200]}")
     try:
-        said = tool.answer(started(server), given)
+        arguments = tool.read_arguments(given)
+        said = tool.answer(started(server), arguments)
         if not isinstance(said.answer, dict):
             return _refused(said.notes)
-        answer = page_of(said.answer, given.get("offset", 0), given.get("limit", DEFAULT_LIMIT))
+        answer = page_of(said.answer, arguments.get("offset", 0), arguments.get("limit", DEFAULT_LIMIT))
     except TasError as error:
         return _refused(refusal(error))
     except OSError as error:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from kubectl_tas.agents.asking import DEFAULT_LIMIT, MAX_LIMIT, PAGE, Call, Said, cluster_words, node_words, optional
 from kubectl_tas.agents.patching import suggest
 from kubectl_tas.diagnostics import TasError
-from kubectl_tas.late import dataclass
+from kubectl_tas.late import dataclass, late_pattern
+from kubectl_tas.model.base import MAX_COUNT
 from kubectl_tas.resources import read_resource
 
 Arguments = Mapping[str, Any]
+_OF_NO_TEXT = late_pattern("[\0\ud800-\udfff]")
+MAX_MESSAGE = 200
+"""Most characters of the schema's own message that a refusal passes on."""
 _TEXT = {"type": "string", "maxLength": 1_000_000}
 _WORD = {"type": "string", "minLength": 1, "maxLength": 1024}
 
@@ -55,12 +59,44 @@ class Tool:
             "additionalProperties": False,
         }
 
+    def read_arguments(self, given: Any) -> dict[str, Any]:
+        """Returns the arguments of a call, with each whole number as an ``int``. Raises TasError for arguments that the
+        schema refuses, or that no command line and no file can have.
+        """
+        from jsonschema import Draft202012Validator  # only calls need it, not the list of tools
+        from jsonschema.exceptions import best_match
+
+        for name, value in _leaves(given):
+            if isinstance(value, int) and abs(value) > MAX_COUNT:
+                raise TasError(f"{name}: the number is beyond {MAX_COUNT}")
+            if isinstance(value, str) and (wrong := _OF_NO_TEXT.search(value)):
+                raise TasError(f"{name}: the text has {wrong[0]!a}, which no command takes", hint="Leave it out.")
+        refused = best_match(Draft202012Validator(self.input_schema).iter_errors(given))
+        if refused is not None:
+            where = f"{refused.json_path.removeprefix('$.')}: " if refused.path else ""
+            raise TasError(f"{where}{refused.message[:MAX_MESSAGE]}")
+        return {name: int(value) if isinstance(value, float) else value for name, value in given.items()}
+
     @property
     def output_schema(self) -> dict[str, Any]:
         """JSON schema of the answer: the output of the command with ``-o json``, plus two fields."""
         schema: dict[str, Any] = json.loads(read_resource(f"schemas/output/{self.output}.json"))
         notes = {"type": "string", "description": "What the command tells people besides."}
         return {**schema, "properties": {**schema.get("properties", {}), "page": PAGE, "notes": notes}}
+
+
+def _leaves(given: object) -> Iterator[tuple[str, object]]:
+    """Yields each key and each value without parts, with the name of its argument."""
+    waiting = [("the arguments", given)]
+    while waiting:
+        name, value = waiting.pop()
+        if isinstance(value, dict):
+            yield from ((name, key) for key in value)
+            waiting += [(key if value is given else name, part) for key, part in value.items()]
+        elif isinstance(value, list):
+            waiting += [(name, part) for part in value]
+        else:
+            yield name, value
 
 
 def _validate_manifest(call: Call, given: Arguments) -> Said:

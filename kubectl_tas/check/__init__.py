@@ -29,7 +29,6 @@ from kubectl_tas.check.object_names import (
     check_subpool_name,
     check_topology_name,
     check_workflow_names,
-    check_workload_name,
 )
 from kubectl_tas.check.osmo_service import check_osmo_pool, check_osmo_workflow, check_tokens
 from kubectl_tas.check.owned import check_gangs
@@ -69,6 +68,7 @@ from kubectl_tas.check.versions import (
 )
 from kubectl_tas.check.visibledevices import check_visible_devices
 from kubectl_tas.check.walk import Look, look_at_fleet, walk
+from kubectl_tas.check.work_names import check_kind_names
 from kubectl_tas.check.workflow_fields import check_workflow, check_workflow_backend
 from kubectl_tas.check.workload_labels import check_workloads
 from kubectl_tas.check.written_podgroups import check_pod_groups
@@ -122,7 +122,7 @@ FLEET_CHECKS: tuple[Look[Any], ...] = (
 """Checks of shared objects and of all work together. The checks read only those fields that ``Submission`` has."""
 WORK_CHECKS: tuple[Look[Any], ...] = (
     Look(nodes.WORKFLOW_FILE, check_workflow_names),
-    Look(nodes.WORKLOAD_FILE, check_workload_name),
+    Look(nodes.WORK_FILE, check_kind_names),
     Look(nodes.SENT, check_default_namespace),
     Look(nodes.POD_GROUP, check_default_namespace_of_group),
     Look(nodes.COMPANION, check_default_namespace_of_companion),

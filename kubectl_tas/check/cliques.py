@@ -109,8 +109,7 @@ def _preview(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
 
 
 def _names(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
-    found: list[tuple[str, str, KeyPath]] = [("PodCliqueSet", item.name, ("metadata",))]
-    found += [("scaling group", group.name, group.path) for group in item.groups]
+    found = [("scaling group", group.name, group.path) for group in item.groups]
     found += [("clique", clique.name, clique.path) for clique in item.cliques]
     first: dict[tuple[str, str], KeyPath] = {}
     for what, name, path in found:

@@ -63,8 +63,9 @@ _HUGE = "hugepages-"
 _CLAIMS: tuple[KeyPath, ...] = (
     ("spec", "volumeClaimTemplates"),
     ("spec", "leaderWorkerTemplate", "volumeClaimTemplates"),
+    *(("spec", *below, name) for below in ((), ("workflowSpec",)) for name in ("volumes", "volumeClaimTemplates")),
 )
-"""Paths of volume claim templates. Each template is also a volume of every pod."""
+"""Paths of volume claim templates, and of volumes of the whole object. Each is also a volume of every pod."""
 _POLICIES: KeyPath = ("spec", "volumeClaimPolicies")
 """Path of a JobSet's lists of volume claim templates."""
 
@@ -184,15 +185,10 @@ def _pod(of: Fields) -> Found:
         place = origin.locate((*path, "schedulingGates"), key=True)
         hint = "Remove schedulingGates, unless a controller removes them from the pods."
         yield Diagnostic(POD_HELD, "no scheduler looks at pods with scheduling gates", place, hint=hint)
-    if of.get("priority") is not None:
-        message = f"{of.at('priority')} is computed from priorityClassName; pods that say another are refused"
-        yield Diagnostic(POD_PRIORITY, message, origin.locate((*path, "priority"), key=True), hint="Remove it.")
-    selector = of.below("nodeSelector")
-    yield from containers.labels(selector)
-    for label in selector.value:
-        yield from node_label(origin, (*selector.path, label), label)
+    yield from _priority(of)
+    yield from _node_labels(of.below("nodeSelector"))
     yield from _as_a_whole(of.below("resources"))
-    in_pod = list(of.each("initContainers", "containers"))
+    in_pod = of.containers
     yield from _mounts(of, in_pod)
     yield from containers.pod(of, in_pod)
     for container in in_pod:
@@ -200,6 +196,37 @@ def _pod(of: Fields) -> Found:
             for amount in (variable.below("valueFrom", "resourceFieldRef") for variable in container.each("env")):
                 if "containerName" in amount.value:
                     yield from _of_container(amount, in_pod)
+
+
+def _priority(of: Fields) -> Found:
+    if of.get("priority") is not None:
+        message = f"{of.at('priority')} is computed from priorityClassName; pods that say another are refused"
+        place = of.origin.locate((*of.path, "priority"), key=True)
+        yield Diagnostic(POD_PRIORITY, message, place, hint="Remove it.")
+
+
+def _node_labels(selector: Fields) -> Found:
+    yield from containers.labels(selector)
+    for label in selector.value:
+        yield from node_label(selector.origin, (*selector.path, label), label)
+
+
+def _template(of: Fields) -> Found:
+    """Checks a template of Argo: its pod, without labels that Argo fills in (3.7: workflow/validate/validate.go)."""
+    yield from _priority(of)
+    selector = of.below("nodeSelector")
+    written = {label: value for label, value in selector.value.items() if "{{" not in f"{label}{value}"}
+    yield from _node_labels(Fields(of.origin, selector.path, written))
+    deadline = of.get("activeDeadlineSeconds")
+    if type(deadline) is int and deadline < 1:
+        yield of.invalid("must be at least 1", deadline, "Write the seconds that it may take.", "activeDeadlineSeconds")
+    yield from _mounts(of, of.containers)
+
+
+def _spark_pod(of: Fields) -> Found:
+    """Checks the driver or the executors of a SparkApplication, and the volumes of their pod template."""
+    yield from _node_labels(of.below("nodeSelector"))
+    yield from _mounts(of.below("template", "spec"), of.containers)
 
 
 def _of_container(of: Fields, in_pod: Sequence[Fields]) -> Found:
@@ -233,7 +260,7 @@ def _mounts(of: Fields, in_pod: Sequence[Fields]) -> Found:
     known += _added_volumes(of)
     for mount in wanted:
         name = mount.get("name")
-        if isinstance(name, str) and name not in known:
+        if isinstance(name, str) and name not in known and "{{" not in name:
             hint = did_you_mean(name, known, f"Its volumes are {', '.join(known)}." if known else "Add it to volumes.")
             place = of.origin.locate((*mount.path, "name"))
             yield Diagnostic(VOLUME_UNKNOWN, f'the pod has no volume "{name}"', place, hint=hint)
@@ -295,12 +322,14 @@ COMBINATIONS: Mapping[str, Check] = {
     "RollingUpdateStatefulSetStrategy": jobs.rolling_members,
     "SeccompProfile": containers.profile,
     "SecurityContext": containers.security,
-    "StatefulSetSpec": jobs.endless,
+    "SparkApplication.spec.driver": _spark_pod,
+    "SparkApplication.spec.executor": _spark_pod,
     "StatefulSetUpdateStrategy": jobs.rolling,
     "Toleration": _toleration,
     "TopologySpreadConstraint": _over_nodes,
     "Volume": _volume,
     "VolumeMount": containers.mount,
     "VolumeProjection": one_of("nothing to project", *_PROJECTED),
+    "Workflow.spec.templates": _template,
 }
 """The check for each type of mapping."""

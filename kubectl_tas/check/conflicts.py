@@ -8,6 +8,7 @@ from typing import Any, Self
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
 from kubectl_tas.kinds.section import Section, value_at, written
 from kubectl_tas.load.schema import invalid_value, missing_field
+from kubectl_tas.model.backdoors import containers_in
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Origin
 
@@ -40,6 +41,11 @@ class Fields(Section):
     def below(self, *names: str | int) -> Self:
         """Returns the mapping in a field, or in a field further below."""
         return type(self)(self.origin, (*self.path, *names), value_at(self.value, *names))
+
+    @property
+    def containers(self) -> list[Fields]:
+        """The containers, if the mapping has the fields of a pod."""
+        return [Fields(self.origin, path, value) for path, value in containers_in(self.value, self.path)]
 
     def conflict(self, message: str, hint: str, *field: str | int) -> Diagnostic:
         """Returns a finding at the key of a field, or of the whole mapping."""

@@ -69,7 +69,7 @@ def check_fields(fleet: Fleet) -> Iterator[Diagnostic]:
         operator = kubernetes.operator_of(api_version, kind)
         shape = shape_of(api_version, kind, release, named)
         if operator is None and shape.fields is None:
-            yield from _of_templates(declared, _shapes(release))
+            yield from _of_templates(declared, release)
         if operator is not None:
             of_operator = _operator_shapes(operator, named.get(operator), release)
             if hint := of_operator.kind_elsewhere(api_version, kind):
@@ -101,13 +101,20 @@ def check_fields(fleet: Fleet) -> Iterator[Diagnostic]:
             yield from _below(item.origin, path, item.origin.value(path), shape)
 
 
-def _of_templates(declared: Declared[Workload], shapes: Shapes) -> Iterator[Diagnostic]:
-    """Checks a kind without a known CRD: only its metadata and its pod templates, by Kubernetes' own types."""
-    parts: list[tuple[KeyPath, str]] = [(("metadata",), "meta.v1.ObjectMeta")]
-    pods = [item for item in declared.spec.pod_sets if item.is_pod_spec]
-    parts += [(item.path, "core.v1.PodTemplateSpec") for item in pods]
-    for path, name in dict.fromkeys(parts):
-        yield from _below(declared.origin, path, declared.origin.value(path), shapes.of(name))
+def _of_templates(declared: Declared[Workload], release: int) -> Iterator[Diagnostic]:
+    """Checks a kind without a known CRD: only its metadata and its pods, by Kubernetes' own types. A kind with its own
+    fields in place of a pod template is Dynamo's.
+    """
+    parts: list[tuple[KeyPath, Shape]] = [(("metadata",), _shapes(release).of("meta.v1.ObjectMeta"))]
+    for item in declared.spec.pod_sets:
+        if item.is_pod_spec:
+            parts.append((item.path, _shapes(release).of("core.v1.PodTemplateSpec")))
+        else:
+            parts.append((item.metadata_path, _shapes(release).of("meta.v1.ObjectMeta")))
+            own = f"DynamoService.{item.spec_path[-1]}"
+            parts.append((item.spec_path, _operator_shapes("dynamo", None, release).of(own)))
+    for path, shape in dict.fromkeys(parts):
+        yield from _below(declared.origin, path, declared.origin.value(path), shape)
 
 
 def check_pod(origin: Origin, release: str | None) -> Iterator[Diagnostic]:
@@ -156,8 +163,9 @@ def _below(origin: Origin, path: KeyPath, value: Any, shape: Shape) -> Iterator[
                 found = missing_field(origin, path, key, {}, tuple(fields))
                 is_slip = shape.is_foreign and found.rule is UNKNOWN_FIELD
                 yield replace(found, rule=OPERATOR_FIELD) if is_slip else found
-        if shape.name in COMBINATIONS and not (shape.name in _SPEAKS and _SPEAKS[shape.name].isdisjoint(value)):
-            yield from COMBINATIONS[shape.name](Fields(origin, path, value))
+        name = shape.name if shape.name in COMBINATIONS else shape.alike
+        if name in COMBINATIONS and not (name in _SPEAKS and _SPEAKS[name].isdisjoint(value)):
+            yield from COMBINATIONS[name](Fields(origin, path, value))
     elif shape.accepts and value is not None and type(value) not in shape.accepts:
         yield wrong_type(origin, path, value, shape.types, {})
     elif shape.items is not None and isinstance(value, (dict, list)):

@@ -251,20 +251,20 @@ def _grows_by_default(workload: FleetWorkload) -> bool:
 
 def _growing(workload: FleetWorkload) -> Growing:
     """Returns a workload as plain data for the functions of its kind's page."""
-    pods = tuple(
+    growing_pods = tuple(
         GrowingPods(
-            name=each.name,
-            written=each.written or each.name,
-            path=each.path,
-            spec_path=each.spec_path,
-            annotations_path=each.annotations_path,
-            annotations=each.annotations,
-            replicas=each.replicas,
-            gpus=each.gpus,
+            name=pods.name,
+            written=pods.written or pods.name,
+            path=pods.path,
+            spec_path=pods.spec_path,
+            annotations_path=pods.annotations_path,
+            annotations=pods.annotations,
+            replicas=pods.replicas,
+            gpus=pods.gpus,
         )
-        for each in workload.replicas
+        for pods in workload.replicas
     )
-    return Growing(workload.declared.spec.document, pods, workload.copies, workload.gpus)
+    return Growing(workload.declared.spec.document, growing_pods, workload.copies, workload.gpus)
 
 
 def _scaled(workload: FleetWorkload) -> _Scaled:

@@ -159,15 +159,7 @@ def rolling_members(of: Fields) -> Found:
 
 def deployment(of: Fields) -> Found:
     """Checks that progressDeadlineSeconds is longer than minReadySeconds."""
-    yield from endless(of)
     progress, ready = of.get("progressDeadlineSeconds", _PROGRESS), of.get("minReadySeconds")
     if type(progress) is int and type(ready) is int and ready >= progress:
         what = f"is {ready}, not less than progressDeadlineSeconds, {progress}"
         yield of.refuse("minReadySeconds", what, f"Write progressDeadlineSeconds: {ready + 1}.")
-
-
-def endless(of: Fields) -> Found:
-    """Checks that pods which run forever have no deadline."""
-    pods = of.below("template", "spec")
-    if pods.get("activeDeadlineSeconds") is not None:
-        yield pods.refuse("activeDeadlineSeconds", "is for pods that end", "Remove it; jobs have one.")

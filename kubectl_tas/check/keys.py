@@ -10,13 +10,13 @@ from enum import Flag, auto
 
 from kubectl_tas import gpus
 from kubectl_tas.check.filled_in import expressions_of
-from kubectl_tas.check.resource_requests import copied_notes, resources_of
+from kubectl_tas.check.resource_requests import notes_above, pods_of, resources_of
 from kubectl_tas.check.secrets import secrets_of
 from kubectl_tas.check.visibledevices import config_maps, devices_of
 from kubectl_tas.check.workload_labels import conflict, labels_below
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.gangs.pool_demands import agreed, agreed_shard, agreed_with
-from kubectl_tas.late import dataclass, late_pattern
+from kubectl_tas.late import dataclass
 from kubectl_tas.model import labels
 from kubectl_tas.model.backdoors import (
     ANNOTATIONS,
@@ -34,6 +34,8 @@ from kubectl_tas.model.base import OWN_METADATA, KeyPath
 from kubectl_tas.model.kindlists import is_harmless
 from kubectl_tas.model.repository import Origin
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.fleet_workload import FleetWorkload
+from kubectl_tas.resolve.podcliqueset import SubmittedSet
 from kubectl_tas.words import closest, question
 
 
@@ -207,8 +209,7 @@ QUOTA_BYPASS = Rule(
     "Pods name their node, or the shard of a scheduler, themselves.",
     "With nodeName, the kubelet starts a pod without any scheduler, whatever is left of a quota. With "
     "kai.scheduler/node-pool, another scheduler than that of the pool's nodes takes it, or none. Remove the key. To "
-    "run on certain nodes, use nodeSelector or affinity. spec.nodePool of the pool sets the shard. A key that is an "
-    "expression may become one of these keys: write the key itself.",
+    "run on certain nodes, use nodeSelector or affinity. spec.nodePool of the pool sets the shard.",
     protects=Waiving.CONFIG,
 )
 SYNC_BYPASS = Rule(
@@ -221,8 +222,8 @@ SYNC_BYPASS = Rule(
     protects=Waiving.CONFIG,
 )
 _TABLES = {"labels": LABELS, "annotations": ANNOTATIONS, "keys": {**LABELS, **ANNOTATIONS}}
-_EXPRESSION = late_pattern(r"\{\{|\$[({]")
-"""The beginnings of expressions: ``{{`` of Argo and Helm, ``$(`` and ``${`` of Tekton."""
+_JOINING = (labels.POD_GROUP, labels.SKIP_PODGROUPER)
+"""Annotations by which a pod joins a PodGroup that KAI's podgrouper does not make."""
 PLAIN = (labels.PRIORITY_CLASS, labels.POD_GROUP, *gpus.ANNOTATIONS)
 """Keys of KAI without a domain."""
 _BY_NOBODY = frozenset(key.name for key in KEYS if key.reader is Reader.NOBODY)
@@ -307,9 +308,6 @@ def backdoors_of(origin: Origin, part: Part, values: Mapping[Decides, tuple[str,
         door = table.get(key)
         if door is not None and (door.decides is not Decides.SYNC or path == ("metadata", "annotations")):
             yield from _opened(origin, door, (*path, key), written[key], values)
-        elif _EXPRESSION.search(str(key)):
-            message = f'the key "{key}" is an expression: it may become one that decides the queue or the priority'
-            yield Diagnostic(QUOTA_BYPASS, message, origin.locate((*path, key), key=True), hint="Write the key itself.")
 
 
 def queue_of_project(
@@ -323,6 +321,22 @@ def queue_of_project(
     value, why = values.get(Decides.QUEUE, ("", ""))
     if value and isinstance(queue, str) and queue in queues and queue != value:
         yield conflict(origin, (*path, labels.PROJECT), value, why, queue)
+
+
+def joining_of(part: Part, item: object) -> Iterator[Diagnostic]:
+    """Reports annotations by which pods join a PodGroup, in a place from which an operator may copy them to pods.
+    ``item`` is the work of the document, or None. ``check.owned`` judges those of its pod templates.
+    """
+    what, path, written = part
+    if what not in ("annotations", "keys") or not isinstance(item, FleetWorkload | SubmittedSet):
+        return
+    asked = [key for key in _JOINING if key in written]
+    if asked and path not in notes_above(item):
+        read = [pod.notes for pod in pods_of(item)] if isinstance(item, FleetWorkload) else []
+        for key in asked if path not in read else ():
+            message = f"an operator may copy {key} from here to pods, and they would join a PodGroup that nobody checks"
+            place = item.declared.origin.locate((*path, key), key=True)
+            yield Diagnostic(QUOTA_BYPASS, message, place, hint="Remove it.")
 
 
 def _opened(
@@ -384,7 +398,7 @@ def check_documents(fleet: Fleet) -> Iterator[Diagnostic]:
             yield from backdoors_of(origin, part, values)
             yield from queue_of_project(origin, part, queues, values)
             yield from resources_of(origin, part)
-            yield from copied_notes(part, submissions.get(id(origin)))
+            yield from joining_of(part, submissions.get(id(origin)))
             yield from devices_of(origin, part, maps, namespace)
             yield from secrets_of(origin, part)
             yield from expressions_of(origin, part)

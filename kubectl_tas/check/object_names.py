@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
 from kubectl_tas.model.base import KeyPath
@@ -16,15 +15,13 @@ from kubectl_tas.model.topology_kinds import ClusterTopology
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 
-if TYPE_CHECKING:
-    from kubectl_tas.model.workloads import Workload
-
 NAME_INVALID = Rule(
     "name-invalid",
     Severity.ERROR,
     "A name cannot become the name of a Kubernetes object.",
     "An API server accepts lower-case letters, digits and '-', with a letter or digit at both ends. In "
-    "workflows upper case and '_' are accepted too, because OSMO folds them.",
+    "workflows upper case and '_' are accepted too, because OSMO folds them. Many operators accept less: they make "
+    "Services, labels and host names of the name, so it must begin with a letter, without a '.'.",
 )
 NAME_DELIMITER = Rule(
     "name-delimiter",
@@ -74,15 +71,6 @@ def check_topology_name(topology: Declared[ClusterTopology], fleet: Fleet) -> It
     for index, binding in enumerate(topology.spec.spec.schedulerTopologyBindings):
         place = topology.at("spec", "schedulerTopologyBindings", index, "topologyReference")
         yield from _subdomain("topologyReference", binding.topologyReference, place)
-
-
-def check_workload_name(workload: Declared[Workload], _fleet: Fleet) -> Iterator[Diagnostic]:
-    """Checks the name of a workload."""
-    kind, name, place = workload.spec.kind, workload.spec.metadata.name, workload.at("metadata", "name")
-    if len(name) > names.MAX_NAME:
-        yield _long(f"{kind} name", name, place)
-    elif not names.is_object_name(name):
-        yield _invalid(kind, name, place)
 
 
 def _backends(fleet: Fleet) -> Iterator[Diagnostic]:

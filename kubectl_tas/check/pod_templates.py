@@ -12,11 +12,11 @@ from kubectl_tas import spellings
 from kubectl_tas.check.conflicts import Fields
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
 from kubectl_tas.kinds.section import key_path, listed, mappings
-from kubectl_tas.load.schema import INVALID_VALUE, MISSING_FIELD, invalid_value, missing_field
+from kubectl_tas.load.schema import MISSING_FIELD, invalid_value, missing_field
+from kubectl_tas.model.backdoors import pods_at
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Declared, Origin
 from kubectl_tas.node_places import fulfils
-from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 
 if TYPE_CHECKING:
@@ -33,14 +33,14 @@ RESTART_POLICY = Rule(
     "restart-policy",
     Severity.ERROR,
     "The kind of a workload refuses the restart policy of its pods.",
-    "Pods of a Job end, so a Job accepts Never or OnFailure and has no default. Pods of a Deployment, a StatefulSet, a "
-    "LeaderWorkerSet or a Notebook run for ever, so these accept only Always. The API server refuses other values, or "
-    "refuses the pods that an operator makes.",
+    "Pods of a Job end, so a Job accepts Never or OnFailure and has no default. Pods of a Deployment, a ReplicaSet, a "
+    "StatefulSet, a LeaderWorkerSet, a Notebook or an InferenceService run for ever, so these accept only Always. The "
+    "API server refuses other values, or refuses the pods that an operator makes.",
 )
 SELECTOR_MISMATCH = Rule(
     "selector-mismatch",
     Severity.ERROR,
-    "The selector of a Deployment or StatefulSet is empty, or does not match its pods.",
+    "The selector of a Deployment, StatefulSet or ReplicaSet is empty, or does not match its pods.",
     "The workload would not find its own pods, so the API server refuses it. Write the same labels in both.",
 )
 _List = tuple[str, str, str]
@@ -61,14 +61,15 @@ _IN_CONTAINERS: tuple[_List, ...] = (
 def check_pods(fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks every pod template of workloads and PodCliqueSets, and the image and mounts of every task."""
     for declared in fleet.repository.workloads:
-        pod_sets = [item for item in declared.spec.pod_sets if item.template is not None and item.is_pod_spec]
-        for path, spec_path in dict.fromkeys((item.path, item.spec_path) for item in pod_sets):
+        pod_sets = declared.spec.pod_sets
+        for path in dict.fromkeys(item.path for item in pod_sets if item.template is not None and item.is_pod_spec):
             yield from _absent(declared.origin, path)
-            yield from check_spec(declared.origin, spec_path)
+        for path in dict.fromkeys(item.spec_path or item.path for item in pod_sets):
+            for below in pods_at(declared.origin, path):
+                yield from check_spec(declared.origin, below)
         if declared.spec.page.is_declared:
             yield from _not_found(declared)
         yield from _restart_policies(declared)
-        yield from _name_length(declared)
         yield from _selector(declared)
     for item in fleet.repository.pod_clique_sets:
         for index in range(len(item.spec.spec.template.cliques)):
@@ -102,9 +103,9 @@ def _absent(origin: Origin, path: KeyPath) -> Iterator[Diagnostic]:
 
 
 def check_spec(origin: Origin, path: KeyPath) -> Iterator[Diagnostic]:
-    """Checks the PodSpec at ``path``."""
+    """Checks the PodSpec at ``path``, or the fields that a kind has in its place."""
     spec = Fields(origin, path, origin.value(path))
-    containers = list(spec.each("initContainers", "containers"))
+    containers = spec.containers
     if len(containers) > 1:
         named = [(str(part.get("name")), (*part.path, "name")) for part in containers if part.get("name")]
         yield from _duplicates(origin, "container name", named)
@@ -112,7 +113,7 @@ def check_spec(origin: Origin, path: KeyPath) -> Iterator[Diagnostic]:
     on_node: dict[str, KeyPath] = {}
     for container in containers:
         yield from _once(container, _IN_CONTAINERS)
-        if "ports" in container.value and container.path[-2] == "containers":
+        if "ports" in container.value and "initContainers" not in container.path[-2:]:
             yield from _ports(container, on_node, is_shared=spec.get("hostNetwork") is True)
 
 
@@ -153,53 +154,48 @@ def _duplicates(origin: Origin, what: str, found: Iterable[tuple[str, KeyPath]])
 
 
 def _restart_policies(declared: Declared[Workload]) -> Iterator[Diagnostic]:
-    workload = declared.spec
-    allowed, demanded = workload.page.pod_rules.restart, workload.page.pod_rules.states_restart
+    """Checks that pods which end may end, and that others have no deadline."""
+    kind, rules = str(declared.spec.kind), declared.spec.page.pod_rules
+    allowed, demanded = rules.restart, rules.states_restart
     if not allowed:
         return
-    for path in dict.fromkeys(item.path for item in workload.pod_sets):
-        where = (*path, "spec", "restartPolicy")
-        written = declared.origin.value(where)
+    for path in dict.fromkeys(item.spec_path for item in declared.spec.pod_sets):
+        spec = Fields(declared.origin, path, declared.origin.value(path))
+        written = spec.get("restartPolicy")
         is_known = written is None or written in ("Always", "OnFailure", "Never")  # check.fields says of others
         if is_known and written not in allowed and (written is not None or demanded):
             shown = f'not "{written}"' if written is not None else "and say none"
-            message = f"the pods of a {workload.kind} need restartPolicy {' or '.join(allowed)}, {shown}"
+            article = "an" if kind.startswith("I") else "a"
+            message = f"the pods of {article} {kind} need restartPolicy {' or '.join(allowed)}, {shown}"
             hint = f"Write restartPolicy: {allowed[0]}{'' if demanded else ', or leave it out'}."
-            yield Diagnostic(RESTART_POLICY, message, declared.origin.locate(where, key=written is None), hint=hint)
-
-
-def _name_length(declared: Declared[Workload]) -> Iterator[Diagnostic]:
-    """Checks the length of names that become labels or host names."""
-    workload, naming = declared.spec, declared.spec.page.naming
-    added, name = naming.added(workload.document), workload.metadata.name
-    most = naming.longest - len(added)
-    if naming.longest and most < len(name) <= names.MAX_NAME:
-        why = naming.why_added.format(added) if added else naming.why
-        message = f"the name of a {workload.kind} may have {most} characters here, not {len(name)}: {why}"
-        hint = f"Cut {len(name) - most} from it."
-        yield Diagnostic(INVALID_VALUE, message, declared.at("metadata", "name"), hint=hint)
+            place = declared.origin.locate((*path, "restartPolicy"), key=written is None)
+            yield Diagnostic(RESTART_POLICY, message, place, hint=hint)
+        if allowed == ("Always",) and spec.get("activeDeadlineSeconds") is not None:
+            yield spec.refuse("activeDeadlineSeconds", "is for pods that end", "Remove it; jobs have one.")
 
 
 def _selector(declared: Declared[Workload]) -> Iterator[Diagnostic]:
-    workload = declared.spec
-    path = key_path(workload.page.pod_rules.selector)
-    selector = declared.origin.value(path) if path else None
-    template = workload.pod_sets[0].template if workload.pod_sets else None
-    if not isinstance(selector, dict) or template is None:
+    rules, origin, kind = declared.spec.page.pod_rules, declared.origin, declared.spec.kind
+    path = key_path(rules.selector)
+    selector = origin.value(path) if path else None
+    if not isinstance(selector, dict):
         return
-    kind, carried = workload.kind, template.metadata.labels
-    wanted = selector.get("matchLabels") or {}
+    labels = origin.value(("spec", "template", "metadata", "labels"))
+    carried = labels if isinstance(labels, dict) else {}
+    has_labels_alone = rules.selects_by_labels  # and without any, it selects the labels of its template
+    at = path if has_labels_alone else (*path, "matchLabels")
+    wanted = origin.value(at) or {}
     expressions = [part for part in listed(selector.get("matchExpressions")) if isinstance(part, dict)]
-    if not wanted and not selector.get("matchExpressions"):
+    if not wanted and not selector.get("matchExpressions") and not has_labels_alone:
         message = f"the selector of this {kind} is empty, so it matches no pods of its own"
-        place = declared.origin.locate(path, key=True)
+        place = origin.locate(path, key=True)
         yield Diagnostic(SELECTOR_MISMATCH, message, place, hint="Write matchLabels with labels of the template.")
     for key, value in wanted.items() if isinstance(wanted, dict) else ():
         if carried.get(key) != value:
             has = f'has "{carried[key]}"' if key in carried else "lacks it"
             message = f'the selector wants the label {key}: "{value}"; the template {has}'
             hint = "Write the same label in spec.template.metadata.labels and in the selector."
-            yield Diagnostic(SELECTOR_MISMATCH, message, declared.at(*path, "matchLabels", key), hint=hint)
+            yield Diagnostic(SELECTOR_MISMATCH, message, declared.at(*at, key), hint=hint)
     for index, part in enumerate(expressions):
         if not fulfils(part, carried):
             message = f"the template's labels do not fulfil the condition on {part.get('key')} of the selector"

@@ -11,7 +11,7 @@ from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity, Waivin
 from kubectl_tas.kinds.section import written as dotted
 from kubectl_tas.late import dataclass, late_pattern
 from kubectl_tas.load.kinds import without_nulls
-from kubectl_tas.model.backdoors import Part
+from kubectl_tas.model.backdoors import Part, metadata_in
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.kindlists import group_of
 from kubectl_tas.model.repository import Origin
@@ -67,9 +67,9 @@ GPUS_UNKNOWN = Rule(
     "queue for accelerators other than nvidia.com/gpu, amd.com/gpu and MIG devices. A device plugin can serve GPUs "
     "under any name, so this finding names each resource with a domain that is not known as, for example, a network "
     "card. GPUs, claims and annotations for GPUs outside of the pod templates of an operator's kind are not counted. "
-    "For a DeviceClass, KAI 0.17 charges pods that ask for the extendedResourceName nvidia.com/gpu, and no other name. "
-    "kubectl-tas checks quotas without these GPUs. If the quota must hold, ask for whole GPUs or a gpu-fraction. If no "
-    "plugin serves accelerators under such names, say so in spec.rules of the Config: gpus-unknown: off.",
+    "For a DeviceClass, KAI 0.17 charges pods that ask for the extendedResourceName nvidia.com/gpu, and no other "
+    "name. kubectl-tas checks quotas without these GPUs. If the quota must hold, ask for whole GPUs or a gpu-fraction. "
+    "If no plugin serves accelerators under such names, say so in spec.rules of the Config: gpus-unknown: off.",
     protects=Waiving.CONFIG,
 )
 GPU_ANNOTATION = Rule(
@@ -194,8 +194,10 @@ class Pod:
     """Path of the kind's own fields, if the kind has no PodSpec."""
 
     def note(self, name: str) -> Location:
-        """Returns the place of an annotation."""
-        return self.origin.locate((*self.notes, name), key=True)
+        """Returns the place of an annotation, which may stand in the pod template below the fields of Spark."""
+        below = (*self.path, "template", "metadata", "annotations", name)
+        path = (*self.notes, name) if self.origin.value(below) is None else below
+        return self.origin.locate(path, key=True)
 
 
 def check_gpu_requests(fleet: Fleet) -> Iterator[Diagnostic]:
@@ -221,8 +223,8 @@ def check_gpu_requests(fleet: Fleet) -> Iterator[Diagnostic]:
 
 
 def _outside_of_pods(item: FleetWorkload | SubmittedSet) -> Iterator[Diagnostic]:
-    """Reports accelerators and resource claims outside of the pods that the tool counts. Operators add them to pods or
-    make further pods of them, and no table of the tool says how many.
+    """Reports accelerators, resource claims and annotations for GPUs outside of the pods that the tool counts.
+    Operators add them to pods or make further pods of them, and no table of the tool says how many.
     """
     origin = item.declared.origin
     if group_of(item.declared.spec.apiVersion) in ("", "apps", "batch"):  # an API server knows all their fields
@@ -246,6 +248,12 @@ def _outside_of_pods(item: FleetWorkload | SubmittedSet) -> Iterator[Diagnostic]
                     message = f"{name} in {dotted((*path, key))} is not counted: no pod template has it"
                     place = origin.locate((*path, key, part, name), key=True)
                     yield Diagnostic(GPUS_UNKNOWN, message, place, hint="Ask for it in a container of a pod template.")
+            elif metadata_in(str(key)) == "annotations" and path != ("metadata",) and (key, holder) not in counted:
+                for name in value if isinstance(value, dict) else ():
+                    if name in gpus.ANNOTATIONS or gpus.is_counted(str(name)):
+                        message = f"{name} in {dotted((*path, key))} is not counted: no pod template has it"
+                        place = origin.locate((*path, key, name), key=True)
+                        yield Diagnostic(GPUS_UNKNOWN, message, place, hint="Write it in a pod template.")
             if isinstance(value, dict | list):
                 waiting.append(((*path, key), f"{holder}.{key}" if holder else str(key), value))
 
@@ -255,13 +263,19 @@ def _holders(item: FleetWorkload | SubmittedSet) -> Iterator[tuple[str, str]]:
     places: list[tuple[KeyPath, Sequence[str]]]
     if isinstance(item, SubmittedSet):
         places = [((*clique.path, "spec", "podSpec"), _OF_POD_SPEC) for clique in item.set.cliques]
+        annotated = [clique.path for clique in item.set.cliques]
     else:
         places = [(pods.path, pods.holders) for pods in item.templates]
         places += [(pods.beside, ("",)) for pods in item.templates]
+        annotated = [path for pods in item.templates for path in (pods.metadata_path, *(pods.job or ())[:1])]
     for path, holders in places:
-        above = "".join("[]" if isinstance(step, int) else f".{step}" for step in path)
         for holder in holders:
-            yield from ((key, f"{above}.{holder}".strip(".")) for key in _REQUESTS)
+            yield from ((key, f"{_without_indices(path)}.{holder}".strip(".")) for key in _REQUESTS)
+    yield from (("annotations", _without_indices(path)) for path in annotated)
+
+
+def _without_indices(path: KeyPath) -> str:
+    return "".join("[]" if isinstance(step, int) else f".{step}" for step in path).strip(".")
 
 
 def _accelerators(resources: object) -> Iterator[tuple[str, str]]:
@@ -322,7 +336,7 @@ def _unread(item: Submission, pods: Sequence[Pod]) -> Iterator[Diagnostic]:
     if not isinstance(item, FleetWorkload | SubmittedSet):
         return
     origin = item.declared.origin
-    for path in dict.fromkeys(_above(item)):
+    for path in dict.fromkeys(notes_above(item)):
         written = origin.value(path)
         if not isinstance(written, dict) or any(pod.notes == path for pod in pods):
             continue
@@ -334,31 +348,7 @@ def _unread(item: Submission, pods: Sequence[Pod]) -> Iterator[Diagnostic]:
                 yield Diagnostic(GPU_ANNOTATION, message, origin.locate((*path, name), key=True), hint=hint)
 
 
-def copied_notes(part: Part, item: object) -> Iterator[Diagnostic]:
-    """Reports annotations that ask for GPUs in a place from which an operator may copy them to pods, and that no count
-    includes. ``item`` is the work of the document, or None.
-    """
-    what, path, written = part
-    asked = [name for name in written if _asks_for_gpus(name)] if what == "annotations" else []
-    if not asked or not isinstance(item, FleetWorkload | SubmittedSet):
-        return
-    pods = tuple(pods_of(item))
-    if path in (*_above(item), *(pod.notes for pod in pods)):
-        return
-    hint = f"Move it to {' or '.join('.'.join(map(str, pod.notes)) for pod in pods)}." if pods else "Remove it."
-    for name in asked:
-        message = f"an operator may copy {name} from here to pods, and its GPUs are not counted"
-        place = item.declared.origin.locate((*path, name), key=True)
-        yield Diagnostic(GPUS_UNKNOWN, message, place, hint=hint)
-
-
-def _asks_for_gpus(annotation: object) -> bool:
-    return annotation in gpus.ANNOTATIONS or (
-        isinstance(annotation, str) and re.match(gpus.MIG, annotation) is not None
-    )
-
-
-def _above(item: FleetWorkload | SubmittedSet) -> list[KeyPath]:
+def notes_above(item: FleetWorkload | SubmittedSet) -> list[KeyPath]:
     """Returns the paths of annotations above the pod templates, which ``_unread`` checks."""
     jobs = item.templates if isinstance(item, FleetWorkload) else ()
     return [ROOT, *(part.job_annotations[0] for part in jobs if part.job_annotations)]

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from kubectl_tas.model.kindlists import sync_wave
-from kubectl_tas.model.labels import FLUX_SUBSTITUTE, MANAGED_BY, RECREATE, SYNC_OPTIONS, SYNC_WAVE
+from kubectl_tas.model.labels import COMPARE_OPTIONS, FLUX_SUBSTITUTE, MANAGED_BY, RECREATE, SYNC_OPTIONS, SYNC_WAVE
 from kubectl_tas.model.manifest import Metadata
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
 
 _KEEP = {
-    "argocd": {SYNC_OPTIONS: "Delete=false,Prune=false"},
+    "argocd": {SYNC_OPTIONS: "Delete=false,Prune=false", COMPARE_OPTIONS: "IgnoreExtraneous"},
     "flux": {"kustomize.toolkit.fluxcd.io/prune": "disabled"},
     "none": {},
 }
-"""Annotations that make each GitOps tool keep an object in the cluster after its removal from the repository."""
+"""Annotations that make each GitOps tool keep an object in the cluster after its removal from the repository. Argo CD
+counts such an object as a difference for ever, unless it is told to ignore it (docs/user-guide/sync-options.md of 3.5).
+"""
 
 
 def metadata(

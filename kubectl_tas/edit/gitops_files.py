@@ -79,7 +79,7 @@ def argocd(delivery: Delivery, file: str, *, plugin: bool = False) -> str:
 
 
 def argocd_health(file: str) -> str:
-    """Returns Argo CD's health checks for KAI's kinds and for claims."""
+    """Returns Argo CD's health checks for KAI's kinds, claims, Jobs and Pods."""
     return read_resource(f"{_FOLDER}/health.yaml").replace("<< file >>", shlex.quote(file))
 
 

@@ -16,7 +16,7 @@ from kubectl_tas.imports.written import Imported, Making, Unplaced, config, dist
 from kubectl_tas.kai import Feature
 from kubectl_tas.late import dataclass
 from kubectl_tas.live.cluster_state import Record
-from kubectl_tas.live.kubectl import shown
+from kubectl_tas.live.objects import shown
 from kubectl_tas.model.config import DEFAULTS, PRIORITY_VALUES, ConfigSpec
 from kubectl_tas.model.labels import setter
 from kubectl_tas.model.pool_kinds import UNLIMITED
@@ -76,15 +76,7 @@ class _Making(Making):
 
 
 def import_cluster(record: Record, wanted: Wanted) -> Imported:
-    """Makes the files for the objects of a cluster. Raises TasError if an object is malformed."""
-    try:
-        return _imported(record, wanted)
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        hint = "It must be what `kubectl tas cluster state`, or `kubectl get ... -o json`, prints."
-        raise TasError("the objects of the cluster cannot be read: one is not built as its kind", hint=hint) from error
-
-
-def _imported(record: Record, wanted: Wanted) -> Imported:
+    """Makes the files for the objects of a cluster. Raises TasError if its KAI is too old."""
     queues = [live_queue(item) for item in record.objects if item.get("kind") == "Queue"]
     usage = _namespaces(record.objects)
     version, note = _version(record)
@@ -135,7 +127,7 @@ def _version(record: Record) -> tuple[str | None, list[str]]:
         str(container.get("image"))
         for item in record.objects
         if item.get("kind") == "Deployment"
-        for container in item["spec"]["template"]["spec"]["containers"]
+        for container in _containers(item)
     ]
     releases = [found[1] for found in map(_IMAGE.search, images) if found]
     if releases:
@@ -146,9 +138,14 @@ def _version(record: Record) -> tuple[str | None, list[str]]:
     return version, [note]
 
 
+def _containers(deployment: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
+    template = (deployment.get("spec") or {}).get("template") or {}
+    return (template.get("spec") or {}).get("containers") or ()
+
+
 def _held(queue: Mapping[str, Any]) -> str:
     allocated = (queue.get("status") or {}).get("allocated") or {}
-    held = str(allocated.get("nvidia.com/gpu", 0)) if isinstance(allocated, dict) else "0"
+    held = str(allocated.get("nvidia.com/gpu", 0))
     return held if held not in ("0", "") else ""
 
 
@@ -352,7 +349,12 @@ def _backend(making: _Making, found: Forest, version: str | None, record: Record
         scheme = names.root_queue(making.prefix, making.namespace)
         kept: object = _kept(found.root, scheme, scheme) if found.root else "none"
         backend |= {"rootQueue": kept} if kept else {}
-    levels = [level for x in record.objects if x.get("kind") == "Topology" for level in x["spec"].get("levels") or ()]
+    levels = [
+        level
+        for x in record.objects
+        if x.get("kind") == "Topology"
+        for level in (x.get("spec") or {}).get("levels") or ()
+    ]
     if making.release.has(Feature.LEVEL_ALIAS) and levels and not any(level.get("alias") for level in levels):
         backend["levelAliases"] = False
     return backend
@@ -426,10 +428,6 @@ def _differences(live: Mapping[str, Any], manifest: Mapping[str, Any]) -> Iterat
         yield Difference("apiVersion", shown(live.get("apiVersion")), shown(manifest["apiVersion"]), is_same=False)
     for part in MARKS:
         there = live["metadata"].get(part) or {}
-        if not isinstance(there, dict):
-            message = f"the {live['kind']} {manifest['metadata']['name']} of the cluster cannot be read"
-            hint = "It must be what `kubectl get ... -o json` prints."
-            raise TasError(f"{message}: its {part} are {shown(there)}", hint=hint)
         for key, value in manifest["metadata"].get(part, {}).items():
             if there.get(key, value) != value:
                 yield Difference(f"metadata.{part}[{key}]", shown(there[key]), shown(value), is_same=False)

@@ -12,9 +12,8 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from kubectl_tas.diagnostics import TasError
 from kubectl_tas.late import dataclass
-from kubectl_tas.live.kubectl import shown, text_of
+from kubectl_tas.live.objects import shown
 from kubectl_tas.model.base import MAX_COUNT
 from kubectl_tas.model.labels import NODE_POOL, setter
 from kubectl_tas.model.pool_kinds import MEMORY, PoolSpec, QueueMeta
@@ -119,22 +118,16 @@ def _plain(number: Fraction) -> str:
 
 
 def live_queue(item: Mapping[str, Any]) -> LiveQueue:
-    """Reads a Queue. Raises TasError if it is malformed."""
-    try:
-        metadata, spec = item["metadata"], item.get("spec") or {}
-        labels = metadata.get("labels") or {}
-        parent, display = spec.get("parentQueue"), spec.get("displayName")
-        return LiveQueue(
-            text_of(metadata["name"]),
-            text_of(parent) if parent else None,
-            str(display) if display else None,
-            dict(spec),
-            text_of(labels[NODE_POOL]) if labels.get(NODE_POOL) else None,
-            {part: kept for part in MARKS if (kept := _kept(part, metadata.get(part) or {}))},
-        )
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        hint = "It must be what `kubectl get queues.scheduling.run.ai -o json` prints."
-        raise TasError("a Queue of the cluster cannot be read: it is not built as KAI builds it", hint=hint) from error
+    """Reads a Queue."""
+    metadata, spec = item["metadata"], item.get("spec") or {}
+    return LiveQueue(
+        metadata["name"],
+        spec.get("parentQueue") or None,
+        spec.get("displayName") or None,
+        dict(spec),
+        (metadata.get("labels") or {}).get(NODE_POOL) or None,
+        {part: kept for part in MARKS if (kept := _kept(part, metadata.get(part) or {}))},
+    )
 
 
 def _kept(part: str, written: Mapping[str, Any]) -> dict[str, str]:

@@ -18,7 +18,7 @@ _BATCH, _APPS, _RAY, _KUBEFLOW = ("batch/v1",), ("apps/v1",), ("ray.io/v1", "ray
 
 
 class Listed(NamedTuple):
-    """What a kind is recognised by, without its page."""
+    """The names by which the tool recognises a kind, without the page of the kind."""
 
     kind: str
     versions: tuple[str, ...]

@@ -15,7 +15,7 @@ _TEMPLATES = ("spec.templates[]", "spec.templates[].steps[][].inline", "spec.tem
 
 
 def _loops(growing: page.Growing, spec: Section) -> Iterator[page.Grown]:
-    """Yields the growth of a workflow of steps, of which each template is counted once."""
+    """Yields the growth of a workflow of steps. Each template is counted once."""
     steps = StepPods(spec.value, spec.path, {pods.path: pods.gpus for pods in growing.pods})
     few = int(growing.gpus // steps.largest) if steps.largest else 0
     hint = f"Write parallelism: {max(1, few)} in {spec.at()}, or fewer items."
@@ -31,7 +31,6 @@ PAGE = page.WorkloadKind(
         name="Workflow.argoproj.io",
         schema="ArgoWorkflow",
     ),
-    naming=page.UNBOUNDED,
     fields=(),
     pods=tuple(page.Pods(path, is_optional=True, form="podforms:ArgoTemplate") for path in _TEMPLATES),
     pod_rules=page.PodRules(restart=(), defaults_at="spec"),

@@ -17,7 +17,6 @@ def _loses_tolerations(before: Document, after: Document) -> bool:
 
 PAGE = page.WorkloadKind(
     recognition=page.Recognition("Pod", ("v1",), operator="", schema="BarePod"),
-    naming=page.UNBOUNDED,
     fields=(page.Field("spec", "Settings of the Pod.", is_required=True),),
     pods=(page.Pods("", name="pod", metadata="metadata"),),
     pod_rules=page.PodRules(restart=(), ports_known=True),

@@ -47,7 +47,6 @@ def _grace(growing: page.Growing, pods: page.GrowingPods) -> int:
 
 PAGE = page.WorkloadKind(
     recognition=page.Recognition("CronJob", ("batch/v1",), operator=""),
-    naming=page.Naming(longest=52, why="the time of a run is added to it"),
     fields=(
         *_JOB.fields,
         page.Field("spec", "Settings of the CronJob.", is_required=True),

@@ -10,7 +10,6 @@ from kubectl_tas.kinds.replicated import FIELDS, PODS
 
 PAGE = page.WorkloadKind(
     recognition=page.Recognition("Deployment", ("apps/v1",), operator=""),
-    naming=page.UNBOUNDED,
     fields=FIELDS,
     pods=PODS,
     pod_rules=page.PodRules(restart=("Always",), selector="spec.selector", ports_known=True),

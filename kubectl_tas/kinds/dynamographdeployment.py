@@ -72,7 +72,6 @@ PAGE = page.WorkloadKind(
     recognition=page.Recognition(
         "DynamoGraphDeployment", ("nvidia.com/v1beta1", "nvidia.com/v1alpha1"), operator=page.UNPACKED
     ),
-    naming=page.UNBOUNDED,
     fields=(),
     pods=(
         page.Pods(

@@ -74,8 +74,8 @@ Minimums = Callable[[Gathered], list[int]]
 
 @dataclass(frozen=True, slots=True)
 class Grouping:
-    """How KAI's podgrouper groups the pods of one kind. The defaults are those of a kind without a plugin: one PodGroup
-    for the highest owner that KAI may read (default_grouper.go).
+    """Grouping of the pods of one kind by KAI's podgrouper. The defaults are those of a kind without a plugin: one
+    PodGroup for the highest owner that KAI may read (default_grouper.go).
     """
 
     minimums: Minimums
@@ -125,7 +125,7 @@ class Grouping:
     in_order: Callable[[Document], bool] = lambda _: False
     """Whether a replica type starts only once the one before it is ready."""
     late_part: Callable[[Document], str] = lambda _: ""
-    """The replica type that is made only when all others are ready. Empty if there is none."""
+    """The replica type that is made only when all others are ready. Empty: no such type."""
     divided: str = ""
     """The pods that KAI makes segments of. Empty if it makes none."""
     never_runs: Callable[[CutWorkers], tuple[str, str] | None] = lambda _: None
@@ -202,7 +202,7 @@ def minimum_of(number: int | str, *, one_pod_group: bool) -> Grouping:
 
 
 def batch_minimum(metadata: object) -> int | None:
-    """Returns the number in the annotation batch-min-member. None if there is none."""
+    """Returns the number in the annotation batch-min-member. None without a valid one."""
     text = value_at(metadata, "annotations", labels.BATCH_MIN_MEMBER)
     return whole_number(text) if isinstance(text, str) else None
 

@@ -11,7 +11,6 @@ _CLIQUES = "spec.template.cliques[]"
 _REPLICAS = ("spec", "replicas")
 PAGE = page.WorkloadKind(
     recognition=page.Recognition("PodCliqueSet", ("grove.io/v1alpha1",), "grove"),
-    naming=page.UNBOUNDED,
     fields=(),  # model/grovekinds.py
     pods=(page.Pods(f"{_CLIQUES}.spec.podSpec", f"{_CLIQUES}.spec.replicas", factor="spec.replicas"),),
     pod_rules=page.ANY_PODS,

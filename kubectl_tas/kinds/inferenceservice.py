@@ -65,7 +65,6 @@ def _of_deployment(pods: page.GrowingPods, fields: Section, what: str) -> Iterat
 
 PAGE = page.WorkloadKind(
     recognition=page.Recognition("InferenceService", ("serving.kserve.io/v1beta1",), "kserve"),
-    naming=page.UNBOUNDED,
     fields=(),
     pods=tuple(
         page.Pods(
@@ -78,7 +77,7 @@ PAGE = page.WorkloadKind(
         )
         for part in ("predictor", "transformer", "explainer", "canary[].predictor")
     ),
-    pod_rules=page.ANY_PODS,
+    pod_rules=page.PodRules(restart=("Always",)),
     gang=Grouping(
         first_pod,
         each_where=(_MODE, _STANDARD),

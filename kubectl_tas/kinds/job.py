@@ -32,12 +32,6 @@ def _is_completed_in_tandem(_before: Document, after: Document) -> bool:
 
 PAGE = page.WorkloadKind(
     recognition=page.Recognition("Job", ("batch/v1",), operator=""),
-    naming=page.Naming(
-        longest=63,
-        why="its pods bear it as a label",
-        why_added="its last pod is called {} behind it",
-        added=_last_index,
-    ),
     fields=(
         page.Field("spec", "Settings of the Job.", is_required=True),
         page.Field("spec.parallelism", "Pods that run at the same time.", "count"),

@@ -123,7 +123,6 @@ def _too_few(gathered: Gathered, spec: Section) -> Iterator[Refused]:
 
 PAGE = page.WorkloadKind(
     recognition=page.Recognition("JobSet", ("jobset.x-k8s.io/v1alpha2",), operator="jobset"),
-    naming=page.UNBOUNDED,
     fields=(
         *_JOB.fields,
         page.Field("spec", "Settings of the JobSet.", is_required=True),

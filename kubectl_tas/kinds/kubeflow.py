@@ -67,7 +67,7 @@ def grouping(*at: KeyPath, replica_types: tuple[str, ...] = ()) -> Grouping:
 
 
 def _refused(kind: str, needed: tuple[str, ...], _gathered: Gathered, specs: Section) -> Iterator[Refused]:
-    """Yields replica types without which, or with 0 pods of which, KAI's podgrouper makes no PodGroup."""
+    """Yields replica types that are missing or have 0 pods. KAI's podgrouper then makes no PodGroup."""
     if value_at(specs.document, *MIN_AVAILABLE) is not None:
         return
     name = value_at(specs.document, "metadata", "name")
@@ -111,7 +111,6 @@ def job(
     at = f"spec.{field}"
     return page.WorkloadKind(
         recognition=page.Recognition(kind, VERSIONS, operator=TRAINING_OPERATOR),
-        naming=page.UNBOUNDED,
         fields=(
             page.Field("spec", "Settings of the training.", is_required=True),
             page.Field("spec.runPolicy", "Run settings of the job."),

@@ -47,7 +47,6 @@ def _division(document: Document) -> page.Division | None:
 
 PAGE = page.WorkloadKind(
     recognition=page.Recognition("LeaderWorkerSet", ("leaderworkerset.x-k8s.io/v1",), operator="lws"),
-    naming=page.UNBOUNDED,
     fields=(
         page.Field("spec", "Settings of the groups.", is_required=True),
         page.Field("spec.replicas", "Number of groups.", "count"),

@@ -8,7 +8,6 @@ from kubectl_tas.model import labels
 
 PAGE = page.WorkloadKind(
     recognition=page.Recognition("Notebook", ("kubeflow.org/v1", "kubeflow.org/v1beta1"), operator="notebooks"),
-    naming=page.Naming(longest=63, why="its pods bear it as a label"),
     fields=(page.Field("spec", "Settings of the Notebook.", is_required=True),),
     pods=(
         page.Pods(

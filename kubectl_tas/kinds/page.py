@@ -21,7 +21,7 @@ UNPACKED = "unpacked"
 
 @dataclass(frozen=True, slots=True)
 class Recognition:
-    """How the tool recognises a kind, and what the kind is called."""
+    """The names of a kind, by which the tool recognises it."""
 
     kind: str
     versions: tuple[str, ...]
@@ -63,24 +63,6 @@ class Field:
     is_required: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Naming:
-    """Which names objects of a kind may have, beyond those of all objects."""
-
-    longest: int
-    """The most characters. 0 if the kind sets no bound of its own."""
-    why: str
-    """The reason for the bound."""
-    why_added: str = ""
-    """The reason if something is added to the name, with ``{}`` for that."""
-    added: Callable[[Document], str] = lambda _: ""
-    """What is added to the name in the longest name that must fit."""
-
-
-UNBOUNDED = Naming(longest=0, why="")
-"""No bound besides that of all objects."""
-
-
 @dataclass(frozen=True, slots=True)
 class Pods:
     """Identical pods of a kind. Each item of a list, and each key of a mapping, on the path has pods of its own."""
@@ -98,7 +80,7 @@ class Pods:
     factor: str = ""
     """Path of a factor for the number of pods, such as the nodes of each replica."""
     minus: int = 0
-    """What the number counts besides these pods."""
+    """Number of other pods that the number counts too."""
     most: str = ""
     """Paths of numbers, separated by blanks. A controller may add pods up to the largest one."""
     at_least: int = 0
@@ -161,7 +143,7 @@ class Pods:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodRules:
-    """What the kind demands of its pods."""
+    """Demands of a kind on its pods."""
 
     restart: tuple[str, ...]
     """The restart policies that pods may have. Empty: any."""
@@ -169,6 +151,8 @@ class PodRules:
     """Whether pods must state their restart policy."""
     selector: str = ""
     """Path of the selector that must match the labels of the pods."""
+    selects_by_labels: bool = False
+    """Whether the selector is a mapping of labels alone, which the API server fills in from the template."""
     container: str = ""
     """Name of the container that the operator looks for."""
     by_type: bool = False
@@ -188,7 +172,7 @@ class PodRules:
     own_amounts: str = ""
     """Path below which resources have names of the kind itself."""
     none: tuple[str, str] = ("", "")
-    """What happens, and what to do, if the object has no pod template, although it may be without."""
+    """Message and hint for an object without a pod template, if the kind allows that."""
 
 
 ANY_PODS = PodRules(restart=())
@@ -222,7 +206,7 @@ class Wait:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Start:
-    """How pods of an object start one after another."""
+    """The order in which pods of an object start."""
 
     waits: Callable[[Document], Iterator[Wait]]
     leader_first: Callable[[Document], bool] = lambda _: False
@@ -250,7 +234,7 @@ def no_values(_spec: Section) -> Iterator[tuple[KeyPath, Any]]:
 
 @dataclass(frozen=True, slots=True)
 class FilledIn:
-    """What a controller uses instead of absent or different values. `render` writes it."""
+    """Values that a controller uses instead of absent or different ones. `render` writes them."""
 
     counts: Values = no_values
     """Counts, by path, that KAI looks for in the object itself."""
@@ -262,7 +246,7 @@ class FilledIn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stop:
-    """How an object is told to make no pods, and what deletes it."""
+    """Fields that tell an object to make no pods, and fields that delete it."""
 
     switch: tuple[str, ...]
     """Path in a live object: ``suspend``, or ``replicas``."""
@@ -421,7 +405,7 @@ Grows = Callable[[Growing, Section], Iterator[Grown]]
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """How work of a kind grows beyond the pods that it starts with."""
+    """Growth of work of a kind beyond the pods that it starts with."""
 
     rows: tuple[tuple[str, Grows], ...] = ()
     """Functions over sections of the document, each with the path of its sections."""
@@ -473,7 +457,7 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class Makes:
-    """What controllers make of an object, besides its pods, and how both are found."""
+    """Objects that controllers make of an object, besides its pods, and ways to find both."""
 
     objects: tuple[Made, ...] = ()
     """Kinds of objects between the object and its pods."""
@@ -528,14 +512,14 @@ def span(section: Section) -> Iterator[Refused]:
 
 @dataclass(frozen=True, slots=True)
 class Refusals:
-    """What the API server, an operator or KAI refuses in sections of a document."""
+    """Checks for values that the API server, an operator or KAI refuses."""
 
     operator: tuple[tuple[str, Check], ...] = ()
     """Checks of sections that always hold, each with the path of its sections."""
     yaml: tuple[str, ...] = ()
     """Paths of texts that must be mappings in YAML."""
     kai: Callable[[Gathered, Section], Iterator[Refused]] | None = None
-    """What KAI's podgrouper refuses in a section."""
+    """Check for values that KAI's podgrouper refuses in a section."""
     kai_at: str = SPEC
     """Path of that section."""
 
@@ -545,7 +529,6 @@ class WorkloadKind:
     """All that the tool knows of a kind. A page has every field: a fact that does not exist is said not to exist."""
 
     recognition: Recognition
-    naming: Naming
     fields: tuple[Field, ...]
     pods: tuple[Pods, ...]
     pod_rules: PodRules
@@ -567,10 +550,9 @@ _SUSPENDED_BY = ("spec.suspend", "spec.paused", "spec.runPolicy.suspend")
 
 
 def declared(recognition: Recognition, pods: tuple[Pods, ...], gang: Grouping) -> WorkloadKind:
-    """Returns the page of a kind of which only its pods and its PodGroups are known."""
+    """Returns the page of a kind for which only pods and PodGroups are known."""
     return WorkloadKind(
         recognition=recognition,
-        naming=UNBOUNDED,
         fields=(),
         pods=pods,
         pod_rules=ANY_PODS,

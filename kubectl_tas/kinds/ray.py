@@ -24,6 +24,8 @@ POD_FIELDS = (
 )
 """Fields of a cluster that describe its pods."""
 _SUB_GROUP = late_pattern(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+_OF_PODS = late_pattern(r"(?=.{1,63}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+"""The names of groups that pods may have."""
 UNUSED = "the GPUs of the others are counted, and nothing uses them"
 
 
@@ -84,7 +86,10 @@ def refused_groups(gathered: Gathered, cluster: Section) -> Iterator[Refused]:
             message = f"KAI refuses {name}: it has fewer replicas ({replicas}) than minReplicas"
             hint = f"Write {least} replicas, as many as KubeRay makes, or lower minReplicas."
             yield Refused((*group.path, "replicas"), message, hint, rule="replicas-refused")
-        if workers(group) > 0 and gathered.has(Feature.STRICT_MIN_MEMBER) and not _SUB_GROUP.fullmatch(name):
+        is_part = workers(group) > 0 and gathered.has(Feature.STRICT_MIN_MEMBER)
+        if (
+            is_part and _OF_PODS.fullmatch(name.lower()) and not _SUB_GROUP.fullmatch(name)
+        ):  # check.work_names says of others
             message = f'the group "{name}" becomes a SubGroup, which cannot have this name'
             hint = "Use at most 63 lower-case letters, digits and '-'."
             yield Refused((*group.path, "groupName"), message, hint, rule="replicas-refused")

@@ -8,7 +8,6 @@ _GROUPS = "spec.workerGroupSpecs[]"
 _RECREATES = page.becomes("Recreate", "spec.upgradeStrategy.type")
 PAGE = page.WorkloadKind(
     recognition=page.Recognition("RayCluster", ray.VERSIONS, operator=ray.OPERATOR),
-    naming=page.UNBOUNDED,
     fields=(
         page.Field("spec", "Settings of the cluster.", is_required=True),
         page.Field("spec.enableInTreeAutoscaling", "Whether KubeRay adds the autoscaler to the head.", "boolean"),

@@ -14,17 +14,16 @@ _AT = "spec.jobTemplate"
 _JOB = page.embedded(rayjob.PAGE, _AT)
 
 
-def _overlapping_runs(growing: page.Growing, spec: Section) -> Iterator[page.Grown]:
-    """Yields the runs: the controller starts each at its time, whether the one before it has ended or not."""
+def _second_run(growing: page.Growing, spec: Section) -> Iterator[page.Grown]:
+    """Yields a run beside the one before it: the controller starts each at its time, and no field can forbid it."""
     if spec.get("suspend") is not True:
-        hint = "Leave more time between two runs than one takes, and waive the rule."
-        yield page.Grown((*spec.path, "schedule"), 1, None, growing.gpus, "the runs", " at a time", hint)
+        path, hint = (*spec.path, "schedule"), "Leave more time between two runs than one takes, and waive the rule."
+        yield page.Grown(path, 1, 2, growing.gpus, "the runs", " at a time", hint, is_default=True)
 
 
 PAGE = replace(
     _JOB,
     recognition=page.Recognition("RayCronJob", ("ray.io/v1",), operator=ray.OPERATOR),
-    naming=page.Naming(longest=36, why="KubeRay adds the minute of a run, and the RayCluster's suffix"),
     fields=(
         *_JOB.fields,
         page.Field("spec", "Settings of the RayCronJob.", is_required=True),
@@ -43,7 +42,7 @@ PAGE = replace(
         deletes_itself=page.never_deleted,
     ),
     changes=(),  # the next run has all changes
-    growth=page.Growth((*_JOB.growth.rows, ("spec", _overlapping_runs))),
+    growth=page.Growth((*_JOB.growth.rows, ("spec", _second_run)), by_default=True),
     makes=page.Makes((page.Made("RayJob", "ray.io"), *_JOB.makes.objects), is_scheduled=True),
     refusals=replace(_JOB.refusals, operator=(*_JOB.refusals.operator, ("spec", page.schedule))),
 )

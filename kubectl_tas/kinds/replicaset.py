@@ -8,10 +8,9 @@ from kubectl_tas.kinds.replicated import FIELDS, PODS
 
 PAGE = page.WorkloadKind(
     recognition=page.Recognition("ReplicaSet", ("apps/v1",), operator=""),
-    naming=page.UNBOUNDED,
     fields=FIELDS,
     pods=PODS,
-    pod_rules=page.ANY_PODS,
+    pod_rules=page.PodRules(restart=("Always",), selector="spec.selector", ports_known=True),
     gang=Grouping(first_pod),
     start=page.ALL_AT_ONCE,
     filled_in=page.FilledIn(),

@@ -8,10 +8,9 @@ from kubectl_tas.kinds.replicated import FIELDS, PODS
 
 PAGE = page.WorkloadKind(
     recognition=page.Recognition("ReplicationController", ("v1",), operator=""),
-    naming=page.UNBOUNDED,
     fields=FIELDS,
     pods=PODS,
-    pod_rules=page.ANY_PODS,
+    pod_rules=page.PodRules(restart=("Always",), selector="spec.selector", selects_by_labels=True, ports_known=True),
     gang=Grouping(first_pod, one_pod_group=False, has_plugin=False),
     start=page.ALL_AT_ONCE,
     filled_in=page.FilledIn(),

@@ -26,7 +26,6 @@ PAGE = page.WorkloadKind(
         tuple(f"machinelearning.seldon.io/{version}" for version in ("v1", "v1alpha3", "v1alpha2")),
         "seldon-core",
     ),
-    naming=page.UNBOUNDED,
     fields=(),
     pods=(
         page.Pods(
@@ -36,7 +35,7 @@ PAGE = page.WorkloadKind(
         ),
     ),
     pod_rules=page.PodRules(
-        restart=(),
+        restart=("Always",),
         none=(
             "this SeldonDeployment has no pod template, so the default scheduler of the cluster runs its pods",
             "Add componentSpecs to each predictor, with a container for each server of its graph.",

@@ -8,7 +8,6 @@ from kubectl_tas.kinds.grouping import Grouping, first_pod
 OPERATOR = "spark-operator"
 PAGE = page.WorkloadKind(
     recognition=page.Recognition("SparkApplication", ("sparkoperator.k8s.io/v1beta2",), OPERATOR),
-    naming=page.UNBOUNDED,
     fields=(),
     pods=(
         page.Pods("spec.driver", is_optional=True, form="podforms:SparkPod"),

@@ -21,7 +21,6 @@ def _waits(document: Document) -> Iterator[page.Wait]:
 
 PAGE = page.WorkloadKind(
     recognition=page.Recognition("StatefulSet", ("apps/v1",), operator=""),
-    naming=page.Naming(longest=63, why="its pods bear it as a label"),
     fields=(
         *FIELDS,
         page.Field(

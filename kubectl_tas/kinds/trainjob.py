@@ -10,7 +10,6 @@ from kubectl_tas.kinds.grouping import Grouping, every_pod
 _TRAINER = "spec.trainer"
 PAGE = page.WorkloadKind(
     recognition=page.Recognition("TrainJob", ("trainer.kubeflow.org/v1alpha1",), operator="trainer"),
-    naming=page.UNBOUNDED,
     fields=(
         page.Field("spec", "Settings of the training.", is_required=True),
         page.Field(_TRAINER, "Trainer settings.", "trainer"),

@@ -9,7 +9,6 @@ PAGE = page.WorkloadKind(
     recognition=page.Recognition(
         "Job", ("batch.volcano.sh/v1alpha1",), "volcano", name="Job.batch.volcano.sh", schema="VolcanoJob"
     ),
-    naming=page.UNBOUNDED,
     fields=(),
     pods=(page.Pods("spec.tasks[].template", "spec.tasks[].replicas"),),
     pod_rules=page.ANY_PODS,

@@ -6,12 +6,10 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from kubectl_tas.diagnostics import TasError
 from kubectl_tas.grove import DEFAULT_TOPOLOGY
 from kubectl_tas.late import dataclass
 from kubectl_tas.live import kubectl
-from kubectl_tas.live.kubectl import MAX_NAME, Access, NoSuchResourceError, shown, text_of
-from kubectl_tas.model.base import MAX_COUNT
+from kubectl_tas.live.kubectl import Access, NoSuchResourceError
 
 SETS = "podcliquesets.grove.io"
 CLIQUES = "podcliques.grove.io"
@@ -106,23 +104,17 @@ def _state(objects: Iterable[dict[str, Any]], complete: Collection[str] = ()) ->
     for item in objects:
         kind = str(item.get("kind"))
         kinds.add(kind)
-        try:
-            match kind:
-                case "PodCliqueSet":
-                    sets[_key(item, item["metadata"]["name"])] = _live_set(item)
-                case "ClusterTopology" | "ClusterTopologyBinding":
-                    levels = item["spec"]["levels"]
-                    name = text_of(item["metadata"]["name"])
-                    topologies[name] = tuple((text_of(x["domain"]), text_of(x["key"])) for x in levels)
-                case "PodClique":
-                    owner = (item["metadata"].get("labels") or {}).get(PART_OF)
-                    if owner is not None:
-                        key = _key(item, owner)
-                        pods[key] = _sum(pods.get(key, 0), _scheduled(item))
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
-            lacking = f"it has no {error}" if isinstance(error, KeyError) else str(error)
-            hint = "It must be what `kubectl get ... -o json` prints."
-            raise TasError(f"the {kind} {_called(item)} of the cluster cannot be read: {lacking}", hint=hint) from error
+        name = item.get("metadata", {}).get("name")
+        match kind:
+            case "PodCliqueSet":
+                sets[_key(item, name)] = _live_set(item)
+            case "ClusterTopology" | "ClusterTopologyBinding":
+                topologies[name] = tuple((level["domain"], level["key"]) for level in item["spec"]["levels"])
+            case "PodClique":
+                owner = (item["metadata"].get("labels") or {}).get(PART_OF)
+                if owner is not None:
+                    key = _key(item, owner)
+                    pods[key] = _sum(pods.get(key, 0), _scheduled(item))
     return GroveState(
         dict(sorted(sets.items())) if "PodCliqueSet" in kinds else None,
         dict(sorted(topologies.items())) if kinds & {"ClusterTopology", "ClusterTopologyBinding"} else None,
@@ -130,30 +122,18 @@ def _state(objects: Iterable[dict[str, Any]], complete: Collection[str] = ()) ->
     )
 
 
-def _key(item: Mapping[str, Any], name: object) -> SetKey:
-    return text_of(item["metadata"].get("namespace") or "default"), text_of(name)
+def _key(item: Mapping[str, Any], name: str) -> SetKey:
+    return item["metadata"].get("namespace") or "default", name
 
 
 def _scheduled(clique: Mapping[str, Any]) -> int | None:
-    """Returns the pods of a PodClique with a node; None if Grove reports none yet. Raises ValueError if invalid."""
+    """Returns the pods of a PodClique with a node; None if Grove reports none yet."""
     status = clique.get("status")
-    if status is None:
-        return None
-    number = status.get("scheduledReplicas") or 0
-    if not isinstance(number, int) or not 0 <= number <= MAX_COUNT:
-        raise ValueError(f"{shown(number)} is no number of pods")
-    return number
+    return None if status is None else status.get("scheduledReplicas", 0)
 
 
 def _sum(one: int | None, other: int | None) -> int | None:
     return None if one is None or other is None else one + other
-
-
-def _called(item: Mapping[str, Any]) -> str:
-    """Returns namespace and name of an object, as far as it has them."""
-    metadata = item.get("metadata")
-    found = [metadata.get(field) for field in ("namespace", "name")] if isinstance(metadata, dict) else []
-    return "/".join(part for part in found if isinstance(part, str) and 0 < len(part) <= MAX_NAME) or "without a name"
 
 
 def _live_set(item: Mapping[str, Any]) -> LiveSet:
@@ -169,6 +149,6 @@ def _live_set(item: Mapping[str, Any]) -> LiveSet:
         if domain
     ]
     names = [template.get("clusterTopologyName"), *(constraint.get("topologyName") for constraint in constraints)]
-    named = next((text_of(name) for name in names if name), None)
+    named = next(filter(None, names), None)
     used = named or (DEFAULT_TOPOLOGY if asked else None)
-    return LiveSet(used, named is not None, tuple(dict.fromkeys(map(text_of, asked))))
+    return LiveSet(used, named is not None, tuple(dict.fromkeys(asked)))

@@ -11,8 +11,9 @@ from typing import Any
 from kubectl_tas.diagnostics import TasError
 from kubectl_tas.late import dataclass
 from kubectl_tas.live import cliquesets, kubectl
-from kubectl_tas.live.kubectl import Access, ForbiddenError, NoSuchResourceError, shown
+from kubectl_tas.live.kubectl import Access, ForbiddenError, NoSuchResourceError
 from kubectl_tas.live.live_cluster import NODES, POD_GROUPS, PODS, QUEUES
+from kubectl_tas.live.objects import STATE, shown
 from kubectl_tas.model.labels import MIRROR, NODE_POOL, POD_GROUP, QUEUE, SKIP_PODGROUPER, SUBGROUP, TASK, WORKFLOW
 
 TOPOLOGIES = ("topologies.kai.scheduler", "topologies.kueue.x-k8s.io")
@@ -195,7 +196,7 @@ class Record:
     @property
     def text(self) -> str:
         """Content of the file; the same cluster gives the same bytes."""
-        about = {"apiVersion": "tas/v1alpha1", "kind": kubectl.STATE, "kinds": list(self.kinds)}
+        about = {"apiVersion": "tas/v1alpha1", "kind": STATE, "kinds": list(self.kinds)}
         about |= {"namespace": self.namespace} if self.namespace else {}
         data = {"apiVersion": "v1", "kind": "List", "items": [about, *self.objects]}
         return json.dumps(data, indent=1, sort_keys=True) + "\n"

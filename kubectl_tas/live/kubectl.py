@@ -11,6 +11,7 @@ from typing import Any
 from kubectl_tas.diagnostics import TasError
 from kubectl_tas.folders import MEBIBYTE, read_plain
 from kubectl_tas.late import dataclass
+from kubectl_tas.live.objects import STATE, read_object, shown
 from kubectl_tas.process import LimitError, Limits, run
 
 REQUEST_SECONDS = 30
@@ -19,8 +20,6 @@ LIMITS = Limits(seconds=60, out=256 * MEBIBYTE)
 """Limits of one call of kubectl."""
 MAX_STATE = 256 * MEBIBYTE
 """Most bytes of a file with the state of a cluster."""
-MAX_NAME = 317
-"""Most characters of a name: a label's key, with a domain of 253 before the slash."""
 MAX_REASON = 1000
 """Most characters of kubectl's own message that an error passes on."""
 _GIVE = "Pass --cluster-state FILE with what `kubectl tas cluster state` wrote, or --context and --kubeconfig."
@@ -30,8 +29,6 @@ _OWNERS = {
     ".kueue.x-k8s.io": "Kueue's",
 }
 """Owner of the CustomResourceDefinitions of each API group."""
-STATE = "ClusterState"
-"""Kind of the object that names the kinds which a file has completely, and their only namespace."""
 
 
 class NoSuchResourceError(TasError):
@@ -149,38 +146,24 @@ def _items(value: Any) -> Iterator[dict[str, Any]]:
             raise ValueError("an object has no kind")
         if kind == "Status":
             raise ValueError(f"the API server answers: {shown(item.get('message'))}")
-        yield item if "kind" in item else {**item, "kind": kind}
+        yield read_object(item if "kind" in item else {**item, "kind": kind})
 
 
 def _decoded(decoder: json.JSONDecoder, text: str, place: int) -> tuple[Any, int]:
     """Returns the value at ``place``, and where it ends. Raises ValueError if the value cannot be read."""
     try:
-        return decoder.raw_decode(text, place)
+        value, end = decoder.raw_decode(text, place)
+        if text.find("\\ud", place, end) >= 0 or text.find("\\uD", place, end) >= 0:
+            json.dumps(value, ensure_ascii=False).encode()
+        return value, end
     except json.JSONDecodeError:
         raise
+    except UnicodeEncodeError as error:
+        raise ValueError("it has half a pair of escapes, such as \\ud800") from error
     except ValueError as error:  # Python reads no whole number with more than some thousand digits
         raise ValueError("it has a number with too many digits") from error
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
-
-
-def text_of(value: object) -> str:
-    """Returns the name of an object. Raises ValueError for a value that no API server accepts as a name."""
-    if not isinstance(value, str) or not 0 < len(value) <= MAX_NAME:
-        raise ValueError(f"{shown(value)} is no name")
-    return value
-
-
-def shown(value: object) -> str:
-    """Returns a value for a message; shows only the kind of a long or nested value."""
-    if isinstance(value, bool | float) or value is None:
-        return repr(value)
-    if isinstance(value, str) and len(value) <= MAX_NAME:
-        return repr(value)
-    if isinstance(value, int) and abs(value) < 10**20:
-        return repr(value)
-    kinds = {str: "a long text", int: "a huge number", list: "a list", dict: "an object"}
-    return next(name for kind, name in kinds.items() if isinstance(value, kind))
 
 
 def _failure(resource: str, message: str) -> TasError:

@@ -14,7 +14,7 @@ from kubectl_tas.diagnostics import TasError
 from kubectl_tas.gpus import GPU
 from kubectl_tas.late import dataclass
 from kubectl_tas.live import cliquesets, kubectl
-from kubectl_tas.live.kubectl import Access, ForbiddenError, NoSuchResourceError, shown, text_of
+from kubectl_tas.live.kubectl import Access, ForbiddenError, NoSuchResourceError
 from kubectl_tas.model.labels import WORKFLOW
 from kubectl_tas.quantities import NOTHING, RESOURCES, Amounts, said
 
@@ -272,26 +272,19 @@ def from_file(path: str, namespace: str | None = None) -> ClusterState:
 
 
 def nodes_among(items: Iterable[Mapping[str, Any]]) -> list[Node]:
-    """Returns the nodes among objects of a cluster. Raises TasError if a node cannot be read."""
+    """Returns the nodes among objects of a cluster."""
     return [_node(item) for item in items if item.get("kind") == "Node"]
 
 
 def _node(item: Mapping[str, Any]) -> Node:
-    """Converts a Node. Raises TasError if it cannot be read."""
-    try:
-        metadata, spec, status = item["metadata"], item.get("spec") or {}, item.get("status") or {}
-        labels = {text_of(key): str(value) for key, value in (metadata.get("labels") or {}).items()}
-        return Node(
-            text_of(metadata["name"]),
-            labels,
-            gpus.of_node({name: _quantity(amount) for name, amount in (status.get("allocatable") or {}).items()}),
-            is_ready=all(map(is_well, status.get("conditions") or ())),
-            is_cordoned=spec.get("unschedulable") is True,
-        )
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        hint = "It must be what `kubectl get nodes -o json` prints."
-        reason = str(error) if isinstance(error, ValueError) else "it has no name, or invalid labels"
-        raise TasError(f"a Node of the cluster cannot be read: {reason}", hint=hint) from error
+    metadata, spec, status = item["metadata"], item.get("spec") or {}, item.get("status") or {}
+    return Node(
+        metadata["name"],
+        metadata.get("labels") or {},
+        gpus.of_node({name: _quantity(amount) for name, amount in (status.get("allocatable") or {}).items()}),
+        is_ready=all(map(is_well, status.get("conditions") or ())),
+        is_cordoned=spec.get("unschedulable") is True,
+    )
 
 
 def is_well(condition: dict[str, Any]) -> bool:
@@ -303,35 +296,27 @@ def is_well(condition: dict[str, Any]) -> bool:
 def _is_in(item: dict[str, Any], namespace: str | None) -> bool:
     if namespace is None or item.get("kind") != "PodGroup":
         return True
-    metadata = item.get("metadata")
-    return isinstance(metadata, dict) and metadata.get("namespace", "default") == namespace
+    return bool(item["metadata"].get("namespace", "default") == namespace)
 
 
 def state_of(objects: Iterable[Mapping[str, Any]], *, is_whole: bool = False) -> ClusterState:
-    """Returns the queues among objects of a cluster; ``is_whole`` says that the objects include all PodGroups. Raises
-    TasError if a Queue or PodGroup cannot be read.
-    """
+    """Returns the queues among objects of a cluster; ``is_whole`` says that the objects include all PodGroups."""
     by_kind: dict[str, list[Mapping[str, Any]]] = {"Queue": [], "PodGroup": []}
     for item in objects:
         kind = str(item.get("kind"))
         if kind in by_kind:
             by_kind[kind].append(item)
-    try:
-        queues = _usage(by_kind["Queue"], by_kind["PodGroup"], is_whole=is_whole)
-        running = tuple(_running_group(item) for item in by_kind["PodGroup"] if _running(item) > 0)
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        reason = str(error) if isinstance(error, ValueError) else "it is not built as KAI builds it"
-        hint = "It must be what `kubectl get ... -o json` prints."
-        raise TasError(f"a Queue or PodGroup of the cluster cannot be read: {reason}", hint=hint) from error
+    queues = _usage(by_kind["Queue"], by_kind["PodGroup"], is_whole=is_whole)
+    running = tuple(_running_group(item) for item in by_kind["PodGroup"] if _running(item) > 0)
     return ClusterState(queues, tuple(by_kind["Queue"]), running)
 
 
 def _running_group(item: Mapping[str, Any]) -> RunningGroup:
-    metadata, status = item.get("metadata") or {}, item.get("status") or {}
+    metadata, status = item["metadata"], item.get("status") or {}
     owners = tuple((str(owner.get("kind")), str(owner.get("name"))) for owner in metadata.get("ownerReferences") or ())
     return RunningGroup(
-        str(metadata.get("namespace", "default")),
-        str(metadata.get("name")),
+        metadata.get("namespace", "default"),
+        metadata["name"],
         str((item.get("spec") or {}).get("queue")),
         owners,
         _amounts(status.get("resourcesStatus") or {}, "allocated"),
@@ -341,9 +326,9 @@ def _running_group(item: Mapping[str, Any]) -> RunningGroup:
 
 def work_of(item: Mapping[str, Any]) -> str:
     """Returns the work that a PodGroup or pod belongs to, as KIND/NAME; the object itself if nothing says that."""
-    metadata = item.get("metadata") or {}
+    metadata = item["metadata"]
     workflow = (metadata.get("labels") or {}).get(WORKFLOW)
-    owners = [owner for owner in metadata.get("ownerReferences") or () if isinstance(owner, dict)]
+    owners = metadata.get("ownerReferences")
     if workflow is not None:
         return f"Workflow/{workflow}"
     named = owners[0] if owners else {"kind": item.get("kind"), "name": metadata.get("name")}
@@ -365,7 +350,7 @@ def _usage(
         running[queue] += pods > 0
     found: dict[str, QueueUsage] = {}
     for item in queues:
-        name = text_of(item["metadata"]["name"])
+        name = item["metadata"]["name"]
         is_idle = is_whole and name not in unlooked
         usage = _held(item, running[name], doubts.get(name, ""), is_idle=is_idle)
         if found.setdefault(name, usage) != usage:
@@ -412,8 +397,6 @@ def _away_from_0(amount: Decimal) -> int:
 
 
 def _quantity(value: object) -> Decimal:
-    """Returns a Kubernetes quantity as a number. Raises ValueError for anything else."""
-    found = quantities.parse(value)
-    if found is None:
-        raise ValueError(f"{shown(value)} is no quantity")
-    return found
+    amount = quantities.parse(value)
+    assert amount is not None  # ``read_object`` refuses the others
+    return amount

@@ -12,7 +12,6 @@ from typing import Any
 
 from kubectl_tas.kinds import SET, page_of
 from kubectl_tas.late import dataclass
-from kubectl_tas.live.kubectl import text_of
 from kubectl_tas.model.podkinds import DeclaredKind
 
 
@@ -69,9 +68,9 @@ def controller(item: Mapping[str, Any]) -> Controller:
     for step in path:
         told = (told or {}).get(step)
     return Controller(
-        text_of(metadata.get("namespace") or "default"),
+        metadata.get("namespace") or "default",
         kind,
-        text_of(metadata["name"]),
+        metadata["name"],
         tuple((str(owner.get("kind")), str(owner.get("name"))) for owner in metadata.get("ownerReferences") or ()),
         {**(metadata.get("labels") or {})},
         str(metadata.get("deletionTimestamp") or ""),

@@ -24,7 +24,7 @@ from kubectl_tas.diagnostics import TasError
 from kubectl_tas.late import dataclass
 from kubectl_tas.live import kubectl
 from kubectl_tas.live.cliquesets import PART_OF
-from kubectl_tas.live.kubectl import ForbiddenError, shown, text_of
+from kubectl_tas.live.kubectl import ForbiddenError
 from kubectl_tas.live.live_cluster import NODES, POD_GROUPS, PODS, QUEUES, Cluster
 from kubectl_tas.live.owners import Controller, controller
 from kubectl_tas.model.base import MAX_COUNT
@@ -225,28 +225,29 @@ def _read(items: Sequence[dict[str, Any]], gaps: Mapping[str, str], kinds: Colle
         gaps = {"Event": f"{broken[0]}{more}", **gaps}
     return Told(
         items,
-        tuple(sorted(_each(_group, by_kind.get("PodGroup", ())), key=lambda item: (item.namespace, item.name))),
-        tuple(sorted(_each(_pod, by_kind.get("Pod", ())), key=lambda item: (item.namespace, item.name))),
+        tuple(sorted(map(_group, by_kind.get("PodGroup", ())), key=lambda item: (item.namespace, item.name))),
+        tuple(sorted(map(_pod, by_kind.get("Pod", ())), key=lambda item: (item.namespace, item.name))),
         {key: gathered(found) for key, found in events.items()},
         gaps,
         tuple(_each(controller, (item for kind in kinds if kind != "Topology" for item in by_kind.get(kind, ())))),
-        tuple(_each(_queue, by_kind.get("Queue", ()))),
-        dict(_each(_topology, by_kind.get("Topology", ()))),
+        tuple(map(_queue, by_kind.get("Queue", ()))),
+        dict(map(_topology, by_kind.get("Topology", ()))),
     )
 
 
 def _each(read: Callable[[Mapping[str, Any]], T], items: Iterable[Mapping[str, Any]]) -> Iterator[T]:
-    """Yields what is read of each object. Raises TasError, with the object's name, if one cannot be read."""
+    """Yields what is read of each object of a kind whose fields ``read_object`` does not check. Raises TasError, with
+    the object's name, if one cannot be read.
+    """
     for item in items:
         try:
             yield read(item)
         except (KeyError, TypeError, AttributeError, ValueError) as error:
-            kind, metadata = str(item.get("kind")), item.get("metadata")
-            name = metadata.get("name") if isinstance(metadata, dict) else None
             reason = str(error) if isinstance(error, ValueError) else "it is not built as Kubernetes builds it"
-            what = f"{'an' if kind == 'Event' else 'a'} {kind} of the cluster cannot be read"
+            what = f"{'an' if item['kind'] == 'Event' else 'a'} {item['kind']} of the cluster cannot be read"
             hint = "It must be what `kubectl get ... -o json` prints."
-            raise TasError(f"{what}: {name or 'without a name'}: {reason}", hint=hint) from error
+            name = (item.get("metadata") or {}).get("name") or "without a name"
+            raise TasError(f"{what}: {name}: {reason}", hint=hint) from error
 
 
 def gathered(said: Iterable[Saying]) -> tuple[Saying, ...]:
@@ -266,7 +267,7 @@ def gathered(said: Iterable[Saying]) -> tuple[Saying, ...]:
 
 def _place(item: Mapping[str, Any]) -> tuple[str, str]:
     metadata = item["metadata"]
-    return text_of(metadata.get("namespace") or "default"), text_of(metadata["name"])
+    return metadata.get("namespace") or "default", metadata["name"]
 
 
 def _owners(item: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
@@ -299,29 +300,22 @@ def _group(item: Mapping[str, Any]) -> LiveGroup:
         _word(labels, NODE_POOL),
         _deleted(metadata),
         tuple(map(str, metadata.get("finalizers") or ())),
-        _least(spec),
-        None if "minMember" not in spec and not sub_groups else {text_of(x["name"]): _least(x) for x in sub_groups},
+        spec.get("minMember"),
+        None if "minMember" not in spec and not sub_groups else {x["name"]: x.get("minMember") for x in sub_groups},
         frozenset(str(constraint["topology"]) for constraint in named if constraint.get("topology")),
     )
 
 
 def _queue(item: Mapping[str, Any]) -> LiveQueue:
     metadata, spec = item["metadata"], item.get("spec") or {}
-    name = text_of(metadata["name"])
+    name = metadata["name"]
     shown, parent = (str(spec.get(key) or "") for key in ("displayName", "parentQueue"))
     return LiveQueue(name, shown or name, parent, _word(metadata.get("labels") or {}, NODE_POOL))
 
 
 def _topology(item: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
     levels = (item.get("spec") or {}).get("levels") or ()
-    return text_of(item["metadata"]["name"]), tuple(str(level["nodeLabel"]) for level in levels)
-
-
-def _least(holder: Mapping[str, Any]) -> int | None:
-    found = holder.get("minMember")
-    if found is not None and not isinstance(found, int):
-        raise ValueError(f"{shown(found)} is no number of pods")
-    return found
+    return item["metadata"]["name"], tuple(level["nodeLabel"] for level in levels)
 
 
 def _reasons(condition: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -383,7 +383,7 @@ STATE = {item.key: item for item in BACKDOORS if item.decides is Decides.STATE}
 """The keys that KAI or Grove writes, by name."""
 _DECIDING = frozenset(
     item.key for item in BACKDOORS if item.place is not Place.FIELD and item.decides is not Decides.SYNC
-) - {*FIELDS}
+) - {*FIELDS} | {labels.POD_GROUP, labels.SKIP_PODGROUPER}
 """Labels and annotations that are judged in a mapping of any name."""
 
 
@@ -411,7 +411,38 @@ _OF_OTHERS = late_pattern(r"(^s|S)elector$|^matchLabels$")
 _VARIABLES = frozenset((*environment.LISTS, *environment.MAPPINGS))
 """Keys that contain no such parts below them, but names that users choose."""
 _RESOURCES = ("resources", "resourcesPerNode")
-_CONTAINERS = ("containers", "initContainers")
+_CONTAINERS = ("containers", "initContainers", "sidecars")
+_OF_CONTAINERS = frozenset({"env", "envFrom", "volumeMounts", "volumeDevices"})
+"""Fields that containers alone have. Spark's and Kubeflow Trainer's pods have them in the place of a container."""
+_ONE_CONTAINER = frozenset({"image", "command", "args", "resources", *_OF_CONTAINERS})
+"""Fields of which a container has one at least."""
+_NO_CONTAINERS = frozenset({"labels", "annotations", "nodeSelector", "overhead", "resources", "template"})
+"""Fields of pods whose keys users choose, and others with such fields."""
+
+
+def containers_in(value: object, path: KeyPath) -> Iterator[tuple[KeyPath, dict[str, Any]]]:
+    """Yields the containers of a pod, each with its path. ``value`` are the fields of a PodSpec, or those in its place:
+    a container by itself, in a list, or in a set of containers.
+    """
+    if not isinstance(value, dict):
+        return
+    if not _OF_CONTAINERS.isdisjoint(value):
+        yield path, value
+    for key, field in value.items():
+        if isinstance(field, list) and key in _CONTAINERS:
+            for index, item in enumerate(field):
+                yield (*path, key, index), item if isinstance(item, dict) else {}
+        elif isinstance(field, dict) and key == "containerSet":
+            yield from containers_in(field, (*path, key))
+        elif isinstance(field, dict) and key not in _NO_CONTAINERS and not _ONE_CONTAINER.isdisjoint(field):
+            yield (*path, key), field
+
+
+def pods_at(origin: Origin, path: KeyPath) -> Iterator[KeyPath]:
+    """Yields the path of the fields of a pod, and that of the pod template which Spark puts below them."""
+    yield path
+    if isinstance(origin.value((*path, "template", "spec")), dict):
+        yield (*path, "template", "spec")
 
 
 def parts(origin: Origin) -> Iterator[Part]:
@@ -440,11 +471,11 @@ def parts(origin: Origin) -> Iterator[Part]:
             yield "keys", path, {key: item for key, item in value.items() if key in _DECIDING}
         for key, item in value.items():
             below = (*path, key)
-            if "{" in str(key) or "$" in str(key):
+            if _may_be_filled_in(key):
                 yield "key", below, key
             if key in FIELDS and _is_at(FIELDS[key], holder, group):
                 yield "field", below, item
-            what = _metadata_in(str(key)) if isinstance(item, (dict, list)) else None
+            what = metadata_in(str(key)) if isinstance(item, (dict, list)) else None
             if what is None:
                 continue
             if key == "gpu" and isinstance(item, dict) and "quantity" in item:  # of Spark
@@ -463,7 +494,7 @@ def parts(origin: Origin) -> Iterator[Part]:
 
 
 @lru_cache(maxsize=1024)
-def _metadata_in(key: str) -> str | None:
+def metadata_in(key: str) -> str | None:
     """Returns what a key of this name holds: labels, annotations, or neither (empty). None: nothing of this object."""
     if key in _VARIABLES or _OF_OTHERS.search(key):
         return None
@@ -474,10 +505,15 @@ def _metadata(what: str, path: KeyPath, written: Any) -> Iterator[Part]:
     """Yields labels or annotations that are written as a mapping, or as a list of names and values."""
     if isinstance(written, dict):
         yield what, path, written
+        yield from (("key", (*path, key), key) for key in written if _may_be_filled_in(key))
         return
     for index, item in enumerate(written):
         if isinstance(item, dict) and isinstance(name := item.get("name", item.get("key")), str):
             yield what, (*path, index), {name: item.get("value", "")}
+
+
+def _may_be_filled_in(key: object) -> bool:
+    return "{" in str(key) or "$" in str(key)
 
 
 def _is_at(field: Backdoor, holder: str | int, group: str) -> bool:

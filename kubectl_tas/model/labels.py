@@ -27,6 +27,7 @@ OWN_PREFIX = "kubectl-tas/"
 MANAGED_BY = "app.kubernetes.io/managed-by"
 SYNC_WAVE = "argocd.argoproj.io/sync-wave"
 SYNC_OPTIONS = "argocd.argoproj.io/sync-options"
+COMPARE_OPTIONS = "argocd.argoproj.io/compare-options"
 """Argo CD's options for one object, separated by commas."""
 RECREATE: dict[str, dict[str, str]] = {
     "argocd": {SYNC_OPTIONS: "Force=true,Replace=true"},

@@ -140,15 +140,15 @@ class SparkPod(Labelled):
         asks = {"cpu": self.coreRequest or str(self.cores or 1), "memory": str(heap + more)}
         gpus = {self.gpu.name: self.gpu.quantity} if self.gpu else {}
         own = Container(resources=Resources(limits=_amounts(gpus), requests=_amounts(asks)))
-        base = self.pod_template.spec
-        return self.made(
-            PodSpec(
-                containers=(own, *self.sidecars, *base.containers),
-                initContainers=(*self.initContainers, *base.initContainers),
-                resources=base.resources,
-                resourceClaims=base.resourceClaims,
-            )
+        meta, base = self.pod_template.metadata, self.pod_template.spec
+        spec = PodSpec(
+            containers=(own, *self.sidecars, *base.containers),
+            initContainers=(*self.initContainers, *base.initContainers),
+            resources=base.resources,
+            resourceClaims=base.resourceClaims,
         )
+        labels, annotations = {**meta.labels, **self.labels}, {**meta.annotations, **self.annotations}
+        return PodTemplate(metadata=Meta(labels=labels, annotations=annotations), spec=spec)
 
 
 def _java(text: str) -> int:

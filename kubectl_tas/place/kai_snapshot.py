@@ -15,10 +15,9 @@ from dataclasses import replace
 from io import BytesIO
 from typing import Any
 
-from kubectl_tas.diagnostics import TasError
 from kubectl_tas.kai import PRIORITY_CLASSES, Release
 from kubectl_tas.late import dataclass
-from kubectl_tas.live.kubectl import STATE, text_of
+from kubectl_tas.live.objects import STATE
 from kubectl_tas.model.labels import NODE_POOL, POD_GROUP
 from kubectl_tas.resolve.names import digest
 
@@ -64,29 +63,6 @@ FIXED = ("Pod", "PersistentVolumeClaim")
 """Kinds whose spec does not change once the cluster has filled it in."""
 CONTAINER = ("name", "image", "ports", "resources", "restartPolicy", "envFrom", "volumeMounts", "volumeDevices")
 """Fields of a container that the snapshot keeps."""
-Shape = dict[str, Any] | list[Any] | type[str]
-_CONSTRAINT: Shape = {"topology": str}
-_CONTAINERS: Shape = [
-    {
-        "resources": {"limits": {}, "requests": {}},
-        "env": [{"valueFrom": {"configMapKeyRef": {}}}],
-        "envFrom": [{"configMapRef": {}}],
-    }
-]
-SHAPE: Shape = {
-    "metadata": {"name": str, "namespace": str, "labels": {}, "annotations": {}},
-    "spec": {
-        "containers": _CONTAINERS,
-        "initContainers": _CONTAINERS,
-        "volumes": [{"configMap": {}, "persistentVolumeClaim": {}, "projected": {"sources": [{"configMap": {}}]}}],
-        "subGroups": [{"topologyConstraint": _CONSTRAINT}],
-        "topologyConstraint": _CONSTRAINT,
-        "priorityClassName": str,
-        "nodeName": str,
-    },
-    "status": {},
-}
-"""Type that the fields read here must have: an object, a list or text."""
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 ENDED = ("Succeeded", "Failed")
 _SECOND = 10**9
@@ -126,7 +102,7 @@ def snapshot(scheduler: Scheduler, there: Iterable[Object], rendered: Iterable[O
 
     The cluster's spec wins for existing pods and PersistentVolumeClaims, the applied spec for all other objects. The
     archive leaves out commands, environment and contents of ConfigMaps. Pods without a UID get one that keeps the given
-    order. Raises TasError if an object cannot be read.
+    order.
     """
     found = _merged(there, rendered)
     waiting = [item for item in found if item["kind"] == "Pod" and _phase(item) not in ENDED and not _node(item)]
@@ -238,7 +214,7 @@ def _merged(there: Iterable[Object], rendered: Iterable[Object]) -> list[Object]
         kind = str(item.get("kind"))
         if kind in LISTS and not (recorded and kind == "PodGroup"):
             has_spec = "spec" in item or kind in ("PodGroup", *FIXED)
-            found[kind, *_identity(item)] = {**item, "spec": item.get("spec") or {}} if has_spec else item
+            found[kind, *_place(item)] = {**item, "spec": item.get("spec") or {}} if has_spec else item
     for name, value in PRIORITY_CLASSES.items():
         about = {"kind": "PriorityClass", "apiVersion": "scheduling.k8s.io/v1", "metadata": {"name": name}}
         found.setdefault(("PriorityClass", "", name), {**about, "value": value})
@@ -258,31 +234,6 @@ def _applied(item: Object, there: Object) -> Object:
         metadata[name] = {**(first["metadata"].get(name) or {}), **(last["metadata"].get(name) or {})}
     spec = {"spec": {**first["spec"], **last["spec"]}} if fixed else {}
     return {**first, **last, "metadata": metadata, **spec}
-
-
-def _identity(item: Object) -> tuple[str, str]:
-    """Returns namespace and name. Raises TasError for an object that no API server has."""
-    try:
-        if _is_built(item, SHAPE):
-            metadata = item.get("metadata") or {}
-            return str(metadata.get("namespace") or ""), text_of(metadata["name"])
-        reason = "it is not built as Kubernetes builds it"
-    except (KeyError, ValueError):
-        reason = "it has no name"
-    hint = "It must be what `kubectl get ... -o json` prints."
-    raise TasError(f"a {item['kind']} of the cluster cannot be read: {reason}", hint=hint)
-
-
-def _is_built(value: object, shape: Shape) -> bool:
-    """Whether a value has an object, list or text wherever ``shape`` has one, or nothing there."""
-    if isinstance(shape, type):
-        return value is None or isinstance(value, shape)
-    if isinstance(shape, list):
-        items = [] if value is None else value
-        return isinstance(items, list) and all(item is not None and _is_built(item, shape[0]) for item in items)
-    if not isinstance(value, dict):
-        return value is None
-    return all(_is_built(value[key], inner) for key, inner in shape.items() if key in value)
 
 
 def _named(objects: Iterable[Object], kind: str) -> set[tuple[str, str]]:

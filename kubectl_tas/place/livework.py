@@ -16,7 +16,7 @@ from kubectl_tas.live.owners import Controller, resources
 from kubectl_tas.live.reasons import LiveGroup, LivePod, Saying, Told, is_race, unnamed
 from kubectl_tas.model.kindlists import written
 from kubectl_tas.model.labels import TASK, WORKFLOW
-from kubectl_tas.place.gangs_to_place import NOT_KUBERNETES, LeftOut, Needed, Unplaced, unplaced
+from kubectl_tas.place.gangs_to_place import LeftOut, Needed, Unplaced, unplaced
 from kubectl_tas.place.pending_reasons import NO_GROUP, NOT_READY, REFUSED, UNPLACED, is_of_waiting
 from kubectl_tas.place.shapes import Shape, shape_of
 from kubectl_tas.resolve.fleet import Fleet
@@ -261,10 +261,5 @@ class LiveWork:
 
 
 def live_shape(pod: LivePod) -> Shape | None:
-    """Returns the shape of a pod as the API server has it; None if the pod was not read whole, or is invalid."""
-    if "restartPolicy" not in pod.spec:
-        return None
-    try:
-        return shape_of(pod.spec)
-    except NOT_KUBERNETES:  # nodes are read by the same rules, and say what cannot be read
-        return None
+    """Returns the shape of a pod as the API server has it; None if the pod was not read whole."""
+    return shape_of(pod.spec) if "restartPolicy" in pod.spec else None

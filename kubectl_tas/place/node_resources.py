@@ -17,8 +17,8 @@ from typing import Any
 from kubectl_tas import gpus, quantities
 from kubectl_tas.diagnostics import TasError
 from kubectl_tas.late import dataclass
-from kubectl_tas.live.kubectl import shown, text_of
 from kubectl_tas.live.live_cluster import is_well
+from kubectl_tas.live.objects import shown
 from kubectl_tas.model.labels import MIRROR, POD_GROUP
 
 PODS = "pods"
@@ -108,15 +108,15 @@ def domain_of(node: Node, levels: Sequence[str]) -> Domain | None:
 def read_nodes(items: Iterable[Mapping[str, Any]], complete: Iterable[str] = ()) -> Nodes:
     """Returns the nodes among objects of a cluster, with what their pods leave free. Ignores objects of other kinds.
 
-    ``complete`` holds the kinds that were read completely, even those without objects. Raises TasError if an object
-    cannot be read, or if there is no node.
+    ``complete`` holds the kinds that were read completely, even those without objects. Raises TasError if a pod on a
+    node has no containers, or if there is no node.
     """
     held: dict[str, list[RunningPod]] = {}
     found: dict[str, Mapping[str, Any]] = {}
     knows_pods = "Pod" in complete
     for item in items:
         if item.get("kind") == "Node":
-            found[_called(item, "Node")] = item
+            found[item["metadata"]["name"]] = item
         elif item.get("kind") == "Pod":
             knows_pods = True
             _hold(item, held)
@@ -126,41 +126,24 @@ def read_nodes(items: Iterable[Mapping[str, Any]], complete: Iterable[str] = ())
     return Nodes(tuple(_node(name, found[name], held.get(name, ())) for name in sorted(found)), knows_pods)
 
 
-def _called(item: Mapping[str, Any], kind: str) -> str:
-    try:
-        return text_of(item["metadata"]["name"])
-    except (KeyError, TypeError, ValueError) as error:
-        raise _unreadable(kind, "it has no name") from error
-
-
-def _unreadable(kind: str, reason: str) -> TasError:
-    hint = f"It must be what `kubectl get {kind.lower()}s -o json` prints."
-    return TasError(f"a {kind} of the cluster cannot be read: {reason}", hint=hint)
-
-
 def _hold(item: Mapping[str, Any], held: dict[str, list[RunningPod]]) -> None:
     """Records a pod under its node."""
-    name = _called(item, "Pod")
-    try:
-        spec, phase = item["spec"], (item.get("status") or {}).get("phase")
-        node = spec.get("nodeName")
-        if not node or phase in ENDED:
-            return
-        if not isinstance(spec.get("containers"), list) or not spec["containers"]:
-            raise ValueError("it has no containers, so that what it takes is unknown")
-        metadata = item["metadata"]
-        annotations, owners = metadata.get("annotations") or {}, metadata.get("ownerReferences") or ()
-        pod = RunningPod(
-            str(metadata.get("namespace") or "default"),
-            name,
-            str(annotations.get(POD_GROUP) or ""),
-            requests(spec),
-            MIRROR in annotations or any(owner.get("kind") == "DaemonSet" for owner in owners),
-        )
-        held.setdefault(text_of(node), []).append(pod)
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        reason = str(error) if isinstance(error, ValueError) else "it is not built as Kubernetes builds it"
-        raise _unreadable("Pod", f"{name}: {reason}") from error
+    metadata, spec = item["metadata"], item.get("spec")
+    if spec is not None and (not spec.get("nodeName") or (item.get("status") or {}).get("phase") in ENDED):
+        return
+    if spec is None or not spec.get("containers"):
+        hint = "It must be what `kubectl get pods -o json` prints."
+        reason = "it has no containers, so that what it takes is unknown"
+        raise TasError(f"a Pod of the cluster cannot be read: {metadata['name']}: {reason}", hint=hint)
+    annotations, owners = metadata.get("annotations") or {}, metadata.get("ownerReferences") or ()
+    pod = RunningPod(
+        metadata.get("namespace") or "default",
+        metadata["name"],
+        annotations.get(POD_GROUP) or "",
+        requests(spec),
+        MIRROR in annotations or any(owner.get("kind") == "DaemonSet" for owner in owners),
+    )
+    held.setdefault(spec["nodeName"], []).append(pod)
 
 
 def requests(spec: Mapping[str, Any]) -> dict[str, int]:
@@ -209,28 +192,23 @@ def _node(name: str, item: Mapping[str, Any], pods: Sequence[RunningPod]) -> Nod
     held: Counter[str] = Counter()
     for pod in pods:
         held.update(pod.asks)
-    try:
-        spec, status = item.get("spec") or {}, item.get("status") or {}
-        labels = {str(key): str(value) for key, value in (item["metadata"].get("labels") or {}).items()}
-        allocatable = _amounts(status.get("allocatable") or {}, math.floor)
-        return Node(
-            name,
-            labels,
-            allocatable,
-            {resource: amount - held[resource] for resource, amount in allocatable.items()},
-            tuple(_taints(spec.get("taints") or ())),
-            is_ready=all(map(is_well, status.get("conditions") or ())),
-            is_cordoned=spec.get("unschedulable") is True,
-            pods=tuple(sorted(pods, key=lambda pod: (pod.namespace, pod.name))),
-        )
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        reason = str(error) if isinstance(error, ValueError) else "it is not built as Kubernetes builds it"
-        raise _unreadable("Node", f"{name}: {reason}") from error
+    spec, status = item.get("spec") or {}, item.get("status") or {}
+    allocatable = _amounts(status.get("allocatable") or {}, math.floor)
+    return Node(
+        name,
+        item["metadata"].get("labels") or {},
+        allocatable,
+        {resource: amount - held[resource] for resource, amount in allocatable.items()},
+        tuple(_taints(spec.get("taints") or ())),
+        is_ready=all(map(is_well, status.get("conditions") or ())),
+        is_cordoned=spec.get("unschedulable") is True,
+        pods=tuple(sorted(pods, key=lambda pod: (pod.namespace, pod.name))),
+    )
 
 
 def _taints(written: Sequence[Mapping[str, Any]]) -> Iterable[Taint]:
     """Yields the taints that keep pods away; PreferNoSchedule does not."""
     for item in written:
-        taint = Taint(text_of(item["key"]), str(item.get("value") or ""), str(item.get("effect")))
+        taint = Taint(item["key"], item.get("value") or "", item.get("effect") or "")
         if taint.effect in ("NoSchedule", "NoExecute"):
             yield taint

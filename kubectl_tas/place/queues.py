@@ -18,10 +18,9 @@ from functools import cached_property
 from typing import Any
 
 from kubectl_tas import gpus
-from kubectl_tas.diagnostics import TasError
 from kubectl_tas.gangs.admission import by_queue
 from kubectl_tas.late import dataclass
-from kubectl_tas.live.kubectl import STATE, shown, text_of
+from kubectl_tas.live.objects import STATE
 from kubectl_tas.model import manifest
 from kubectl_tas.model.labels import NODE_POOL, POD_GROUP, PREEMPTIBILITY, QUEUE, RUNAI_QUEUE, SUBGROUP
 from kubectl_tas.place.fairshare import DEFAULT_PRIORITY, Queue, QueueTree
@@ -32,7 +31,6 @@ from kubectl_tas.resolve.fleet import Fleet
 
 Shard = str | None
 """Shard of the scheduler, by the value of its label; None is the shard without the label."""
-_HINT = "It must be what `kubectl get queues.scheduling.run.ai -o json` prints."
 
 
 def trees(rendered: Iterable[manifest.Queue], there: Iterable[Mapping[str, Any]] = ()) -> dict[Shard, QueueTree]:
@@ -40,9 +38,9 @@ def trees(rendered: Iterable[manifest.Queue], there: Iterable[Mapping[str, Any]]
     pkg/scheduler/cache/cluster_info/data_lister/kubernetes_lister.go).
 
     The queues are those ``rendered``, and all others ``there`` in the cluster, as kubectl prints its Queues. Creation
-    times come from the cluster. Raises TasError if a Queue cannot be read.
+    times come from the cluster.
     """
-    objects = {_name(item): item for item in there}
+    objects = {str(item["metadata"]["name"]): item for item in there}
     found: dict[Shard, list[Queue]] = defaultdict(list)
     for queue in rendered:
         own = queue.model_dump()
@@ -54,51 +52,31 @@ def trees(rendered: Iterable[manifest.Queue], there: Iterable[Mapping[str, Any]]
     return {shard: QueueTree(tuple(items)) for shard, items in found.items()}
 
 
-def _name(queue: Mapping[str, Any]) -> str:
-    try:
-        return text_of(queue["metadata"]["name"])
-    except (KeyError, TypeError, ValueError) as error:
-        raise TasError("a Queue of the cluster cannot be read: it has no name", hint=_HINT) from error
-
-
 def _shard(queue: Mapping[str, Any]) -> Shard:
-    labels = queue["metadata"].get("labels")
-    shard = labels.get(NODE_POOL) if isinstance(labels, dict) else None
-    return None if shard is None else str(shard)
+    shard: Shard = (queue["metadata"].get("labels") or {}).get(NODE_POOL)
+    return shard
 
 
 def _queue(item: Mapping[str, Any]) -> Queue:
     """Reads a Queue object as KAI's scheduler does: absent amounts count as 0."""
-    name = _name(item)
-    try:
-        spec, metadata = item.get("spec") or {}, item["metadata"]
-        resources = spec.get("resources") or {}
-        priority = spec.get("priority")
+    spec, metadata = item.get("spec") or {}, item["metadata"]
+    resources, priority = spec.get("resources") or {}, spec.get("priority")
 
-        def number(resource: ResourceName, field: str) -> float:
-            return _number((resources.get(resource) or {}).get(field, 0))
+    def number(resource: ResourceName, field: str) -> float:
+        return float((resources.get(resource) or {}).get(field, 0))
 
-        def amounts(field: str) -> Amounts:
-            return each(lambda resource: from_kai(resource, number(resource, field)))
+    def amounts(field: str) -> Amounts:
+        return each(lambda resource: from_kai(resource, number(resource, field)))
 
-        return Queue(
-            name,
-            text_of(spec["parentQueue"]) if spec.get("parentQueue") else None,
-            amounts("quota"),
-            amounts("limit"),
-            each(lambda resource: from_kai("gpu", max(0, number(resource, "overQuotaWeight")))),
-            DEFAULT_PRIORITY if priority is None else int(_number(priority)),
-            str(metadata.get("creationTimestamp") or ""),
-        )
-    except (TypeError, AttributeError, ValueError) as error:
-        reason = str(error) if isinstance(error, ValueError) else "it is not built as KAI builds it"
-        raise TasError(f"the Queue {name} of the cluster cannot be read: {reason}", hint=_HINT) from error
-
-
-def _number(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1e18:
-        raise ValueError(f"{shown(value)} is no number")
-    return value
+    return Queue(
+        metadata["name"],
+        spec.get("parentQueue") or None,
+        amounts("quota"),
+        amounts("limit"),
+        each(lambda resource: from_kai("gpu", max(0, number(resource, "overQuotaWeight")))),
+        DEFAULT_PRIORITY if priority is None else priority,
+        metadata.get("creationTimestamp") or "",
+    )
 
 
 def declared(fleet: Fleet, backend: str) -> dict[str, Amounts]:
@@ -115,7 +93,7 @@ OF_KAI = ("kai-resource-reservation", "kai-scale-adjust")
 
 def total_resources(nodes: Nodes, objects: Iterable[Mapping[str, Any]], scheduler: str) -> Mapping[Shard, Amounts]:
     """Returns the resources that each shard of the named scheduler has to divide, from the ``nodes`` and the pods among
-    the objects; nothing for a shard without nodes. Raises TasError if a pod cannot be read.
+    the objects; nothing for a shard without nodes.
     """
     own = [node for node in nodes.nodes if node.is_ready and not node.is_cordoned]
     shards = {node.name: node.labels.get(NODE_POOL) for node in own}
@@ -136,18 +114,12 @@ def held_by_others(pod: Mapping[str, Any], scheduler: str) -> str | None:
     """
     if pod.get("kind") != "Pod":
         return None
-    try:
-        spec, metadata = pod.get("spec") or {}, pod["metadata"]
-        is_own = POD_GROUP in (metadata.get("annotations") or {})
-        is_own = spec["schedulerName"] == scheduler if "schedulerName" in spec else is_own
-        is_over = (pod.get("status") or {}).get("phase") in ENDED
-        is_free = is_own or is_over or metadata.get("namespace") in OF_KAI
-        return None if is_free else spec.get("nodeName")
-    except (KeyError, TypeError, AttributeError) as error:
-        hint = "It must be what `kubectl get pods -A -o json` prints."
-        raise TasError(
-            "a Pod of the cluster cannot be read: it is not built as Kubernetes builds it", hint=hint
-        ) from error
+    spec, metadata = pod.get("spec") or {}, pod["metadata"]
+    is_own = POD_GROUP in (metadata.get("annotations") or {})
+    is_own = spec["schedulerName"] == scheduler if "schedulerName" in spec else is_own
+    is_over = (pod.get("status") or {}).get("phase") in ENDED
+    is_free = is_own or is_over or metadata.get("namespace") in OF_KAI
+    return None if is_free else spec.get("nodeName")
 
 
 def counted(amounts: Vector) -> Amounts:
@@ -159,8 +131,6 @@ def counted(amounts: Vector) -> Amounts:
 GROUP_PRIORITY = 50
 """Priority of a PodGroup whose class is unknown."""
 CREATED = "creationTimestamp"
-_PLURALS = {"Pod": "pods", "PodGroup": "podgroups", "PriorityClass": "priorityclasses"}
-"""Kinds that tell of gangs, each with the name that kubectl takes."""
 NON_PREEMPTIBLE = 100
 """Lowest priority at which a PodGroup without a stated preemptibility is non-preemptible."""
 
@@ -209,38 +179,27 @@ class Held:
 
 
 def held_gangs(items: Iterable[Mapping[str, Any]]) -> tuple[Held, ...]:
-    """Returns the gangs with pods on nodes, by name. Raises TasError if a pod, PodGroup or PriorityClass is invalid."""
+    """Returns the gangs with pods on nodes, by name."""
     pods: dict[str, list[Mapping[str, Any]]] = {}
     items = list(items)
     is_whole = not any(item.get("kind") == STATE for item in items)  # a record has no selectors
     groups: dict[str, Mapping[str, Any]] = {}
     classes: dict[str, int] = {}
     for item in items:
-        kind = item.get("kind")
-        if kind not in _PLURALS:
-            continue
-        try:
-            name = text_of(item["metadata"]["name"])
-            if kind == "PodGroup":
-                groups[name] = {**(item.get("spec") or {}), CREATED: item["metadata"].get(CREATED)}
-            elif kind == "PriorityClass":
-                classes[name] = _whole(item["value"])
-            elif (item.get("status") or {}).get("phase") not in ENDED and "containers" in (item.get("spec") or {}):
-                group = (item["metadata"].get("annotations") or {}).get(POD_GROUP)
-                if group:
-                    pods.setdefault(str(group), []).append(item)
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
-            hint = f"It must be what `kubectl get {_PLURALS[kind]} -o json` prints."
-            raise TasError(f"a {kind} of the cluster cannot be read", hint=hint) from error
-    try:
-        return tuple(
-            _held(name, own, groups.get(name, {}), classes, is_whole=is_whole)
-            for name, own in sorted(pods.items())
-            if any(pod["spec"].get("nodeName") for pod in own)
-        )
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        hint = "They must be what `kubectl get pods -A -o json` prints."
-        raise TasError("the pods of a PodGroup cannot be read", hint=hint) from error
+        kind, metadata = item.get("kind"), item.get("metadata") or {}
+        if kind == "PodGroup":
+            groups[metadata["name"]] = {**(item.get("spec") or {}), CREATED: metadata.get(CREATED)}
+        elif kind == "PriorityClass":
+            classes[metadata["name"]] = item["value"]
+        elif kind == "Pod" and (item.get("status") or {}).get("phase") not in ENDED:
+            group = (metadata.get("annotations") or {}).get(POD_GROUP)
+            if group and "containers" in (item.get("spec") or {}):
+                pods.setdefault(group, []).append(item)
+    return tuple(
+        _held(name, own, groups.get(name, {}), classes, is_whole=is_whole)
+        for name, own in sorted(pods.items())
+        if any(pod["spec"].get("nodeName") for pod in own)
+    )
 
 
 def _held(
@@ -258,7 +217,7 @@ def _held(
     written = group.get("priorityClassName") or spec.get("priorityClassName")
     priority = classes.get(str(written))
     if priority is None:
-        priority = _whole(spec["priority"]) if written and spec.get("priority") is not None else GROUP_PRIORITY
+        priority = spec.get("priority", GROUP_PRIORITY) if written else GROUP_PRIORITY
     told = group.get("preemptibility") or labels.get(PREEMPTIBILITY)
     return Held(
         name,
@@ -304,9 +263,3 @@ def _least(group: Mapping[str, Any]) -> Mapping[str, int] | None:
 
 def _asks_for_level(group: Mapping[str, Any]) -> bool:
     return any(part.get("topologyConstraint") for part in (group, *(group.get("subGroups") or ())))
-
-
-def _whole(value: object) -> int:
-    if not isinstance(value, int):
-        raise ValueError
-    return value

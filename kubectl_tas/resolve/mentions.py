@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from kubectl_tas.kinds import DEFAULT_SCALED
 from kubectl_tas.kinds.section import key_path
 from kubectl_tas.late import dataclass
+from kubectl_tas.model.backdoors import containers_in, pods_at
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Origin
 from kubectl_tas.resolve import names
@@ -205,11 +206,11 @@ class Reader:
         origin, kind, space = item.declared.origin, item.kind, (item.pool.backend.name, item.namespace)
         source = self._source(origin, kind)
         for part in item.templates:
+            for where in pods_at(origin, part.spec_path or part.path):
+                self._spec(source, space, origin.value(where), where)
             if part.template is None:
                 self._pods.append(Pods(kind, item.name, space, item.copies * part.replicas, None))
                 continue
-            where = part.spec_path
-            self._spec(source, space, origin.value(where), where)
             if part.template.metadata.labels:
                 count = item.copies * part.replicas
                 self._carrying(kind, item.name, space, count, part.template.metadata.labels, origin.value(part.path))
@@ -293,6 +294,8 @@ class Reader:
         beside = written or {}
         key = next((key for key in parts if beside.get(key) is not None), "")
         is_optional, part = beside.get("optional") is True, str(beside[key]) if key else ""
+        if "{{" in name + part:  # Argo and OSMO fill it in
+            return
         self._uses.append(Use(*source, path, kind, space, name, is_optional, part, (*path[:-1], key) if key else ()))
 
     def _carrying(
@@ -319,10 +322,9 @@ class Reader:
                 self._use(source, (*path, "resourceClaims", index, key), kind, space, item.get(key))
         for index, volume in _items(spec.get("volumes")):
             self._volume(source, space, volume, (*path, "volumes", index))
-        for part in ("initContainers", "containers"):
-            for index, container in _items(spec.get(part)):
-                if "env" in container or "envFrom" in container:
-                    self._variables(source, space, container, (*path, part, index))
+        for where, container in containers_in(spec, path):
+            if "env" in container or "envFrom" in container:
+                self._variables(source, space, container, where)
 
     def _volume(self, source: Source, space: Space, volume: Mapping[str, Any], path: KeyPath) -> None:
         for what in volume:

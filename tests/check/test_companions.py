@@ -190,7 +190,7 @@ MAKERS = (
     *("trainer.kubeflow.org/v1alpha1 TrainingRuntime", "ray.io/v1 RayCron", "jobset.x-k8s.io/v1alpha1 JobSet"),
     *("leaderworkerset.x-k8s.io/v2 LeaderWorkerSet", "grove.io/v1alpha1 PodClique", "argoproj.io/v1alpha1 Rollout"),
     *("tekton.dev/v1 PipelineRun", "serving.knative.dev/v1 Service", "serving.kserve.io/v1alpha1 InferenceGraph"),
-    *("sparkoperator.k8s.io/v1beta2 ScheduledSparkApplication", "machinelearning.seldon.io/v2 SeldonDeployment"),
+    *("sparkoperator.k8s.io/v1beta2 SparkConnect", "machinelearning.seldon.io/v2 SeldonDeployment"),
     *("kubevirt.io/v1 VirtualMachine", "workspace.devfile.io/v1alpha2 DevWorkspace", "run.ai/v1 RunaiJob"),
     *("workload.codeflare.dev/v1beta2 AppWrapper", "nvidia.com/v2 DynamoGraphDeployment", "keda.sh/v1alpha1 ScaledJob"),
     *("source.toolkit.fluxcd.io/v1 GitRepository", "kustomize.toolkit.fluxcd.io/v1 Kustomization"),

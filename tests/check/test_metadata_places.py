@@ -229,7 +229,7 @@ def test_kinds_of_a_karta_are_judged_likewise() -> None:
 @pytest.mark.parametrize("key", ["{{workflow.parameters.key}}", "{{=sprig.trim(x)}}", "a{{inputs.parameters.x}}b"])
 def test_a_key_that_is_an_expression_is_refused(path: str, key: str) -> None:
     _, said = judged(put(low("ArgoWorkflow"), path, {key: "non-preemptible"}))
-    assert {line.split(" ")[1] for line in said} & {"quota-bypass:", "invalid-value:"}, said
+    assert {line.split(" ")[1] for line in said} & {"filled-in:", "invalid-value:"}, said
 
 
 OTHERS_LABELS = (
@@ -283,3 +283,82 @@ def test_nobody_can_waive_it() -> None:
     config = {"apiVersion": "tas/v1alpha1", "kind": "Config", "spec": {"rules": {"key-reserved": "off"}}}
     files = {"pools/team.yaml": pool(), "workflows/w.yaml": text, "tas.yaml": yaml.safe_dump(config)}
     assert "key-reserved:" in [line.split(" ")[1] for line in told(files) if line.startswith("workflows/")]
+
+
+def flow(kind: str, spec: dict[str, Any]) -> dict[str, Any]:
+    """A document without problems, LOW, of which ``spec`` is a part."""
+    document = low(kind)
+    containers = [{"name": "main", "image": "i:1", "resources": {"limits": {"nvidia.com/gpu": 1}}}]
+    whole: dict[str, Any] = {
+        "ArgoWorkflow": {"entrypoint": "m", "templates": [{"name": "m", "container": {"image": "i:1"}}]},
+        "DynamoGraphDeployment": {
+            "services": {"W": {"replicas": 1, "extraPodSpec": {"mainContainer": {"image": "i"}}}}
+        },
+        "TrainJob": {"runtimeRef": {"name": "torch"}},
+        "RayCluster": {
+            "headGroupSpec": {"rayStartParams": {}, "template": {"spec": {"containers": containers}}},
+        },
+    }[kind]
+    version = "nvidia.com/v1alpha1" if kind == "DynamoGraphDeployment" else document["apiVersion"]
+    return {**document, "apiVersion": version, "spec": {**whole, **spec}}
+
+
+def rules_of(document: dict[str, Any]) -> list[str]:
+    return [line.split(" ")[1].rstrip(":") for line in judged(document)[1] if "workload-scheduler" not in line]
+
+
+COPIED = (
+    ("ArgoWorkflow", "spec.podMetadata.annotations"),
+    ("DynamoGraphDeployment", "spec.services.W.annotations"),
+    ("TrainJob", "spec.podTemplateOverrides[].metadata.annotations"),
+)
+
+
+@pytest.mark.parametrize(("kind", "path"), COPIED)
+@pytest.mark.parametrize(
+    ("key", "rule"),
+    [
+        ("gpu-fraction", "gpus-unknown"),
+        ("gpu-memory", "gpus-unknown"),
+        ("nvidia.com/mig-1g.5gb", "gpus-unknown"),
+        ("pod-group-name", "quota-bypass"),
+        ("kai.scheduler/skip-podgrouper", "quota-bypass"),
+    ],
+)
+def test_annotations_of_pods_in_a_place_that_no_count_includes(kind: str, path: str, key: str, rule: str) -> None:
+    document = flow(kind, {})
+    assert rules_of(document) == []
+    if kind == "TrainJob":
+        document["spec"]["podTemplateOverrides"] = [{"targetJobs": [{"name": "node"}]}]
+    assert rules_of(put(document, path, {key: "1"})) == [rule]
+
+
+def test_annotations_of_pods_where_they_are_counted_or_not_read() -> None:
+    counted = put(flow("ArgoWorkflow", {}), "spec.templates[].metadata.annotations", {"gpu-fraction": "0.5"})
+    assert rules_of(counted) == []
+    assert rules_of(put(counted, "metadata.annotations", {"gpu-fraction": "0.5"})) == []
+
+
+def test_an_owner_that_a_template_names() -> None:
+    owner = [{"apiVersion": "apps/v1", "kind": "Deployment", "name": "high", "uid": "1"}]
+    document = flow("RayCluster", {})
+    assert rules_of(put(document, "spec.headGroupSpec.template.metadata.ownerReferences", owner)) == ["quota-bypass"]
+    assert rules_of(put(document, "metadata.ownerReferences", owner)) == ["object-exported"]
+
+
+@pytest.mark.parametrize(
+    ("queue", "rules"),
+    [("osmo-pool-default-rest--shared", ["workload-conflict"]), (QUEUE, []), ("team", [])],
+)
+def test_a_project_that_is_another_queue(queue: str, rules: list[str]) -> None:
+    """KAI takes it for pods without a queue."""
+    override = {"targetJobs": [{"name": "node"}], "metadata": {"labels": {"project": queue}}}
+    text = yaml.safe_dump(flow("TrainJob", {"podTemplateOverrides": [override]}))
+    found = told({"pools/team.yaml": pool(), "pools/rest.yaml": pool("rest"), "workflows/w.yaml": text})
+    assert [line.split(" ")[1].rstrip(":") for line in found if "workload-scheduler" not in line] == rules
+
+
+def test_labels_of_kubectl_tas_are_read_on_the_work_alone() -> None:
+    labels = {"kubectl-tas/priority": "HIGH"}
+    assert rules_of(put(flow("ArgoWorkflow", {}), "spec.podMetadata.labels", labels)) == ["workload-label"]
+    assert rules_of(put(flow("ArgoWorkflow", {}), "spec.podMetadata.labels", {"kubectl-tas/priority": "LOW"})) == []

@@ -54,12 +54,12 @@ ROWS = {
         job(f"initContainers: [{container('a', ON_NODE)}], containers: [{container('b', ON_NODE)}]"),
         [],
     ),
-    "a name that just fits": (stateful_set("a" * 63), []),
+    "a name that just fits": (stateful_set("a" * 52), []),
     "a name that no label can be": (
-        stateful_set("a" * 64),
+        stateful_set("a" * 53),
         [
-            "w.yaml:3:18 invalid-value: the name of a StatefulSet may have 63 characters here, not 64: its pods "
-            "bear it as a label (Cut 1 from it.)"
+            "w.yaml:3:18 invalid-value: the name of a StatefulSet may have 52 characters here, not 53: a label "
+            "of its pods adds a hash to it (Cut 1 from it.)"
         ],
     ),
     "a name that no object can have": (

@@ -384,7 +384,7 @@ ROWS: dict[str, tuple[Files, list[str]]] = {
             ),
         ],
     ),
-    "the longest name of a workload": (named(253), []),
+    "the longest name of a workload": (named(242), []),
     "a longer name of a workload": (
         named(254),
         [

@@ -38,15 +38,14 @@ ROWS = {
     "a group whose name is too long": (
         ray("w" * 64),
         [
-            "w.yaml:6:34 replicas-refused: the group "
-            '"wwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwww" becomes a SubGroup, which cannot '
-            "have this name (Use at most 63 lower-case letters, digits and '-'.)"
+            "w.yaml:6:34 invalid-value: the worker group name has 64 characters, more than 63: KubeRay names pods "
+            "after it, in lower case (Cut 1 from it.)"
         ],
     ),
     "a group whose name is no label": (
-        ray("W_1"),
+        ray("W.1"),
         [
-            'w.yaml:6:34 replicas-refused: the group "W_1" becomes a SubGroup, which cannot have this name (Use at '
+            'w.yaml:6:34 replicas-refused: the group "W.1" becomes a SubGroup, which cannot have this name (Use at '
             "most 63 lower-case letters, digits and '-'.)"
         ],
     ),

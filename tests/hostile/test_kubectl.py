@@ -544,13 +544,13 @@ class TestUnknownPods:
             ({"kind": "Status", "status": "Failure", "message": "expired"}, "the API server answers: 'expired'"),
             ({"items": [{"metadata": {"name": "p"}}]}, "an object has no kind"),
             ({**pod(), "kind": ["Pod"]}, "an object has no kind"),
-            ({**pod(), "spec": None}, "it is not built as Kubernetes builds it"),
+            ({**pod(), "spec": None}, "it has no containers"),
             (pod(containers=[]), "it has no containers"),
-            (pod(containers={}), "it has no containers"),
+            (pod(containers={}), "spec.containers is an object, not a list"),
             (pod(containers=None), "it has no containers"),
-            (pod(containers=[{"resources": {"requests": {GPU: "-8"}}}]), "'-8' is negative"),
-            (pod(containers=[{"resources": {"requests": {GPU: float("nan")}}}]), "nan is no quantity"),
-            (pod(nodeName=["n"]), "a list is no name"),
+            (pod(containers=[{"resources": {"requests": {GPU: "-8"}}}]), "'-8', not a quantity of 0 or more"),
+            (pod(containers=[{"resources": {"requests": {GPU: float("nan")}}}]), "nan, not a quantity of 0 or more"),
+            (pod(nodeName=["n"]), "spec.nodeName is a list, not a name"),
         ],
     )
     def test_what_does_not_say(self, team: Path, pods: object, reason: str, roomy: dict[str, Any]) -> None:

@@ -267,6 +267,21 @@ class TestHealth:
     def test_claim(self, phase: str, status: str) -> None:
         assert health("PersistentVolumeClaim", {"status": {"phase": phase}})[0] == status
 
+    @pytest.mark.parametrize(
+        ("condition", "status"),
+        [(None, "Healthy"), ("Complete", "Healthy"), ("Suspended", "Healthy"), ("Failed", "Degraded")],
+    )
+    def test_a_job_that_runs_holds_up_no_sync(self, condition: str | None, status: str) -> None:
+        conditions = [] if condition is None else [{"type": condition, "status": "True"}]
+        assert health("batch_Job", {"status": {"conditions": conditions}})[0] == status
+
+    @pytest.mark.parametrize(
+        ("phase", "status"),
+        [("Pending", "Healthy"), ("Running", "Healthy"), ("Succeeded", "Healthy"), ("Failed", "Degraded")],
+    )
+    def test_a_pod_that_runs_holds_up_no_sync(self, phase: str, status: str) -> None:
+        assert health("Pod", {"status": {"phase": phase}})[0] == status
+
     def test_every_kind_of_ours_is_there(self) -> None:
         named = {key.rpartition("health.")[2].rpartition("_")[2] for key in load(FOLDER / "health.yaml")["data"]}
         assert named >= {"Queue", "PodGroup", "Topology"}

@@ -35,7 +35,7 @@ def test_quantities(tmp_path: Path, amount: object, gpus: int) -> None:
 
 @pytest.mark.parametrize("amount", ["", "x", "8 GPUs", "NaN", "1ee3", "--1", True, [8], {"a": 8}, "1e999999", "8٣"])
 def test_what_is_no_quantity(tmp_path: Path, amount: object) -> None:
-    with pytest.raises(TasError, match=r"^a Queue or PodGroup of the cluster cannot be read: .* is no quantity$"):
+    with pytest.raises(TasError, match=r"^a Queue of the cluster cannot be read: q: status\..* is .*, not a quantity$"):
         usage(tmp_path, queue("q", amount))
 
 
@@ -59,7 +59,7 @@ def test_a_queue_without_status(tmp_path: Path) -> None:
 IDLE: dict[str, tuple[list[dict[str, Any]], bool]] = {
     "nobody-asks": ([], True),
     "what-asks-waits": ([pod_group("q", phase="Pending", resourcesStatus={"requested": {"nvidia.com/gpu": 8}})], True),
-    "what-asks-has-no-status": ([{"kind": "PodGroup", "spec": {"queue": "q"}}], False),
+    "what-asks-has-no-status": ([{"kind": "PodGroup", "metadata": {"name": "g"}, "spec": {"queue": "q"}}], False),
     "what-asks-runs": ([pod_group("q", running=1)], False),
     "what-asks-is-broken": ([pod_group("q", running=-1)], False),
     "others-run": ([pod_group("other", running=1)], True),
@@ -125,22 +125,21 @@ def test_the_first_doubt_is_told(tmp_path: Path) -> None:
 
 
 def test_pod_groups_of_one_namespace(tmp_path: Path) -> None:
-    """Without a namespace an object is in default; one that is not built so is in none."""
+    """Without a namespace an object is in default."""
     groups = [pod_group("q", running=1) for _ in range(3)]
     groups[1]["metadata"]["namespace"] = "ml"
     del groups[2]["metadata"]["namespace"]
-    groups.append({**pod_group("q", running=1), "metadata": None})
     file = tmp_path / "state.json"
     file.write_text(json.dumps({"kind": "List", "items": [queue("q", 0), *groups]}))
     running = {name: from_file(str(file), name).queues["q"].workflows for name in ("default", "ml", "gone", None)}
-    assert running == {"default": 2, "ml": 1, "gone": 0, None: 4}
+    assert running == {"default": 2, "ml": 1, "gone": 0, None: 3}
 
 
 @pytest.mark.parametrize(
     ("metadata", "work"),
     [
         ({"labels": {"kubectl-tas/workflow": "w"}, "ownerReferences": [{"kind": "Job", "name": "j"}]}, "Workflow/w"),
-        ({"ownerReferences": ["j", {"kind": "Job", "name": "j"}]}, "Job/j"),
+        ({"ownerReferences": [{"kind": "Job", "name": "j"}, {"kind": "X", "name": "x"}]}, "Job/j"),
         ({"name": "p"}, "PodGroup/p"),
     ],
 )
@@ -158,13 +157,13 @@ def test_gpus_that_no_podgroup_explains(tmp_path: Path) -> None:
 
 
 def test_what_is_neither_queue_nor_podgroup_is_left_out(tmp_path: Path) -> None:
-    assert usage(tmp_path, {"kind": "Pod"}, {"kind": "Other"}, queue("q", 1)) == QueueUsage(Amounts(1), Amounts(1), 0)
+    others = ({"kind": "Pod", "metadata": {"name": "p"}}, {"kind": "Other"})
+    assert usage(tmp_path, *others, queue("q", 1)) == QueueUsage(Amounts(1), Amounts(1), 0)
 
 
 def test_a_podgroup_without_a_queue(tmp_path: Path) -> None:
-    assert usage(tmp_path, queue("q", 0), {"kind": "PodGroup", "status": {"running": 1}}) == QueueUsage(
-        NOTHING, NOTHING, 0
-    )
+    group = {"kind": "PodGroup", "metadata": {"name": "g"}, "status": {"running": 1}}
+    assert usage(tmp_path, queue("q", 0), group) == QueueUsage(NOTHING, NOTHING, 0)
 
 
 BROKEN: dict[str, dict[str, Any]] = {
@@ -181,5 +180,5 @@ BROKEN: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("name", BROKEN)
 def test_objects_that_are_broken(tmp_path: Path, name: str) -> None:
-    with pytest.raises(TasError, match=r"^a Queue or PodGroup of the cluster cannot be read: "):
+    with pytest.raises(TasError, match=r"^a (Queue|PodGroup) of the cluster cannot be read: "):
         usage(tmp_path, BROKEN[name])

@@ -11,8 +11,9 @@ import pytest
 from kubectl_tas.diagnostics import TasError
 from kubectl_tas.live import cliquesets, kubectl, owners
 from kubectl_tas.live.cliquesets import GroveState, LiveSet
-from kubectl_tas.live.kubectl import Access, Given, NoSuchResourceError, parse, read_file, shown, text_of
+from kubectl_tas.live.kubectl import Access, Given, NoSuchResourceError, parse, read_file
 from kubectl_tas.live.live_cluster import Cluster, Clusters, Node, from_file, nodes_among, state_of
+from kubectl_tas.live.objects import shown
 from kubectl_tas.live.owners import controller, resources, stop_path
 from tests.support.kubectl import pod_group, queue
 
@@ -81,13 +82,6 @@ def test_what_is_no_json_of_objects(text: str, reason: str) -> None:
 )
 def test_how_a_value_is_shown(value: object, text: str) -> None:
     assert shown(value) == text
-
-
-def test_a_name_has_as_many_characters_as_the_longest_key_of_a_label() -> None:
-    assert text_of("x" * 317) == "x" * 317
-    for value, said in (("", "'' is no name"), ("x" * 318, "a long text is no name"), (3, "3 is no name")):
-        with pytest.raises(ValueError, match=f"^{said}$"):
-            text_of(value)
 
 
 def test_a_file_that_is_given_or_missing(tmp_path: Path) -> None:
@@ -173,29 +167,13 @@ def test_the_conditions_under_which_kai_uses_a_node(type_: str, status: str, is_
 
 def test_a_node() -> None:
     full = node(
-        metadata={"name": "n", "labels": {"zone": "a", "rack": 3}},
+        metadata={"name": "n", "labels": {"zone": "a", "rack": "3"}},
         spec={"unschedulable": True},
         status={"allocatable": {"nvidia.com/gpu": "8", "cpu": "64"}},
     )
     assert nodes_among([full, {"kind": "Pod"}]) == [Node("n", {"zone": "a", "rack": "3"}, 8, is_cordoned=True)]
     assert not nodes_among([full])[0].counts
     assert nodes_among([node()]) == [Node("n", {})]
-
-
-@pytest.mark.parametrize(
-    ("item", "reason"),
-    [
-        ({"kind": "Node"}, "it has no name, or invalid labels"),
-        (node(metadata={"name": "n", "labels": ["a"]}), "it has no name, or invalid labels"),
-        (node(metadata={"name": 3}), "3 is no name"),
-        (node(status={"allocatable": {"cpu": "lots"}}), "'lots' is no quantity"),
-    ],
-)
-def test_a_node_that_cannot_be_read(item: Item, reason: str) -> None:
-    with pytest.raises(TasError) as raised:
-        nodes_among([item])
-    assert raised.value.message == f"a Node of the cluster cannot be read: {reason}"
-    assert raised.value.hint == "It must be what `kubectl get nodes -o json` prints."
 
 
 def test_a_queue_that_appears_twice() -> None:
@@ -206,17 +184,6 @@ def test_a_queue_that_appears_twice() -> None:
         "of the queue q the cluster does not say what it holds: it appears twice, with different numbers"
     )
     assert (other.running, same.running) == (None, 0)
-
-
-@pytest.mark.parametrize(
-    ("item", "reason"),
-    [({"kind": "Queue"}, "it is not built as KAI builds it"), (queue("q", "x"), "'x' is no quantity")],
-)
-def test_a_queue_that_cannot_be_read(item: Item, reason: str) -> None:
-    with pytest.raises(TasError) as raised:
-        state_of([item])
-    assert raised.value.message == f"a Queue or PodGroup of the cluster cannot be read: {reason}"
-    assert raised.value.hint == AS_PRINTED
 
 
 def test_a_file_without_queues_says_what_to_add(tmp_path: Path) -> None:
@@ -243,8 +210,8 @@ def test_a_group_that_runs() -> None:
     (found,) = state_of([group]).running
     assert (found.namespace, found.name, found.queue, found.owners) == ("ml", "g", "q", (("Job", "j"),))
     assert (found.held.gpu, found.work) == (2, "Job/j")
-    (bare,) = state_of([{"kind": "PodGroup", "metadata": {}, "status": {"running": 1}}]).running
-    assert (bare.namespace, bare.name, bare.queue, bare.work) == ("default", "None", "None", "PodGroup/None")
+    (bare,) = state_of([{"kind": "PodGroup", "metadata": {"name": "g"}, "status": {"running": 1}}]).running
+    assert (bare.namespace, bare.name, bare.queue, bare.work) == ("default", "g", "None", "PodGroup/g")
 
 
 class Forbidding:
@@ -473,30 +440,6 @@ def test_what_is_known_of_grove(tmp_path: Path) -> None:
     assert grove(tmp_path, namespace="ml") == GroveState(None, None, None, "ml")
     kinds = ["PodCliqueSet", "ClusterTopology", "PodClique"]
     assert grove(tmp_path, {"kind": "ClusterState", "kinds": kinds}) == GroveState({}, {}, {})
-
-
-@pytest.mark.parametrize(
-    ("item", "said"),
-    [
-        ({"kind": "PodClique"}, "the PodClique without a name of the cluster cannot be read: it has no 'metadata'"),
-        (
-            {
-                "kind": "PodClique",
-                "metadata": {"name": "c", "namespace": "ml", "labels": {"app.kubernetes.io/part-of": "s"}},
-                "status": {"scheduledReplicas": -1},
-            },
-            "the PodClique ml/c of the cluster cannot be read: -1 is no number of pods",
-        ),
-        (
-            {"kind": "ClusterTopology", "metadata": {"name": "t"}, "spec": {"levels": [{"domain": "rack"}]}},
-            "the ClusterTopology t of the cluster cannot be read: it has no 'key'",
-        ),
-    ],
-)
-def test_an_object_of_grove_that_cannot_be_read(item: Item, said: str, tmp_path: Path) -> None:
-    with pytest.raises(TasError) as raised:
-        grove(tmp_path, item)
-    assert (raised.value.message, raised.value.hint) == (said, AS_PRINTED)
 
 
 def test_grove_is_asked_for_topologies_under_both_names(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubectl_tas.compile.cluster_objects import compile_queues
-from kubectl_tas.diagnostics import TasError
 from kubectl_tas.model import manifest
 from kubectl_tas.place.fairshare import Queue, QueueTree, Ranked, Standing, fair_shares, refusal
 from kubectl_tas.place.fairshare_report import Bound, Demand, Kind, called, divide
@@ -156,35 +155,6 @@ def test_a_queue_that_leaves_out_a_resource_may_have_nothing_of_it() -> None:
     found = tree.by_name["a"]
     assert (float(found.quota.gpu), found.limit.gpu, found.weight.gpu) == (1.5, NO_LIMIT, 0)
     assert (found.quota.cpu, found.limit.memory, found.priority) == (0, 0, 100)
-
-
-UNREAD = "the Queue a of the cluster cannot be read"
-
-
-@pytest.mark.parametrize(
-    ("queue", "message"),
-    [
-        ({}, "a Queue of the cluster cannot be read: it has no name"),
-        ({"metadata": {"name": 7}}, "a Queue of the cluster cannot be read: it has no name"),
-        ({"metadata": {"name": "a"}, "spec": 7}, f"{UNREAD}: it is not built as KAI builds it"),
-        ({"metadata": {"name": "a"}, "spec": {"priority": "high"}}, f"{UNREAD}: 'high' is no number"),
-        ({"metadata": {"name": "a"}, "spec": {"parentQueue": ["b"]}}, f"{UNREAD}: a list is no name"),
-        (
-            {"metadata": {"name": "a"}, "spec": {"resources": {"gpu": {"quota": "many"}}}},
-            f"{UNREAD}: 'many' is no number",
-        ),
-        (
-            {"metadata": {"name": "a"}, "spec": {"resources": {"gpu": {"quota": float("nan")}}}},
-            f"{UNREAD}: nan is no number",
-        ),
-    ],
-    ids=str,
-)
-def test_what_is_no_queue_is_said_so(queue: dict[str, Any], message: str) -> None:
-    with pytest.raises(TasError) as error:
-        trees([], [queue])
-    assert error.value.message == message
-    assert error.value.hint == "It must be what `kubectl get queues.scheduling.run.ai -o json` prints."
 
 
 def test_a_queue_of_a_cluster_is_read_as_kai_reads_it() -> None:

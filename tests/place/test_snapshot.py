@@ -17,7 +17,6 @@ from jsonschema import Draft202012Validator
 from kubectl_tas import kai
 from kubectl_tas.cli.session import open_session
 from kubectl_tas.compile.controllers import seen
-from kubectl_tas.diagnostics import TasError
 from kubectl_tas.live.kubectl import STATE
 from kubectl_tas.place.kai_snapshot import Doubts, Scheduler, snapshot
 from kubectl_tas.place.synthetic import Broken, Cluster, Domains, Size, generate
@@ -247,17 +246,6 @@ def test_a_claim_that_is_taken_to_be_there_is_bound_to_a_volume_of_every_node() 
     }
 
 
-@pytest.mark.parametrize(
-    ("item", "reason"),
-    [({"metadata": {}}, "it has no name"), ({"metadata": []}, "it is not built as Kubernetes builds it")],
-)
-def test_what_cannot_be_read_is_named_with_its_reason(item: Object, reason: str) -> None:
-    with pytest.raises(TasError) as error:
-        written([{"kind": "Node", **item}])
-    assert error.value.message == f"a Node of the cluster cannot be read: {reason}"
-    assert error.value.hint == "It must be what `kubectl get ... -o json` prints."
-
-
 def pod(name: str, **spec: Any) -> Object:
     container = {"name": "main", "image": "image", **spec.pop("container", {})}
     about = {"name": name, "namespace": "ml", "annotations": {"pod-group-name": "gang"}}
@@ -381,53 +369,6 @@ def test_pod_groups_of_a_recorded_state_are_left_out() -> None:
     state = {"kind": STATE, "kinds": ["PodGroup"]}
     assert written([gang(), state])[0]["rawObjects"]["podGroups"] == []
     assert len(written([gang()])[0]["rawObjects"]["podGroups"]) == 1
-
-
-DAMAGED: tuple[Object, ...] = (
-    {"metadata": None},
-    {"metadata": {"name": 3}},
-    {"metadata": {"name": "a", "annotations": []}},
-    {"metadata": {"name": "a"}, "spec": []},
-    {"metadata": {"name": "a"}, "spec": {"containers": {}}},
-    {"metadata": {"name": "a"}, "spec": {"containers": [{"resources": {"limits": 1}}]}},
-    {"metadata": {"name": "a"}, "spec": {"volumes": [1]}},
-    {"metadata": {"name": "a"}, "spec": {"volumes": [{"projected": {"sources": {}}}]}},
-    {"metadata": {"name": "a"}, "status": "Running"},
-    {"metadata": {"name": "a", "namespace": 3}},
-    {"metadata": {"name": "a"}, "spec": {"containers": [None]}},
-    {"metadata": {"name": "a"}, "spec": {"initContainers": [{"envFrom": [{"configMapRef": []}]}]}},
-    {"metadata": {"name": "a"}, "spec": {"priorityClassName": []}},
-    {"metadata": {"name": "a"}, "spec": {"topologyConstraint": {"topology": {}}}},
-    {"metadata": {"name": "a", "labels": []}},
-    *(
-        {"metadata": {"name": "a"}, "spec": spec}
-        for part in ("containers", "initContainers")
-        for spec in (
-            {part: [{"resources": []}]},
-            {part: [{"resources": {"limits": []}}]},
-            {part: [{"resources": {"requests": []}}]},
-            {part: [{"env": {}}]},
-            {part: [{"env": [{"valueFrom": []}]}]},
-            {part: [{"env": [{"valueFrom": {"configMapKeyRef": []}}]}]},
-            {part: [{"envFrom": {}}]},
-            {part: [{"envFrom": [{"configMapRef": []}]}]},
-        )
-    ),
-    *({"metadata": {"name": "a"}, "spec": {"volumes": [{kind: []}]}} for kind in ("configMap", "projected")),
-    {"metadata": {"name": "a"}, "spec": {"volumes": [{"persistentVolumeClaim": []}]}},
-    {"metadata": {"name": "a"}, "spec": {"volumes": [{"projected": {"sources": [{"configMap": []}]}}]}},
-    {"metadata": {"name": "a"}, "spec": {"subGroups": {}}},
-    {"metadata": {"name": "a"}, "spec": {"subGroups": [{"topologyConstraint": []}]}},
-    {"metadata": {"name": "a"}, "spec": {"subGroups": [{"topologyConstraint": {"topology": 3}}]}},
-    {"metadata": {"name": "a"}, "spec": {"topologyConstraint": []}},
-    {"metadata": {"name": "a"}, "spec": {"nodeName": []}},
-)
-
-
-@pytest.mark.parametrize("item", DAMAGED, ids=range(len(DAMAGED)))
-def test_what_no_api_server_has_is_refused(item: Object) -> None:
-    with pytest.raises(TasError, match="a Pod of the cluster cannot be read: it "):
-        written([{"kind": "Pod", **item}])
 
 
 @pytest.mark.parametrize("part", ["containers", "initContainers"])

@@ -272,15 +272,16 @@ _COMPLETED: dict[str, Callable[[Object], None]] = {
 
 def _argo(path: KeyPath) -> Callable[[], tuple[Object, tuple[Pods, ...]]]:
     """Templates of a workflow below ``path``: each form that has a container."""
-    inline = {"metadata": METADATA, "container": CONTAINER}
+    own = {"metadata": METADATA, "volumes": VOLUMES[1:]}
+    inline = {**own, "container": CONTAINER}
     spec = {
         "entrypoint": "main",
         "serviceAccountName": "runner",
-        "volumes": VOLUMES,
+        "volumes": VOLUMES[:1],
         "templates": [
             {"name": "main", **inline},
-            {"name": "code", "metadata": METADATA, "script": {**CONTAINER, "source": "print()"}},
-            {"name": "set", "metadata": METADATA, "containerSet": {"containers": [CONTAINER]}},
+            {"name": "code", **own, "script": {**CONTAINER, "source": "print()"}},
+            {"name": "set", **own, "containerSet": {"containers": [CONTAINER]}},
             {"name": "steps", "steps": [[{"name": "first", "inline": inline}]]},
             {"name": "dag", "dag": {"tasks": [{"name": "only", "inline": inline}]}},
         ],
