@@ -253,13 +253,14 @@ def _growing(workload: FleetWorkload) -> Growing:
     """Returns a workload as plain data for the functions of its kind's page."""
     growing_pods = tuple(
         GrowingPods(
-            pods.written or pods.name,
-            pods.path,
-            pods.spec_path,
-            pods.annotations_path,
-            pods.annotations,
-            pods.replicas,
-            pods.gpus,
+            name=pods.name,
+            written=pods.written or pods.name,
+            path=pods.path,
+            spec_path=pods.spec_path,
+            annotations_path=pods.annotations_path,
+            annotations=pods.annotations,
+            replicas=pods.replicas,
+            gpus=pods.gpus,
         )
         for pods in workload.replicas
     )

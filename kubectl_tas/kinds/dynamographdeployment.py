@@ -45,7 +45,7 @@ def _component(pods: page.GrowingPods, fields: Section) -> Iterator[page.Grown]:
     """Yields the growth of a component, whose replicas may have several pods each."""
     nodes = fields.below("multinode").get("nodeCount", 2) if isinstance(fields.get("multinode"), dict) else 1
     nodes = nodes if type(nodes) is int and nodes > 0 else 1
-    start, gpus, what = pods.replicas // nodes, nodes * pods.gpus, f"the replicas of {pods.name}"
+    start, gpus, what = pods.replicas // nodes, nodes * pods.gpus, f"the replicas of {pods.written}"
     autoscaling, most = fields.below("autoscaling"), fields.below("autoscaling").get("maxReplicas")
     if autoscaling.get("enabled") is True and type(most) is int:
         yield page.Grown((*autoscaling.path, "maxReplicas"), start, most, gpus, what)
@@ -57,7 +57,7 @@ def _component(pods: page.GrowingPods, fields: Section) -> Iterator[page.Grown]:
         if is_made and snapshot.get("startupPolicy") != "WaitForCheckpoint":
             when, hint = " while a checkpoint is made", "Write checkpointRef, or leave room for it in the quota."
             count, one_more = pods.replicas, pods.replicas + 1
-            what_pods = f"the pods of {pods.name}"
+            what_pods = f"the pods of {pods.written}"
             yield page.Grown(snapshot.path, count, one_more, pods.gpus, what_pods, when, hint)
     for place in (pods.annotations_path, (*fields.path, "annotations"), ("spec", "annotations")):
         surge = value_at(fields.document, *place, _MAX_SURGE)

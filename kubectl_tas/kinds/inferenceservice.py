@@ -21,7 +21,7 @@ def _served(growing: page.Growing, metadata: Section) -> Iterator[page.Grown]:
     """
     above = metadata.below("annotations").value
     for pods in growing.pods:
-        fields, what = Section(growing.document, pods.path), f"the pods of {pods.name}"
+        fields, what = Section(growing.document, pods.path), f"the pods of {pods.written}"
         if above.get(_MODE) in _STANDARD:
             yield from _of_deployment(pods, fields, what)
             continue

@@ -342,7 +342,9 @@ class GrowingPods:
     """Identical pods of a workload that may grow."""
 
     name: str
-    """The name that the user gave to them, or else the name of the kind for them."""
+    """Name of the replica type, such as worker."""
+    written: str
+    """The name that the user gave to the type, or else ``name``."""
     path: KeyPath
     """Path of the pod template, or of the fields in its place."""
     spec_path: KeyPath

@@ -11,9 +11,8 @@ import pytest
 import yaml
 
 from kubectl_tas.gpus import Gpus
+from kubectl_tas.kinds import LISTED, SET
 from kubectl_tas.kubernetes import OperatorShapes, Shapes, definition, operator_of, releases
-from kubectl_tas.model.kindlists import GROVE, WORKLOADS
-from kubectl_tas.model.podkinds import PLAIN
 from tests.support.cli import pool, subpool
 from tests.support.fleets import judged_files
 from tests.support.golden import GOLDEN
@@ -21,10 +20,8 @@ from tests.support.pyyaml import safe_load
 from tests.support.workloads import Object
 
 KINDS = {
-    **{(versions[0], kind): kind.lower() for kind, (_, versions) in WORKLOADS.items()},
-    **{(row.versions[0], row.kind): row.model_name.lower() for row in PLAIN},
-    ("v1", "Pod"): "barepod",
-    (GROVE, "PodCliqueSet"): "podcliqueset",
+    (listed.versions[0], listed.kind): (listed.page.recognition.schema or listed.kind).lower()
+    for listed in (*LISTED, SET)
 }
 """The document of each kind in golden/documents."""
 _INSIDE = (
@@ -189,6 +186,7 @@ OTHERS: dict[str, dict[str, Any]] = {
         "spec.workflowSpec.templates[].dag.tasks[].withItems": list(range(64)),
     },
     "cronjob": {"spec.concurrencyPolicy": "Allow"},
+    "scheduledsparkapplication": {"spec.concurrencyPolicy": "Allow"},
     "rayservice": {"spec.upgradeStrategy.type": "NewCluster"},
     "inferenceservice": {
         "spec.predictor.maxReplicas": 0,
@@ -222,9 +220,11 @@ BEFORE: dict[tuple[str, str], dict[str, Any]] = {
     ("inferenceservice", "maxSurge$"): _STANDARD,
     ("raycluster", "autoscaler"): {"spec.enableInTreeAutoscaling": True},
     ("raycluster", "maxReplicas$"): {"spec.enableInTreeAutoscaling": True},
+    ("raycronjob", "autoscaler|maxReplicas$"): {"spec.jobTemplate.rayClusterSpec.enableInTreeAutoscaling": True},
     ("rayjob", ""): {"spec.clusterSelector": None, "spec.rayClusterSpec.enableInTreeAutoscaling": True},
     ("rayservice", "autoscaler"): {"spec.rayClusterConfig.enableInTreeAutoscaling": True},
     ("rayservice", "maxReplicas$"): {"spec.rayClusterConfig.enableInTreeAutoscaling": True},
+    ("scheduledsparkapplication", "concurrencyPolicy$"): {"spec.concurrencyPolicy": "Forbid"},
     ("seldondeployment", "spec.replicas$"): {**_NO_REPLICAS, "spec.predictors[].replicas": None},
     ("seldondeployment", "predictors..[.]replicas$"): _NO_REPLICAS,
     ("seldondeployment", "kedaSpec$"): {"spec.predictors[].componentSpecs[].kedaSpec": None},

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from kubectl_tas.check.step_pods import NO_LIMIT, StepPods
 
 from kubectl_tas.gpus import Gpus
+from kubectl_tas.kinds.step_pods import NO_LIMIT, StepPods
 from kubectl_tas.model.base import KeyPath
 
 Spec = dict[str, Any]
