@@ -5,8 +5,9 @@
 Each run copies a small rendered repository, starts one command on it and ends it with SIGKILL. Half of the runs do so
 at any moment, the other half within milliseconds after the first change on disk. Then every file must be old or new,
 none may be lost, and a kustomization may list only existing files. After a second run of an interrupted command, the
-work must be complete and nothing half-written may remain. Prints counts by command. Exits with 1 if a file was
-half-written or lost, and names the run. The same seed makes the same choices; the effect depends on the machine.
+work must be complete and nothing half-written may remain. Prints counts by command, and meanwhile on stderr how far it
+is. Exits with 1 if a file was half-written or lost, and names the run. The same seed makes the same choices; the effect
+depends on the machine.
 """
 
 from __future__ import annotations
@@ -59,6 +60,8 @@ workflow:
 LEFTOVER = re.compile(r"\.[0-9a-f]{16}\.kubectl-tas\.tmp")
 LISTED = re.compile(r"^- (\S+)$", re.MULTILINE)
 MOMENTS = ("early", "midway", "ended")
+EVERY = 5.0
+"""Seconds between two lines that say how far it is."""
 COMMANDS: Mapping[str, Sequence[str]] = {
     "render": ["render"],
     "update": ["subpool", "update", "team", "a", "--quota", "7"],
@@ -95,19 +98,31 @@ def main() -> int:
     counts: Counter[tuple[str, str]] = Counter()
     wrong = 0
     with tempfile.TemporaryDirectory() as folder:
-        scenarios = [prepare(Path(folder), name) for name in COMMANDS]
+        scenarios = []
+        for name in COMMANDS:
+            say(f"preparing {name}")
+            scenarios.append(prepare(Path(folder), name))
+        begun = said = time.monotonic()
         for run in range(options.runs):
+            if run == 0 or time.monotonic() - said >= EVERY:
+                said = time.monotonic()
+                say(f"run {run} of {options.runs}, {said - begun:.0f} s, {wrong} wrong")
             scenario = scenarios[run % len(scenarios)]
             moment, problems = killed(scenario, Path(folder, "work"), chance)
             counts[scenario.name, moment] += 1
             for problem in problems:
                 wrong += 1
-                print(f"run {run} of seed {options.seed}, {scenario.name}: {problem}", file=sys.stderr)
+                say(f"run {run} of seed {options.seed}, {scenario.name}: {problem}")
     print(f"{'killed':18}" + "".join(f"{moment:>8}" for moment in MOMENTS))
     for name in COMMANDS:
         print(f"{name:18}" + "".join(f"{counts[name, moment]:8}" for moment in MOMENTS))
     print(f"{options.runs} runs, seed {options.seed}: {wrong} files or folders half-written, lost or left behind")
     return 1 if wrong else 0
+
+
+def say(text: str) -> None:
+    """Prints a line on stderr at once, also where stderr is a file."""
+    print(text, file=sys.stderr, flush=True)
 
 
 def prepare(folder: Path, name: str) -> Scenario:

@@ -23,6 +23,7 @@ from kubectl_tas.gangs.pool_demands import Mode, demands
 from kubectl_tas.load import source
 from kubectl_tas.load.source import CONFIG_FILE, SUFFIXES, RawFile
 from kubectl_tas.model.artifact import Artifact, PassThrough
+from kubectl_tas.model.kindlists import written
 from kubectl_tas.model.labels import WORKFLOW
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.report import text as report
@@ -251,7 +252,7 @@ def _judged(session: Session, artifact: Artifact, found: Any) -> Iterator[Failur
     declared += repository.companions
     lacking = []
     for item in declared:
-        same = (item.origin.path, item.spec.kind, item.spec.metadata.name)
+        same = (item.origin.path, written(item.spec.kind), item.spec.metadata.name)
         if same == (artifact.source, manifest.kind, manifest.metadata.name):
             data = _kept(session.fleet, item)
             lacking.append((data, readers.lacks(_neutral(data), _neutral(found))))

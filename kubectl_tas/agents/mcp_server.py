@@ -100,9 +100,16 @@ def _answered(tool: Tool, given: dict[str, Any], server: Server) -> types.CallTo
     except Exception as error:  # a bug in one answer does not end the server
         return _refused(f"internal error: {type(error).__name__}: {error}")
     answer["notes"] = said.notes
-    text = json.dumps(answer, ensure_ascii=False, separators=(",", ":"))
-    return types.CallToolResult(content=[types.TextContent(type="text", text=text)], structured_content=answer)
+    text = _encodable(json.dumps(answer, ensure_ascii=False, separators=(",", ":")))
+    return types.CallToolResult(
+        content=[types.TextContent(type="text", text=text)], structured_content=json.loads(text)
+    )
 
 
 def _refused(text: str) -> types.CallToolResult:
-    return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=True)
+    return types.CallToolResult(content=[types.TextContent(type="text", text=_encodable(text))], is_error=True)
+
+
+def _encodable(text: str) -> str:
+    """Returns a text with ? for each byte of a file's name that is not UTF-8: the protocol has no such text."""
+    return text.encode(errors="replace").decode()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import random
 import sys
 from collections.abc import Sequence
@@ -153,3 +154,13 @@ class Noted(Call):
 def test_a_refusal_names_the_argument(given: dict[str, Any], said: str, server: Server) -> None:
     (content,) = mcp_server._answered(TOOLS["admit"], given, server).content
     assert content.text == said
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="file names are UTF-8")
+def test_a_file_whose_name_is_no_text(server: Server) -> None:
+    (server.root / os.fsdecode(b"workflows/\xff.yaml")).write_text("kind: [")
+    for tool, given in (("validate", {}), ("validate", {"paths": ["workflows"]}), ("suggest", {"path": "x"})):
+        result = mcp_server._answered(TOOLS[tool], given, server)
+        result.model_dump_json()
+        assert "internal error" not in result.content[0].text
+    assert "workflows/?.yaml" in mcp_server._answered(TOOLS["validate"], {}, server).content[0].text

@@ -137,9 +137,9 @@ class TestCommand:
     def test_it_is_started_apart(self, monkeypatch: pytest.MonkeyPatch) -> None:
         for name in ("BASE", "COLOR", "DEBUG", "DIRECTORY", "CACHE"):
             monkeypatch.setenv(f"KUBECTL_TAS_{name}", "x")
-        _, command, how = self.ask(monkeypatch, 0, "{}", "", stdin="a\ud800")
+        _, command, how = self.ask(monkeypatch, 0, "{}", "", stdin="a\N{SNOWMAN}")
         assert command == [sys.executable, "-P", "-m", "kubectl_tas", "-C", "/r", "pool", "list"]
-        assert how["stdin"] == b"a?"
+        assert how["stdin"] == "a\N{SNOWMAN}".encode()
         own = {"KUBECTL_TAS_BASE", "KUBECTL_TAS_COLOR", "KUBECTL_TAS_DEBUG", "KUBECTL_TAS_DIRECTORY"}
         kept = {name: value for name, value in os.environ.items() if name not in own}
         assert how["environment"] == {**kept, "NO_COLOR": "1"}

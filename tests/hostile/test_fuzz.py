@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from fuzz import mutations, oracle, readers
+from fuzz import corpus, mutations, oracle, readers
 from fuzz.coverage_guided import pack, unpack
 from fuzz.minimise import minimise
 from kubectl_tas.cli.session import check_source
 from tests.support.golden import ROOT
-from tests.support.sweeps import examples
+from tests.support.sweeps import examples, some
 
 POOL = b"""\
 apiVersion: tas/v1alpha1
@@ -175,6 +175,18 @@ class TestOracle:
     def test_what_is_well(self) -> None:
         judgement = oracle.judge({"pools/team.yaml": POOL, "workflows/sweep.yaml": JOB.encode()})
         assert judgement == oracle.Judgement(oracle.RENDERED)
+
+    def test_nothing_is_wrong_with_what_nobody_has_damaged(self) -> None:
+        """Kinds with a second name, such as Volcano's Job and Argo's Workflow, among them."""
+        seeds = corpus.repositories()
+        chosen = {*(seed.name for seed in some(seeds)), "manifests/kinds-by-row"}
+        failures = [
+            (seed.name, failure.key)
+            for seed in seeds
+            if seed.name in chosen
+            for failure in oracle.judge(seed.files).failures
+        ]
+        assert failures == []
 
     @pytest.mark.parametrize(
         ("text", "reader"),

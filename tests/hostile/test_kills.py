@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from fuzz.kills import Content, judge
+from fuzz.kills import COMMANDS, Content, judge
 from tests.support.golden import ROOT
 from tests.support.process import call
 
@@ -16,7 +16,10 @@ NEW = {"tas.yaml": b"new", "manifests/b.yaml": b"new", "manifests/kustomization.
 
 def test_it_runs() -> None:
     result = call(sys.executable, ROOT / "fuzz/kills.py", "--runs", "6", "--seed", "3")
-    assert (result.code, result.err) == (0, "")
+    assert result.code == 0, result
+    prepared, (first, *_) = result.err.splitlines()[: len(COMMANDS)], result.err.splitlines()[len(COMMANDS) :]
+    assert prepared == [f"preparing {name}" for name in COMMANDS], "it says from the first second on what it does"
+    assert first == "run 0 of 6, 0 s, 0 wrong"
     assert result.out.endswith("6 runs, seed 3: 0 files or folders half-written, lost or left behind\n")
 
 
