@@ -9,11 +9,13 @@ from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
 
 _KEEP = {
-    "argocd": {SYNC_OPTIONS: "Delete=false,Prune=false"},
+    "argocd": {SYNC_OPTIONS: "Delete=false,Prune=false", "argocd.argoproj.io/compare-options": "IgnoreExtraneous"},
     "flux": {"kustomize.toolkit.fluxcd.io/prune": "disabled"},
     "none": {},
 }
-"""Annotations that make each GitOps tool keep an object in the cluster after its removal from the repository."""
+"""Annotations that make each GitOps tool keep an object in the cluster after its removal from the repository. Argo CD
+otherwise counts an object that it may not prune as OutOfSync, for ever.
+"""
 
 
 def metadata(
