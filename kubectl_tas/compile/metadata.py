@@ -9,12 +9,12 @@ from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
 
 _KEEP = {
-    "argocd": {SYNC_OPTIONS: "Delete=false,Prune=false", COMPARE_OPTIONS: "IgnoreExtraneous"},
+    "argocd": {SYNC_OPTIONS: "Delete=false,Prune=false", "argocd.argoproj.io/compare-options": "IgnoreExtraneous"},
     "flux": {"kustomize.toolkit.fluxcd.io/prune": "disabled"},
     "none": {},
 }
 """Annotations that make each GitOps tool keep an object in the cluster after its removal from the repository. Argo CD
-counts such an object as a difference for ever, unless it is told to ignore it (docs/user-guide/sync-options.md of 3.5).
+otherwise counts an object that it may not prune as OutOfSync, for ever.
 """
 
 

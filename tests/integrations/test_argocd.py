@@ -209,6 +209,7 @@ def health(kind: str, item: Object) -> tuple[str, str]:
     """What Argo CD thinks of an object of that group and kind."""
     script = load(FOLDER / "health.yaml")["data"][f"resource.customizations.health.{kind}"]
     lua = LuaRuntime(unpack_returned_tuples=True)
+    lua.execute('getmetatable("").__index = nil; string, io, debug = nil, nil, nil')  # as Argo CD runs it
     function = lua.eval(f"function(obj) {script} end")
     result = function(lua.table_from(item, recursive=True))
     return result["status"], result["message"]
@@ -217,6 +218,18 @@ def health(kind: str, item: Object) -> tuple[str, str]:
 def unschedulable(*reasons: Object, **condition: str) -> Object:
     written = {"type": "UnschedulableOnNodePool", "status": "True", "nodePool": "default", **condition}
     return {"status": {"schedulingConditions": [{**written, "reasons": list(reasons)} if reasons else written]}}
+
+
+OURS = [{"labels": {"app.kubernetes.io/managed-by": "kubectl-tas"}}, {"labels": {"kubectl-tas/pool": "team"}}]
+OTHERS = [
+    {},
+    {"labels": {"app.kubernetes.io/managed-by": "Helm"}},
+    {**OURS[0], "annotations": {"argocd.argoproj.io/hook": "PreSync"}},
+]
+
+
+def whose(metadata: Object) -> Object:
+    return {"metadata": {"name": "a", **metadata}}
 
 
 GPUS = "nvidia.com/gpu"
@@ -268,19 +281,78 @@ class TestHealth:
         assert health("PersistentVolumeClaim", {"status": {"phase": phase}})[0] == status
 
     @pytest.mark.parametrize(
-        ("condition", "status"),
-        [(None, "Healthy"), ("Complete", "Healthy"), ("Suspended", "Healthy"), ("Failed", "Degraded")],
+        ("conditions", "of_others", "of_work"),
+        [
+            ([], "Progressing", "Healthy"),
+            ([("FailureTarget", "True")], "Progressing", "Healthy"),
+            ([("Complete", "True")], "Healthy", "Healthy"),
+            ([("Failed", "True")], "Degraded", "Degraded"),
+            ([("Suspended", "True")], "Suspended", "Healthy"),
+            ([("Suspended", "False")], "Healthy", "Healthy"),
+            ([("Suspended", "True"), ("Complete", "True")], "Suspended", "Healthy"),
+            ([("Complete", "True"), ("Failed", "True")], "Degraded", "Degraded"),
+        ],
     )
-    def test_a_job_that_runs_holds_up_no_sync(self, condition: str | None, status: str) -> None:
-        conditions = [] if condition is None else [{"type": condition, "status": "True"}]
-        assert health("batch_Job", {"status": {"conditions": conditions}})[0] == status
+    def test_job(self, conditions: list[tuple[str, str]], of_others: str, of_work: str) -> None:
+        """getBatchv1JobHealth of gitops-engine/pkg/health/health_job.go gives that of others."""
+        status = {"conditions": [{"type": kind, "status": value} for kind, value in conditions]}
+        assert [health("batch_Job", whose(labels) | {"status": status})[0] for labels in OTHERS] == [of_others] * 3
+        assert [health("batch_Job", whose(labels) | {"status": status})[0] for labels in OURS] == [of_work] * 2
+
+    @pytest.mark.parametrize("policy", ["Always", "OnFailure", "Never"])
+    @pytest.mark.parametrize(
+        ("status", "always", "once", "of_work"),
+        [
+            ({}, "Unknown", "Unknown", "Healthy"),
+            ({"phase": "Pending"}, "Progressing", "Progressing", "Healthy"),
+            ({"phase": "Running"}, "Progressing", "Progressing", "Healthy"),
+            (
+                {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]},
+                "Healthy",
+                "Progressing",
+                "Healthy",
+            ),
+            (
+                {"phase": "Running", "containerStatuses": [{"lastState": {"terminated": {"exitCode": 1}}}]},
+                *("Degraded", "Progressing", "Healthy"),
+            ),
+            ({"phase": "Succeeded"}, "Healthy", "Healthy", "Healthy"),
+            ({"phase": "Failed"}, "Degraded", "Degraded", "Degraded"),
+        ],
+    )
+    def test_pod(self, policy: str, status: Object, always: str, once: str, of_work: str) -> None:
+        """getCorev1PodHealth of gitops-engine/pkg/health/health_pod.go gives that of others."""
+        item = {"spec": {"restartPolicy": policy}, "status": status}
+        expected = always if policy == "Always" else once
+        assert [health("Pod", whose(labels) | item)[0] for labels in OTHERS] == [expected] * 3
+        assert [health("Pod", whose(labels) | item)[0] for labels in OURS] == [of_work] * 2
 
     @pytest.mark.parametrize(
-        ("phase", "status"),
-        [("Pending", "Healthy"), ("Running", "Healthy"), ("Succeeded", "Healthy"), ("Failed", "Degraded")],
+        "reason", ["ErrImagePull", "ImagePullBackOff", "CreateContainerConfigError", "ContainerCreating"]
     )
-    def test_a_pod_that_runs_holds_up_no_sync(self, phase: str, status: str) -> None:
-        assert health("Pod", {"status": {"phase": phase}})[0] == status
+    def test_pod_that_cannot_start(self, reason: str) -> None:
+        waiting = {
+            "phase": "Pending",
+            "containerStatuses": [{"state": {"waiting": {"reason": reason, "message": "m"}}}],
+        }
+        found = health("Pod", whose(OTHERS[0]) | {"spec": {"restartPolicy": "Always"}, "status": waiting})
+        assert found == (("Progressing", "") if reason == "ContainerCreating" else ("Degraded", "m"))
+
+    @pytest.mark.parametrize(
+        ("terminated", "message"),
+        [
+            ({"exitCode": 3}, 'container "main" failed with exit code 3'),
+            ({"exitCode": 137, "reason": "OOMKilled"}, "OOMKilled"),
+            ({"exitCode": 1, "message": "no data"}, "no data"),
+            ({"exitCode": 0}, ""),
+        ],
+    )
+    def test_why_a_pod_failed(self, terminated: Object, message: str) -> None:
+        status = {"phase": "Failed", "containerStatuses": [{"name": "main", "state": {"terminated": terminated}}]}
+        item = {"spec": {"restartPolicy": "Never"}, "status": status}
+        assert health("Pod", whose(OURS[0]) | item) == ("Degraded", message)
+        evicted = {**item, "status": {**status, "message": "evicted"}}
+        assert health("Pod", whose(OURS[0]) | evicted) == ("Degraded", "evicted")
 
     def test_every_kind_of_ours_is_there(self) -> None:
         named = {key.rpartition("health.")[2].rpartition("_")[2] for key in load(FOLDER / "health.yaml")["data"]}
