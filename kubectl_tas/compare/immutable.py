@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from kubectl_tas.kinds import page_of_document
+from kubectl_tas.kinds import SET, page_of_document
 from kubectl_tas.kinds.page import SERVER, Effect, Fixed, paths
 from kubectl_tas.kinds.section import child, value_at
 from kubectl_tas.late import dataclass
@@ -48,6 +48,7 @@ def _names_a_class(before: Mapping[str, Any], _after: Mapping[str, Any]) -> bool
     return value_at(before, "spec", "storageClassName") is not None
 
 
+_GROVE = SET.versions[0].partition("/")[0]
 TABLE: dict[tuple[str, str], tuple[Fixed, ...]] = {
     ("", "PersistentVolumeClaim"): (
         Fixed(
@@ -93,7 +94,7 @@ DEFAULTS: dict[str, Any] = {
 
 def changed_fields(group: str, kind: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Changed]:
     """Yields each changed field of an object that cannot change, or not without a restart."""
-    page = page_of_document(after)
+    page = SET.page if (group, kind) == (_GROVE, SET.kind) else page_of_document(after)
     for row in page.changes if page is not None else TABLE.get((group, kind), ()):
         if row.only is None or row.only(before, after):
             filled = row.filled or {}

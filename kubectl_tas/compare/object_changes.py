@@ -22,8 +22,11 @@ from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import Submission
 
 if TYPE_CHECKING:
+    from kubectl_tas.model.grovekinds import PodCliqueSet
     from kubectl_tas.model.podtemplate import Companion
     from kubectl_tas.model.workloads import Workload
+    from kubectl_tas.resolve.fleet_workload import FleetWorkload
+    from kubectl_tas.resolve.podcliqueset import SubmittedSet
 
 
 CHANGE_REFUSED = Rule(
@@ -127,10 +130,10 @@ class ObjectChange:
 
 
 def written_objects(fleet: Fleet) -> Iterator[Written]:
-    """Yields workloads, Pods of hand-written PodGroups, and companions."""
-    for item in fleet.workloads:
-        found = demands(fleet, item)
-        yield _written(item.declared, (item.pool.backend, item.namespace), found, item.place)
+    """Yields workloads, PodCliqueSets, Pods of hand-written PodGroups, and companions."""
+    submissions: tuple[FleetWorkload | SubmittedSet, ...] = (*fleet.workloads, *fleet.submitted_sets)
+    for work in submissions:
+        yield _written(work.declared, (work.pool.backend, work.namespace), demands(fleet, work), work.place)
     for group in fleet.pod_groups:
         for pod in group.pods:
             found = member_demands(fleet, group, pod.origin)
@@ -141,7 +144,7 @@ def written_objects(fleet: Fleet) -> Iterator[Written]:
 
 
 def _written(
-    declared: Declared[Workload] | Declared[Workload] | Declared[Companion],
+    declared: Declared[Workload] | Declared[PodCliqueSet] | Declared[Companion],
     where: Place,
     wanted: tuple[Demand, ...],
     place: Location,

@@ -9,7 +9,7 @@ from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
 
 _KEEP = {
-    "argocd": {SYNC_OPTIONS: "Delete=false,Prune=false", "argocd.argoproj.io/compare-options": "IgnoreExtraneous"},
+    "argocd": {SYNC_OPTIONS: "Delete=false,Prune=false", COMPARE_OPTIONS: "IgnoreExtraneous"},
     "flux": {"kustomize.toolkit.fluxcd.io/prune": "disabled"},
     "none": {},
 }

@@ -9,6 +9,11 @@ from kubectl_tas.kinds.grouping import Grouping, every_pod
 
 _CLIQUES = "spec.template.cliques[]"
 _REPLICAS = ("spec", "replicas")
+_ON_DELETE = page.becomes("OnDelete", "spec.updateStrategy.type")
+_PODS = page.paths(
+    *("priorityClassName", "cliques.*.spec.podSpec", "cliques.*.labels", "cliques.*.annotations"), below="spec.template"
+)
+"""Fields from which Grove computes the hash of its pods' templates."""
 PAGE = page.WorkloadKind(
     recognition=page.Recognition("PodCliqueSet", ("grove.io/v1alpha1",), "grove"),
     fields=(),  # model/grovekinds.py
@@ -18,7 +23,10 @@ PAGE = page.WorkloadKind(
     start=page.ALL_AT_ONCE,
     filled_in=page.FilledIn(),
     stop=page.Stop(switch=_REPLICAS, suspended_by=(), deletes_itself=page.never_deleted),
-    changes=(),  # compare/grove_changes.py
+    changes=(  # constraints: compare/grove_changes.py. Pods: ComputePCLQPodTemplateHash, Grove 0.1.0-alpha.11
+        page.Fixed(page.Effect.RESTARTED, _PODS, "Grove", only=page.unless(_ON_DELETE)),
+        page.Fixed(page.Effect.KEPT, _PODS, "the update strategy OnDelete", only=_ON_DELETE),
+    ),
     growth=page.Growth(),  # autoScalingConfig of cliques and scaling groups: check/growth.py
     makes=page.Makes(
         (page.Made("PodCliqueScalingGroup", "grove.io"), page.Made("PodClique", "grove.io", _REPLICAS)),

@@ -9,7 +9,7 @@ import pytest
 
 from kubectl_tas.compare.immutable import TABLE, changed_fields
 from kubectl_tas.compare.object_changes import path_text
-from kubectl_tas.kinds import LISTED
+from kubectl_tas.kinds import LISTED, SET
 from kubectl_tas.kinds.page import Effect
 from kubectl_tas.model.kindlists import group_of
 
@@ -359,6 +359,14 @@ def test_a_field_that_goes_is_a_change() -> None:
 
 SCALED: list[tuple[str, str, dict[str, Any], dict[str, Any], Effect, str]] = [
     (
+        "grove.io/v1alpha1",
+        "PodCliqueSet",
+        {"template": {"cliques": [{"spec": {"podSpec": {"hostNetwork": True}}}]}},
+        {"replicas": 2},
+        Effect.RESTARTED,
+        "Grove",
+    ),
+    (
         "batch.volcano.sh/v1alpha1",
         "Job",
         {"queue": "a"},
@@ -415,6 +423,9 @@ def test_operators_scale_without_an_effect(
 def test_each_kind_of_the_table_has_an_object() -> None:
     here = {(group_of(item["apiVersion"]), item["kind"]) for item in OBJECTS.values()}
     pages = {
-        (group, listed.kind) for listed in LISTED if listed.page.changes for group in listed.page.recognition.groups
+        (group, listed.kind)
+        for listed in (*LISTED, SET)
+        if listed.page.changes
+        for group in listed.page.recognition.groups
     }
     assert (TABLE.keys() | pages) - here == {(group_of(version), kind) for version, kind, *_ in SCALED}
