@@ -106,7 +106,7 @@ NAMED = "reference-unknown reference-elsewhere selects-too-few"
         ("workload-label", "workload-pool", ""),
         ("key-unknown", "workload-pool podgroup-member placement-without-level", ""),
         ("key-misplaced", "podgroup-member", ""),
-        ("fields-conflict", "nodes-left", ""),
+        ("fields-conflict", "nodes-left gpus-unknown", ""),
         ("wrong-type", "nodes-left compute-domain gpus-unknown", ""),
         ("invalid-value", "compute-domain gpus-unknown", ""),
         ("reference-unknown", "compute-domain gpus-unknown subpool-closed", ""),

@@ -46,18 +46,23 @@ def shape_of(operator: str | None, version: str, kind: str) -> Shape:
 
 @cache
 def fields_of(operator: str | None, version: str, kind: str) -> list[tuple[Path, Shape]]:
-    """Every field of a kind, with its path, in which ``[]`` is an item of a list and ``*`` a value of a mapping."""
-    found: list[tuple[Path, Shape]] = []
-    waiting: list[tuple[Path, Shape]] = [((), shape_of(operator, version, kind))]
+    """Every field of a kind, with its path, in which ``[]`` is an item of a list and ``*`` a value of a mapping. A type
+    inside itself, such as the inline template of a step, is entered once.
+    """
+    fields: list[tuple[Path, Shape]] = []
+    waiting: list[tuple[Path, Shape, frozenset[str]]] = [((), shape_of(operator, version, kind), frozenset())]
     while waiting:
-        path, shape = waiting.pop()
-        found.append((path, shape))
+        path, shape, outer = waiting.pop()
+        fields.append((path, shape))
+        if shape.fields and shape.name in outer:
+            continue
+        types = outer | {shape.name} if shape.fields else outer
         for key, field in (shape.fields or {}).items():
             if key not in NOT_OF_PODS:
-                waiting.append(((*path, key), field))
+                waiting.append(((*path, key), field, types))
         if shape.items is not None:
-            waiting.append(((*path, "[]" if shape.types == ("array",) else "*"), shape.items))
-    return found
+            waiting.append(((*path, "[]" if shape.types == ("array",) else "*"), shape.items, types))
+    return fields
 
 
 def document(version: str, kind: str, path: Path, value: Any) -> Object:

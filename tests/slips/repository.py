@@ -559,6 +559,7 @@ spec:
 spec:
   predictor:
     minReplicas: 1
+    maxReplicas: 1
     model:
       modelFormat: {name: huggingface}
       resources: {limits: {nvidia.com/gpu: 1}}
