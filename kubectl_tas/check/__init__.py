@@ -10,7 +10,14 @@ from kubectl_tas.check.cliques import check_cliques
 from kubectl_tas.check.companion_names import check_companions, check_named
 from kubectl_tas.check.compute_domains import check_compute_domains
 from kubectl_tas.check.fields import check_fields, check_kubernetes
-from kubectl_tas.check.gitops import check_exported, check_finished, check_platform, check_suspended
+from kubectl_tas.check.gitops import (
+    check_controlled,
+    check_exported,
+    check_finished,
+    check_platform,
+    check_scaled,
+    check_suspended,
+)
 from kubectl_tas.check.grove_api import (
     check_grove_fields,
     check_grove_release,
@@ -146,6 +153,8 @@ WORK_CHECKS: tuple[Look[Any], ...] = (
     look_at_fleet(check_documents),
     look_at_fleet(check_visible_devices),
     look_at_fleet(check_companions),
+    look_at_fleet(check_scaled),
+    Look(nodes.WORKLOAD, check_controlled),
     Look(nodes.COMPANION, check_platform),
     Look(nodes.COMPANION, check_selectors),
     Look(nodes.WORKFLOW, check_workflow_secrets),

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from kubectl_tas.check.growth import scalers
 from kubectl_tas.check.keys import KUEUE
-from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
+from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
+from kubectl_tas.gangs.podgrouper import is_made_by_kai
 from kubectl_tas.kinds import page_of_document
 from kubectl_tas.kinds.section import key_path, written
 from kubectl_tas.model.base import KeyPath
@@ -16,6 +18,7 @@ from kubectl_tas.model.repository import Declared, Origin
 from kubectl_tas.resolve.companions import FleetCompanion
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
+from kubectl_tas.resolve.podcliqueset import SubmittedSet
 from kubectl_tas.words import MAX_LISTED, shortened
 
 if TYPE_CHECKING:
@@ -79,6 +82,15 @@ PLATFORM_WAITS = Rule(
     "A companion belongs to the pool in its label kubectl-tas/pool, else to the pool of all work in its file, else to "
     "the platform. Write the label. If the cluster has the object already, first keep it from being pruned "
     "(docs/gitops.md).",
+)
+TWO_OWNERS = Rule(
+    "two-owners",
+    Severity.WARNING,
+    "The GitOps tool and a controller set the same field.",
+    "Argo CD with self-heal puts the value of the file back within seconds, Flux when it reconciles: the pods that an "
+    "autoscaler added end, and work that Kueue started is suspended again. Leave the field out: quotas then count the "
+    "autoscaler's maximum. Lists of operators' kinds, such as workerGroupSpecs of a RayCluster, are compared as a "
+    "whole: let the tool ignore the field, as docs/gitops.md says, and waive the rule here.",
 )
 _TTL = "ttlSecondsAfterFinished"
 _TOOLS = {"argocd": "Argo CD", "flux": "Flux"}
@@ -173,3 +185,87 @@ def check_platform(companion: FleetCompanion, fleet: Fleet) -> Iterator[Diagnost
     message = f"{applied}; {tool} may apply no pool before it is healthy"
     hint = f"Add the label {POOL}: {' or '.join((work_pools or tuple(near))[:MAX_LISTED]) or 'POOL'}."
     yield Diagnostic(PLATFORM_WAITS, message, companion.place, hint=hint)
+
+
+def check_scaled(fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks the targets of autoscalers. Grove keeps the replicas that an autoscaler sets in what it makes of a set
+    (0.1.0-alpha.11: podclique.go, podcliquescalinggroup.go).
+    """
+    tool = _TOOLS.get(fleet.config.gitops)
+    for scaler, scaled in scalers(fleet) if tool else ():
+        if scaled is None or (scaler.kind, scaler.name) != (scaled.item.kind, scaled.item.name):
+            continue
+        work, by = scaled.item, scaler.companion
+        path = _replicas_path(work)
+        replicas = _rendered(work, path)
+        if replicas is None or scaler.least == scaler.most == replicas:
+            continue
+        hint = f"Let {_ignoring(str(tool), written(path))}"
+        if isinstance(work, FleetWorkload) and work.is_scaled_alone:
+            hint = f"Leave replicas out of the {work.kind}. Or let {_ignoring(str(tool), written(path))}"
+        related = Related(f"{by.kind} {by.name}", by.place)
+        yield _owned(work, path, (str(tool), f"{by.kind} {by.name}"), hint, related)
+
+
+def check_controlled(workload: FleetWorkload, fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks a Ray cluster with an autoscaler of its own, and work that Kueue starts."""
+    tool = _TOOLS.get(fleet.config.gitops)
+    if tool is None:
+        return
+    spec, origin = workload.declared.spec, workload.declared.origin
+    if _has_two_owners(workload, tool):
+        both = f"{tool} and Ray's autoscaler both set replicas in spec.workerGroupSpecs"
+        message = f"{both} of {workload.kind} {workload.name}: {tool} puts the list back"
+        place = origin.locate(("spec", "enableInTreeAutoscaling"), key=True)
+        yield Diagnostic(TWO_OWNERS, message, place, hint=f"Let {_ignoring(tool, 'them')}")
+    suspending = map(key_path, spec.page.stop.suspended_by)
+    suspend = next((path for path in suspending if type(origin.value(path)) is bool and path[-1] == "suspend"), None)
+    if suspend is not None and KUEUE in spec.metadata.labels:
+        yield _owned(workload, suspend, (tool, "Kueue"), "Leave suspend out: Kueue's webhook sets it.")
+
+
+def _has_two_owners(workload: FleetWorkload, tool: str) -> bool:
+    """Whether the autoscaler of a Ray cluster sets replicas that the tool sets too (KuberayNodeProvider of
+    python/ray/autoscaler/_private/kuberay/node_provider.py). Argo CD sees no difference in what the manifest leaves out
+    of an item of a list (RemoveMapFields of gitops-engine, 3.5). Flux owns a list as a whole.
+    """
+    origin = workload.declared.origin
+    groups = origin.value(("spec", "workerGroupSpecs"))
+    if origin.value(("spec", "enableInTreeAutoscaling")) is not True or not isinstance(groups, list):
+        return False
+    for index, group in enumerate(item if isinstance(item, dict) else {} for item in groups):
+        least, most = group.get("minReplicas"), group.get("maxReplicas")
+        is_set = tool == "Flux" or _rendered(workload, ("spec", "workerGroupSpecs", index, "replicas")) is not None
+        if is_set and (least is None or least != most):
+            return True
+    return False
+
+
+def _rendered(item: FleetWorkload | SubmittedSet, path: KeyPath) -> object:
+    """Returns a value of the manifest: that of the file, or a count that `render` adds for KAI."""
+    value = item.declared.origin.value(path)
+    if value is None and isinstance(item, FleetWorkload) and is_made_by_kai(item):
+        return dict(item.declared.spec.implied_counts).get(path)
+    return value
+
+
+def _replicas_path(item: FleetWorkload | SubmittedSet) -> KeyPath:
+    """Returns the path of the number that an autoscaler sets: of a Kubeflow job that of its workers."""
+    workers = (part.path for part in getattr(item, "replicas", ()) if isinstance(item, FleetWorkload))
+    of_workers = next((path for path in workers if path[2:3] == ("Worker",)), None)
+    return ("spec", "replicas") if of_workers is None else (*of_workers[:3], "replicas")
+
+
+def _ignoring(tool: str, what: str) -> str:
+    """Returns the end of a hint to ignore a field."""
+    return f"the {'Application' if tool == 'Argo CD' else 'Kustomization'} ignore {what}: docs/gitops.md."
+
+
+def _owned(
+    item: FleetWorkload | SubmittedSet, path: KeyPath, owners: tuple[str, str], hint: str, *related: Related
+) -> Diagnostic:
+    """Reports a field of the manifest. ``owners`` are the tool and the other owner."""
+    tool, other = owners
+    value, what = str(_rendered(item, path)).lower(), f"{written(path)} of {item.kind} {item.name}"
+    message = f"{tool} and {other} both set {what}: {tool} puts it back to {value}"
+    return Diagnostic(TWO_OWNERS, message, item.declared.origin.locate(path, key=True), related, hint=hint)

@@ -10,11 +10,11 @@ from kubectl_tas.check.companion_names import REFERENCE_UNKNOWN
 from kubectl_tas.check.conflicts import Fields
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
 from kubectl_tas.gpus import Gpus
-from kubectl_tas.kinds import DEFAULT_SCALED
 from kubectl_tas.kinds.page import Growing, GrowingPods, Grown, is_count
 from kubectl_tas.kinds.section import Section, listed, path_steps, values_at
 from kubectl_tas.late import dataclass
 from kubectl_tas.model.base import MAX_COUNT, KeyPath
+from kubectl_tas.resolve.autoscalers import Autoscaler, autoscalers
 from kubectl_tas.resolve.companions import FleetCompanion
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
@@ -38,11 +38,8 @@ GROWTH_UNCOUNTED = Rule(
 )
 
 
-_OF_KEDA = 100
-
-
 @dataclass(frozen=True, slots=True)
-class _Scaled:
+class Scaled:
     """The workload or PodCliqueSet whose replicas an autoscaler sets."""
 
     item: FleetWorkload | SubmittedSet
@@ -59,10 +56,10 @@ def check_growth(fleet: Fleet) -> Iterator[Diagnostic]:
             yield from _judged(item, _of_set(item), held)
         elif isinstance(item, FleetWorkload):
             yield from _judged(item, _growth_of(item), held)
-    for companion, target, scaled in _scalers(fleet):
+    for scaler, scaled in scalers(fleet):
         if scaled is not None:
-            yield from _autoscaled(companion, target, scaled)
-            yield from _containers(companion, scaled.item)
+            yield from _autoscaled(scaler, scaled, fleet.config.gitops)
+            yield from _containers(scaler.companion, scaled.item)
 
 
 def waits_for_sums(fleet: Fleet) -> bool:
@@ -72,7 +69,7 @@ def waits_for_sums(fleet: Fleet) -> bool:
 
 def check_scale_targets(fleet: Fleet) -> Iterator[Diagnostic]:
     """Finds autoscalers of objects that no file declares."""
-    found = {id(companion.declared.origin) for companion, _, scaled in _scalers(fleet) if scaled is not None}
+    found = {id(scaler.companion.declared.origin) for scaler, scaled in scalers(fleet) if scaled is not None}
     numbers = {number for number, item in enumerate(fleet.repository.work) if found and id(item.origin) in found}
     lost = [(part, use) for part in fleet.mentions for use in part.uses if use.path == SCALED]
     lost = [(part, use) for part, use in lost if part is not fleet.own_mentions or use.document not in numbers]
@@ -102,42 +99,34 @@ def check_scale_targets(fleet: Fleet) -> Iterator[Diagnostic]:
         yield Diagnostic(GROWTH_UNCOUNTED, message, place, hint=hint)
 
 
-def _scalers(fleet: Fleet) -> Iterator[tuple[FleetCompanion, tuple[str, str], _Scaled | None]]:
-    """Yields each HorizontalPodAutoscaler, or other companion with scaleTargetRef, with the kind and name of its
-    target. Adds the target itself if a file declares it in the same namespace.
-    """
-    found: list[tuple[FleetCompanion, tuple[str, str]]] = []
-    for companion in fleet.companions:
-        target = companion.declared.origin.value(SCALED[:-1])
-        if isinstance(target, dict) and isinstance(target.get("name"), str):
-            found.append((companion, (str(target.get("kind") or DEFAULT_SCALED), target["name"])))
+def scalers(fleet: Fleet) -> Iterator[tuple[Autoscaler, Scaled | None]]:
+    """Yields each autoscaler with its target, if a file declares that in the same namespace."""
+    found = list(autoscalers(fleet.companions))
     workloads = {
         (item.pool.backend.name, item.namespace, item.kind, item.name): item for item in fleet.workloads if found
     }
     sets: dict[tuple[str, str], list[SubmittedSet]] = {}
     for sent in fleet.submitted_sets if found else ():
         sets.setdefault((sent.pool.backend.name, sent.namespace), []).append(sent)
-    for companion, named in found:
-        where = companion.backend.name, companion.namespace
-        workload = workloads.get((*where, *named))
-        made = (_of_grove(sent, *named) for sent in sets.get(where, ()))
-        scaled = _scaled(workload) if workload is not None else next(filter(None, made), None)
-        yield companion, named, scaled
+    for scaler in found:
+        workload = workloads.get(scaler.target)
+        made = (_of_grove(sent, scaler.kind, scaler.name) for sent in sets.get(scaler.target[:2], ()))
+        yield scaler, _scaled(workload) if workload is not None else next(filter(None, made), None)
 
 
-def _of_grove(sent: SubmittedSet, kind: str, name: str) -> _Scaled | None:
+def _of_grove(sent: SubmittedSet, kind: str, name: str) -> Scaled | None:
     """Returns the set, or the PodClique or PodCliqueScalingGroup SET-REPLICA-NAME that Grove makes of it."""
     groups = {group.name: sum(_gpus(clique) for clique in group.cliques) for group in sent.set.groups}
     if (kind, name) == (sent.kind, sent.name):
         alone = sum(_gpus(clique) for clique in sent.set.standalone)
         grouped = sum(group.spec.replicas * groups[group.name] for group in sent.set.groups)
-        return _Scaled(sent, sent.set.replicas, alone + grouped)
+        return Scaled(sent, sent.set.replicas, alone + grouped)
     replica, _, part = name.removeprefix(f"{sent.name}-").partition("-")
     if not name.startswith(f"{sent.name}-") or not _is_index(replica, sent.set.replicas):
         return None
     if kind == "PodCliqueScalingGroup" and part in groups:
         start = next(group.spec.replicas for group in sent.set.groups if group.name == part)
-        return _Scaled(sent, start, groups[part])
+        return Scaled(sent, start, groups[part])
     for clique in sent.set.cliques if kind == "PodClique" else ():
         group, index = sent.set.group_of(clique), part.removesuffix(f"-{clique.name}")
         if group is None:
@@ -146,7 +135,7 @@ def _of_grove(sent: SubmittedSet, kind: str, name: str) -> _Scaled | None:
             of_group = index.removeprefix(f"{group.name}-")
             is_found = part == f"{group.name}-{of_group}-{clique.name}" and _is_index(of_group, group.spec.replicas)
         if is_found:
-            return _Scaled(sent, clique.spec.spec.replicas, clique.gpus)
+            return Scaled(sent, clique.spec.spec.replicas, clique.gpus)
     return None
 
 
@@ -159,21 +148,24 @@ def _gpus(clique: FleetClique) -> Gpus:
     return clique.spec.spec.replicas * clique.gpus
 
 
-def _autoscaled(companion: FleetCompanion, target: tuple[str, str], scaled: _Scaled) -> Iterator[Diagnostic]:
+def _autoscaled(scaler: Autoscaler, scaled: Scaled, gitops: str) -> Iterator[Diagnostic]:
     """Checks an autoscaler, which sets spec.replicas of its target: pods, or the groups of a LeaderWorkerSet."""
-    origin, item = companion.declared.origin, scaled.item
-    field, most = _most(companion)
+    origin, item = scaler.companion.declared.origin, scaled.item
+    field, most, target = scaler.field, scaler.most, (scaler.kind, scaler.name)
     if not scaled.gpus or (most is not None and most <= scaled.start):
         return
     many = f"{scaled.start} to {most} replicas" if most is not None else f"{scaled.start} replicas to any number"
     total = f"to {item.gpus + (most - scaled.start) * scaled.gpus}" if most is not None else "without limit"
     counted = "" if target == (item.kind, item.name) else f" of {item.kind} {item.name}"
     message = (
-        f"this {companion.kind} may take {' '.join(target)} from {many}: "
+        f"this {scaler.companion.kind} may take {' '.join(target)} from {many}: "
         f"{item.gpus} GPUs{counted} are counted, and they may grow {total}"
     )
     verb = "Lower" if origin.value(("spec", field)) is not None else "Write"
     hint = f"{verb} {field}, or write as many replicas in the {item.kind}."
+    may_be_left_out = isinstance(item, FleetWorkload) and item.is_scaled_alone
+    if gitops != "none" and may_be_left_out:  # the GitOps tool would put back what the autoscaler sets
+        hint = f"{verb} {field}, or leave replicas out of the {item.kind}: quotas then count {field}."
     related = (Related(f"{item.kind} {item.name}", item.declared.at("metadata", "name")),)
     yield Diagnostic(GROWTH_UNCOUNTED, message, origin.locate(("spec", field)), related, hint=hint)
 
@@ -193,20 +185,6 @@ def _containers(companion: FleetCompanion, item: FleetWorkload | SubmittedSet) -
                 place = spec.origin.locate((*metric.path, "container"))
                 message = f'{item.kind} {item.name} has no container "{name}"'
                 yield Diagnostic(REFERENCE_UNKNOWN, message, place, hint=hint)
-
-
-def _most(companion: FleetCompanion) -> tuple[str, int | None]:
-    """Returns the field for the maximum, and its value; None: no limit. KEDA 2: ``maxReplicaCount``, default 100."""
-    origin, is_keda = companion.declared.origin, companion.kind == "ScaledObject"
-    is_own = companion.kind == "HorizontalPodAutoscaler"
-    spec = Fields(origin, ("spec",), origin.value(("spec",)))
-    field = "maxReplicaCount" if is_keda or ("maxReplicaCount" in spec.value and not is_own) else "maxReplicas"
-    most = spec.get(field)
-    if most is None and is_keda:
-        return field, _OF_KEDA
-    if is_own and type(most) is not int:  # an API server refuses it
-        return field, 0
-    return field, most if type(most) is int else None
 
 
 def _held(fleet: Fleet) -> dict[tuple[str, str, bool], Gpus]:
@@ -267,11 +245,11 @@ def _growing(workload: FleetWorkload) -> Growing:
     return Growing(workload.declared.spec.document, growing_pods, workload.copies, workload.gpus)
 
 
-def _scaled(workload: FleetWorkload) -> _Scaled:
+def _scaled(workload: FleetWorkload) -> Scaled:
     """Returns the replicas of a workload, which are groups if the kind has copies of all pods."""
     if workload.declared.spec.page.start.copies:
-        return _Scaled(workload, workload.copies, sum(pods.replicas * pods.gpus for pods in workload.replicas))
-    return _Scaled(workload, *_growing(workload).replicas)
+        return Scaled(workload, workload.copies, sum(pods.replicas * pods.gpus for pods in workload.replicas))
+    return Scaled(workload, *_growing(workload).replicas)
 
 
 def _growth_of(workload: FleetWorkload) -> Iterator[Grown]:

@@ -411,6 +411,8 @@ class Growth:
     """Functions over sections of the document, each with the path of its sections."""
     by_default: bool = False
     """Whether work may grow by a default."""
+    scaled_alone: bool = False
+    """Whether an absent ``spec.replicas`` is 1, and KAI places each replica by itself."""
 
 
 DURING_UPDATE = " during an update"
@@ -442,7 +444,7 @@ def surge(strategy: str, rolling: str, default: object, *, of_copies: bool = Fal
             )
             yield Grown((*path, "maxSurge"), start, most, gpus, what, DURING_UPDATE, hint, is_default=value is None)
 
-    return Growth((("spec", update),), by_default=True)
+    return Growth((("spec", update),), by_default=True, scaled_alone=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ PAGE = page.WorkloadKind(
         page.Fixed(page.Effect.REFUSED, page.paths("spec.selector"), page.SERVER),
         page.Fixed(page.Effect.KEPT, page.TEMPLATE, "the ReplicaSet"),
     ),
-    growth=page.Growth(),
+    growth=page.Growth(scaled_alone=True),
     makes=page.Makes(),
     marks=page.Marks(),
     refusals=page.Refusals(),

@@ -14,6 +14,7 @@ from kubectl_tas.model.config import DEFAULTS, ConfigSpec
 from kubectl_tas.model.repository import Declared, Repository
 from kubectl_tas.quantities import NO_LIMIT, Amounts
 from kubectl_tas.resolve import names
+from kubectl_tas.resolve.autoscalers import counted
 from kubectl_tas.resolve.clusters import Dangling, FleetBackend, Grove, names_of, resolve_backend
 from kubectl_tas.resolve.companions import FleetCompanion, Place, resolve_companions
 from kubectl_tas.resolve.fleet_workload import FleetWorkload, join_shared_gangs, resolve_workload
@@ -339,7 +340,8 @@ def resolve_work(repository: Repository, context: Context) -> Fleet:
     sets = [resolve_set(item, known, topologies, grove) for item in repository.pod_clique_sets]
     workloads = _known(resolve_workload(item, known) for item in repository.workloads if id(item) not in joined)
     work = _places(workflows, workloads, pod_groups, sets)
-    companions = resolve_companions(repository.companions, work, known)
+    companions = tuple(resolve_companions(repository.companions, work, known))
+    workloads = counted(workloads, companions)
     return Fleet(
         repository=repository,
         config=context.config,

@@ -54,6 +54,8 @@ class FleetWorkload(LabelledSubmission):
     """Paths of annotations that need another Topology name, because theirs is absent or different, with that name."""
     levels: tuple[LevelAnnotation, ...]
     """All levels in the annotations, including levels of segments that do not exist."""
+    autoscaled: int | None = None
+    """The number of groups that an autoscaler may make. None: the file says the number."""
     shared_gang: SharedGang | None = None
     """The gang that the workload shares with others. None if its gang is its own."""
 
@@ -78,9 +80,14 @@ class FleetWorkload(LabelledSubmission):
         return is_owned(self.declared.spec)
 
     @property
+    def is_scaled_alone(self) -> bool:
+        """Whether KAI places each replica by itself, so that an autoscaler may make any number of them."""
+        return self.declared.spec.page.growth.scaled_alone
+
+    @property
     def copies(self) -> int:
         """The number of gangs with this shape: the groups of a LeaderWorkerSet."""
-        return self.declared.spec.copies
+        return self.declared.spec.copies if self.autoscaled is None else self.autoscaled
 
     @property
     def pods(self) -> int:
