@@ -109,7 +109,9 @@ def cluster(root: Path, used: dict[str, int]) -> Path:
         for name in quotas(root)
     ]
     groups = [
-        {"kind": "PodGroup", "spec": {"queue": name}, "status": {"running": 1}} for name, gpus in used.items() if gpus
+        {"kind": "PodGroup", "metadata": {"name": f"pg-{name}"}, "spec": {"queue": name}, "status": {"running": 1}}
+        for name, gpus in used.items()
+        if gpus
     ]
     file = root.parent / "cluster.json"
     file.write_text(json.dumps({"kind": "List", "items": [*queues, *groups]}))

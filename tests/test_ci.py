@@ -558,7 +558,7 @@ class TestGitops:
         git(repository, "symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/trunk")
         result = kubectl_tas("init", repository, "--gitops", gitops)
         assert "Replace https" not in result.err
-        (path,) = (repository / gitops).iterdir()
+        (path,) = (path for path in (repository / gitops).iterdir() if path.name != "health.yaml")
         first = next(safe_load_all(path.read_text()))
         assert first["metadata"]["name"] == name
         source = first["spec"] if gitops == "flux" else first["spec"]["source"]

@@ -356,16 +356,26 @@ class TestState:
         assert "the cluster answers with a 'Secret', which was not asked for" in result.err
         assert "KUBECTL_PATH may name a program that is not kubectl." in result.err
 
-    def test_odd_objects_are_kept_as_they_are(self, two: Path, kubectl: FakeKubectl) -> None:
-        """Who reads them says what is wrong."""
-        odd = [{"kind": "PodGroup", "metadata": None}, {"kind": "Node", "metadata": {"name": "n"}, "status": "x"}]
-        pending = {"kind": "Pod", "metadata": None, "status": {"phase": "Pending"}}
-        kubectl.knows("lab-eu", queue(LAB, 3), *odd)
-        (kubectl.folder / "lab-eu/pods").write_text(json.dumps({"items": [pending]}))
+    @pytest.mark.parametrize(
+        ("odd", "words"),
+        [
+            (
+                {"kind": "PodGroup", "metadata": None},
+                "a PodGroup of the cluster cannot be read: without a name: it has no",
+            ),
+            (
+                {"kind": "Node", "metadata": {"name": "n"}, "status": "x"},
+                "a Node of the cluster cannot be read: n: status",
+            ),
+        ],
+    )
+    def test_objects_that_no_api_server_gives(
+        self, two: Path, kubectl: FakeKubectl, odd: dict[str, Any], words: str
+    ) -> None:
+        kubectl.knows("lab-eu", queue(LAB, 3), odd)
         result = kubectl_tas("cluster", "state", "-C", two, "--backend", "lab", "--to", "-")
-        assert result.code == 0, result.err
-        found = [item for item in json.loads(result.out)["items"] if item["kind"] not in ("Queue", "ClusterState")]
-        assert [item for item in found if item["kind"] in ("PodGroup", "Node", "Pod")] == odd[::-1]
+        assert (result.code, result.out) == (3, "")
+        assert words in result.err
 
     def test_several_clusters(self, two: Path, kubectl: FakeKubectl) -> None:
         result = kubectl_tas("cluster", "state", "-C", two, "--to", "-")

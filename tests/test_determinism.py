@@ -21,7 +21,16 @@ import os
 _scandir, _listdir = os.scandir, os.listdir
 
 
-class Reversed(list):
+class Reversed:
+    def __init__(self, entries):
+        self._entries = iter(entries)
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        return next(self._entries)
+
     def __enter__(self):
         return self
 

@@ -277,6 +277,8 @@ NAMES = {
     "CronWorkflow": (True, True, 52),
     "InferenceService": (False, False, 51),
     "SparkApplication": (False, False, 63),
+    "RayCronJob": (False, False, 36),
+    "ScheduledSparkApplication": (True, True, 253),
     "SeldonDeployment": (False, False, 253),
     "of spec.kinds": (True, True, 253),
     "of a Karta": (True, True, 253),

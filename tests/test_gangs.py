@@ -15,7 +15,7 @@ from kubectl_tas.resolve.names import as_label
 from tests.support.cli import kubectl_tas, pool, write
 from tests.support.pyyaml import safe_load, safe_load_all
 from tests.support.webhooks import refusals
-from tests.support.workloads import LEVELS, deployment, pytorch_job, ray_job, template, workload
+from tests.support.workloads import LEVELS, deployment, pytorch_job, ray_job, template
 
 Object = dict[str, Any]
 VERSION = "0.17"
@@ -91,7 +91,7 @@ def test_any_names_in_a_gang(repository: Path, data: st.DataObject) -> None:
 
 @pytest.mark.parametrize(
     ("groups", "kept"),
-    [(["a_b", "a-b"], {"head", "a-b"}), (["a-b", "a_b"], {"head", "a-b"}), (["head", "x"], {"head", "x"})],
+    [(["a.b", "a-b"], {"head", "a-b"}), (["a-b", "a.b"], {"head", "a-b"}), (["head", "x"], {"head", "x"})],
 )
 def test_worker_groups_of_one_folded_name(repository: Path, groups: list[str], kept: set[str]) -> None:
     names = [item["name"] for item in sub_groups(rendered(repository, ray_job("r", OWNED, groups)))]
@@ -99,10 +99,8 @@ def test_worker_groups_of_one_folded_name(repository: Path, groups: list[str], k
     assert kept < set(names)
 
 
-def job_set(labels: dict[str, str], *names: str) -> Object:
-    """A JobSet with one pod in each of these replicated jobs."""
-    jobs = [{"name": name, "template": {"spec": {"template": template()}}} for name in names]
-    return workload("jobset.x-k8s.io/v1alpha2", "JobSet", "s", labels, {"replicatedJobs": jobs})
+def clustered(labels: dict[str, str], *groups: str) -> Object:
+    return ray_job("r", labels, list(groups))
 
 
 def submitted(labels: dict[str, str], *groups: str) -> Object:
@@ -112,8 +110,8 @@ def submitted(labels: dict[str, str], *groups: str) -> Object:
 
 
 MEETING = [
-    (job_set, ("Foo", "foo-1cbec737")),
-    (job_set, ("foo-1cbec737", "Foo")),
+    (clustered, ("a.b", as_label("a.b"))),
+    (clustered, (as_label("a.b"), "a.b")),
     (submitted, ("submitter", "submitter-pod-6cb0719d")),
     (submitted, ("submitter", as_label("submitter/pod"), "submitter-pod")),
 ]

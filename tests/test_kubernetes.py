@@ -64,6 +64,8 @@ NUMBERS = {
         PodSecurityContext.supplementalGroups SecurityContext.runAsGroup SecurityContext.runAsUser
         Probe.failureThreshold Probe.initialDelaySeconds Probe.periodSeconds Probe.successThreshold
         Probe.timeoutSeconds
+        ReplicaSetSpec.minReadySeconds ReplicaSetSpec.replicas
+        ReplicationControllerSpec.minReadySeconds ReplicationControllerSpec.replicas
         RollingUpdateStatefulSetStrategy.partition StatefulSetOrdinals.start
         StatefulSetSpec.minReadySeconds StatefulSetSpec.replicas StatefulSetSpec.revisionHistoryLimit
         SuccessPolicyRule.succeededCount

@@ -10,15 +10,22 @@ import yaml
 
 from tests.support.cli import kubectl_tas, pool, write
 from tests.support.pyyaml import safe_load
-from tests.support.workloads import LEVELS, Object, deployment, pytorch_job
+from tests.support.workloads import LEVELS, Object, template, workload
 
 LONG = "a" * 252
 TOPOLOGY = {"apiVersion": "grove.io/v1alpha1", "kind": "ClusterTopology"}
 LEVEL = {"levels": [{"domain": "zone", "key": "topology.kubernetes.io/zone"}]}
 
 
-def py_torch_job(name: str) -> Object:
-    return pytorch_job(name)
+def pod(name: str) -> Object:
+    spec = {"containers": [{"name": "main", "image": "x:1", "resources": {"limits": {"nvidia.com/gpu": 1}}}]}
+    return workload("v1", "Pod", name, {}, spec)
+
+
+def replica_set(name: str) -> Object:
+    labels = {"app": "x"}
+    spec = {"selector": {"matchLabels": labels}, "template": {**template(), "metadata": {"labels": labels}}}
+    return workload("apps/v1", "ReplicaSet", name, {}, spec)
 
 
 def topology(name: str) -> Object:
@@ -46,7 +53,7 @@ def files(root: Path, *objects: Object) -> set[str]:
 
 @pytest.mark.parametrize(
     ("make", "made"),
-    [(deployment, 2), (py_torch_job, 2), (topology, 1), (pod_group, 1)],
+    [(pod, 2), (replica_set, 2), (topology, 1), (pod_group, 1)],
     ids=lambda item: getattr(item, "__name__", ""),
 )
 def test_files_of_the_longest_names(repository: Path, make: object, made: int) -> None:
@@ -57,11 +64,11 @@ def test_files_of_the_longest_names(repository: Path, make: object, made: int) -
 
 
 def test_a_name_that_fits_is_kept(repository: Path) -> None:
-    name = "a" * (255 - len("deployment-.yaml"))
-    assert f"deployment-{name}.yaml" in files(repository, deployment(name))
+    name = "a" * (255 - len("replicaset-.yaml"))
+    assert f"replicaset-{name}.yaml" in files(repository, replica_set(name))
 
 
-@pytest.mark.parametrize("make", [deployment, py_torch_job, topology, pod_group], ids=lambda make: make.__name__)
+@pytest.mark.parametrize("make", [pod, replica_set, topology, pod_group], ids=lambda make: make.__name__)
 def test_one_character_more_is_refused(repository: Path, make: Callable[[str], Object]) -> None:
     declare(repository, make("a" * 253))
     assert kubectl_tas("validate", "-C", repository).code == 0
@@ -73,7 +80,7 @@ def test_one_character_more_is_refused(repository: Path, make: Callable[[str], O
 
 def test_the_podgroup_of_the_longest_name_has_a_name_that_fits(repository: Path) -> None:
     """The scheduler's own, which is previewed."""
-    declare(repository, py_torch_job(f"{LONG}b"), py_torch_job(f"{LONG}c"))
+    declare(repository, replica_set(f"{LONG}b"), replica_set(f"{LONG}c"))
     assert kubectl_tas("render", "-C", repository).code == 0
     made = [safe_load(path.read_text())["metadata"]["name"] for path in repository.rglob("preview/*.yaml")]
     assert [len(name) for name in made] == [253, 253]

@@ -94,7 +94,7 @@ def test_from_init_to_what_is_applied(checkout: Checkout) -> None:
     assert installed.code == 0, installed.err
     first = checkout.commit("pools")
     assert first.code == 1
-    assert "Rendered 11 objects" in first.out + first.err
+    assert "Rendered 12 objects" in first.out + first.err
     assert checkout.commit("pools").code == 0
     assert checkout.tas("check").code == 0
     git(checkout.top, "switch", "--quiet", "--create", "change")

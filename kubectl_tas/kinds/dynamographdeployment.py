@@ -85,7 +85,7 @@ PAGE = page.WorkloadKind(
             form="podforms:DynamoService",
         ),
     ),
-    pod_rules=page.PodRules(restart=(), own_amounts="spec.services"),
+    pod_rules=page.PodRules(restart=(), own_amounts="spec.services.*.resources"),
     gang=Grouping(
         first_pod,
         unpredicted="Dynamo's operator makes a PodCliqueSet, or a Deployment of each component, and KAI goes by that",

@@ -170,7 +170,7 @@ class PodRules:
     makes_selector: bool = False
     """Whether the API server makes the selector of an object, with labels that belong to it alone."""
     own_amounts: str = ""
-    """Path below which resources have names of the kind itself."""
+    """Path of resources that have names of the kind itself."""
     none: tuple[str, str] = ("", "")
     """Message and hint for an object without a pod template, if the kind allows that."""
 

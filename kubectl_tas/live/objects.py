@@ -26,7 +26,7 @@ OF_SCHEDULER = (
     *("BindRequest", "ConfigMap", "PersistentVolume", "PersistentVolumeClaim", "CSIStorageCapacity", "StorageClass"),
     *("CSIDriver", "ResourceClaim", "ResourceSlice", "DeviceClass", "NodeResourceTopology"),
 )
-"""Kinds that KAI's scheduler reads too, and of which a snapshot has each object as it is."""
+"""Further kinds that KAI's scheduler reads. A snapshot has their objects unchanged."""
 
 
 class Leaf(NamedTuple):
@@ -77,7 +77,7 @@ NAME = Leaf("a name", lambda value: type(value) is str and 0 < len(value) <= MAX
 FLAG = Leaf("true or false", lambda value: type(value) is bool)
 COUNT = Leaf("a number of pods", lambda value: _is_whole(value, 0))
 WHOLE = Leaf("a whole number", lambda value: _is_whole(value, -MAX_COUNT - 1))
-NUMBER = Leaf("a number", _is_number)
+NUMBER = Leaf("a number below 10^18", _is_number)
 AMOUNT = Leaf("a quantity of 0 or more", lambda value: _is_amount(value, 0))
 SIGNED = Leaf("a quantity", lambda value: _is_amount(value, -math.inf))
 TEXTS, AMOUNTS, SIGNEDS = Values(TEXT), Values(AMOUNT), Values(SIGNED)

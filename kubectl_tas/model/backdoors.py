@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from kubectl_tas.kinds import page_of_document
-from kubectl_tas.kinds.section import key_path
+from kubectl_tas.kinds.section import MAPPING, path_steps
 from kubectl_tas.late import dataclass, late_pattern
 from kubectl_tas.model import environment, labels
 from kubectl_tas.model.base import KeyPath
@@ -418,7 +418,7 @@ _CONTAINERS = ("containers", "initContainers", "sidecars")
 _OF_CONTAINERS = frozenset({"env", "envFrom", "volumeMounts", "volumeDevices"})
 """Fields that containers alone have. Spark's and Kubeflow Trainer's pods have them in the place of a container."""
 _ONE_CONTAINER = frozenset({"image", "command", "args", "resources", *_OF_CONTAINERS})
-"""Fields of which a container has one at least."""
+"""Fields of a container: each container has at least one of them."""
 _NO_CONTAINERS = frozenset({"labels", "annotations", "nodeSelector", "overhead", "resources", "template"})
 """Fields of pods whose keys users choose, and others with such fields."""
 
@@ -454,7 +454,7 @@ def parts(origin: Origin) -> Iterator[Part]:
     """
     group = str(origin.data.get("apiVersion", "")).rpartition("/")[0]
     page = page_of_document(origin.data) if isinstance(origin.data, dict) else None
-    own_words = key_path(page.pod_rules.own_amounts) if page is not None else ()
+    own_amounts = page.pod_rules.own_amounts if page is not None else ""
     waiting: list[tuple[KeyPath, Any]] = [((), origin.data)]
     while waiting:
         path, value = waiting.pop()
@@ -490,12 +490,17 @@ def parts(origin: Origin) -> Iterator[Part]:
                 if isinstance(item, list) or not _has_own_names(item):
                     waiting.append((below, item))
             elif key in ("limits", "requests") and above in _RESOURCES and isinstance(item, dict):
-                if not own_words or path[: len(own_words)] != own_words:
+                if not own_amounts or not _is_at_steps(path, own_amounts):
                     yield "amounts", below, item
                 elif isinstance(item.get("custom"), dict):
                     yield "amounts", (*below, "custom"), item["custom"]
             else:
                 waiting.append((below, item))
+
+
+def _is_at_steps(path: KeyPath, pattern: str) -> bool:
+    steps = path_steps(pattern)
+    return len(path) == len(steps) and all(step in (MAPPING, key) for key, step in zip(path, steps, strict=True))
 
 
 @lru_cache(maxsize=1024)

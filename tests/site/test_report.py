@@ -427,10 +427,10 @@ def test_a_site_without_a_title(small: Path) -> None:
 def test_a_department_shows_what_is_used_below_it(site: Path) -> None:
     for page in ("index.html", "pools/index.html", "clusters/serve-us.html"):
         text = words(site, page)
-        assert "products 8 (Total: 48) 0 (Total: 28) 8 58% 292 of 960 2016Gi of 8T" in text, page
+        assert "products 8 (Total: 48) 0 (Total: 28) 8 58% 328 of 960 2088Gi of 8T" in text, page
         assert "search 4 (Total: 16) 2 (Total: 8) 2 50% 88 of 320 592Gi of 2T" in text, page
         assert "search--embeddings 4 2 2 50% 32 of 80 200Gi of 500G ACTIVE" in text, page
-    assert "serve-us kai-scheduler 0.15 3 48 28 20 58% 292 of 960 2016Gi of 8T" in words(site, "clusters/index.html")
+    assert "serve-us kai-scheduler 0.15 3 48 28 20 58% 328 of 960 2088Gi of 8T" in words(site, "clusters/index.html")
 
 
 def test_a_pool_without_a_quota_of_cpu_shows_what_is_used_of_it(small: Path, tmp_path: Path) -> None:
@@ -557,15 +557,16 @@ def test_a_repository_with_errors_has_no_placements(small: Path, tmp_path: Path)
     assert "no room" not in words(tmp_path / "site", "index.html")
 
 
-def test_nodes_that_cannot_be_read_are_named(small: Path, tmp_path: Path) -> None:
+def test_nodes_that_cannot_be_read_are_refused(small: Path, tmp_path: Path) -> None:
     bad = node(1)
     bad["status"] = {"allocatable": {"nvidia.com/gpu": "many"}}
     state = tmp_path / "state.json"
     state.write_text(json.dumps({"kind": "List", "items": [bad]}))
     arguments = ("report", "--to", tmp_path / "site", "--cluster-state", state)
     result = kubectl_tas("-C", small, *arguments)
-    assert result.code == 0
-    assert "Without the nodes of backend default: " in result.err
+    assert result.code == 3
+    assert "a Node of the cluster cannot be read: n: status.allocatable.nvidia.com/gpu is 'many'" in result.err
+    assert not (tmp_path / "site").exists()
 
 
 def test_two_pools_are_a_choice_and_one_is_none(small: Path, tmp_path: Path) -> None:

@@ -238,12 +238,22 @@ def _leader_worker_set(spec: Object) -> None:
     del spec["leaderWorkerTemplate"]["subGroupPolicy"]
 
 
+def _ray_cluster(spec: Object) -> None:
+    del spec["autoscalerOptions"]
+
+
+def _ray_service(spec: Object) -> None:
+    _ray_cluster(spec["rayClusterConfig"])
+
+
 def _ray_job(spec: Object) -> None:
     del spec["clusterSelector"]
+    _ray_cluster(spec["rayClusterSpec"])
 
 
 def _ray_cron_job(spec: Object) -> None:
     spec["schedule"] = "@daily"
+    _ray_job(spec["jobTemplate"])
 
 
 def _mpi_job(spec: Object) -> None:
@@ -262,6 +272,8 @@ _COMPLETED: dict[str, Callable[[Object], None]] = {
     "ReplicaSet": _selecting,
     "ReplicationController": _controller,
     "LeaderWorkerSet": _leader_worker_set,
+    "RayCluster": _ray_cluster,
+    "RayService": _ray_service,
     "RayJob": _ray_job,
     "RayCronJob": _ray_cron_job,
     "MPIJob": _mpi_job,
