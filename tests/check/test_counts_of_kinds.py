@@ -220,7 +220,10 @@ BEFORE: dict[tuple[str, str], dict[str, Any]] = {
     ("inferenceservice", "maxSurge$"): _STANDARD,
     ("raycluster", "autoscaler"): {"spec.enableInTreeAutoscaling": True},
     ("raycluster", "maxReplicas$"): {"spec.enableInTreeAutoscaling": True},
-    ("raycronjob", "autoscaler|maxReplicas$"): {"spec.jobTemplate.rayClusterSpec.enableInTreeAutoscaling": True},
+    ("raycronjob", ""): {
+        "spec.jobTemplate.clusterSelector": None,
+        "spec.jobTemplate.rayClusterSpec.enableInTreeAutoscaling": True,
+    },
     ("rayjob", ""): {"spec.clusterSelector": None, "spec.rayClusterSpec.enableInTreeAutoscaling": True},
     ("rayservice", "autoscaler"): {"spec.rayClusterConfig.enableInTreeAutoscaling": True},
     ("rayservice", "maxReplicas$"): {"spec.rayClusterConfig.enableInTreeAutoscaling": True},

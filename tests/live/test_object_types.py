@@ -67,7 +67,7 @@ def named(kind: str, **fields: Any) -> Item:
         ),
         (
             named("Queue", spec={"resources": {"gpu": {"quota": float("nan")}}}),
-            "a Queue of the cluster cannot be read: x: spec.resources.gpu.quota is nan, not a number",
+            "a Queue of the cluster cannot be read: x: spec.resources.gpu.quota is nan, not a number below 10^18",
         ),
         (
             named("PodGroup", spec={"subGroups": [{"minMember": 1}]}),
