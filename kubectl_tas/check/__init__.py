@@ -7,9 +7,15 @@ from typing import Any
 from kubectl_tas.check import walk as nodes
 from kubectl_tas.check.clique_placement import check_default_topology, check_grove
 from kubectl_tas.check.cliques import check_cliques
-from kubectl_tas.check.companion_names import check_companions, check_named
+from kubectl_tas.check.companion_names import check_companion, check_companion_name, check_companions, check_named
 from kubectl_tas.check.compute_domains import check_compute_domains
-from kubectl_tas.check.fields import check_fields, check_kubernetes
+from kubectl_tas.check.fields import (
+    check_fields,
+    check_fields_of_companion,
+    check_fields_of_group,
+    check_fields_of_set,
+    check_kubernetes,
+)
 from kubectl_tas.check.gitops import (
     check_controlled,
     check_exported,
@@ -40,7 +46,7 @@ from kubectl_tas.check.object_names import (
 from kubectl_tas.check.osmo_service import check_osmo_pool, check_osmo_workflow, check_tokens
 from kubectl_tas.check.owned import check_gangs
 from kubectl_tas.check.placement_rules import check_placement, check_pod_placement
-from kubectl_tas.check.pod_templates import check_pods
+from kubectl_tas.check.pod_templates import check_container, check_pod_spec, check_pod_templates, check_tasks
 from kubectl_tas.check.pool_settings import (
     check_access,
     check_backend_namespace,
@@ -56,8 +62,8 @@ from kubectl_tas.check.pool_settings import (
 )
 from kubectl_tas.check.quota import check_admission, check_draining, check_quotas
 from kubectl_tas.check.references import check_references
-from kubectl_tas.check.replicas import check_replicas
-from kubectl_tas.check.resource_requests import check_gpu_requests
+from kubectl_tas.check.replicas import check_durations, check_replicas
+from kubectl_tas.check.resource_requests import check_gpu_requests, check_members
 from kubectl_tas.check.secrets import check_companion_secrets, check_workflow_secrets
 from kubectl_tas.check.segment_annotations import check_segment_sizes, check_segments
 from kubectl_tas.check.selectors import check_selected, check_selectors
@@ -77,7 +83,7 @@ from kubectl_tas.check.visibledevices import check_visible_devices
 from kubectl_tas.check.walk import Look, look_at_fleet, walk
 from kubectl_tas.check.work_names import check_kind_names
 from kubectl_tas.check.workflow_fields import check_workflow, check_workflow_backend
-from kubectl_tas.check.workload_labels import check_workloads
+from kubectl_tas.check.workload_labels import check_labels, check_labels_of_set, check_submitted, check_workload
 from kubectl_tas.check.written_podgroups import check_pod_groups
 from kubectl_tas.diagnostics import Diagnostic
 from kubectl_tas.resolve.fleet import Fleet
@@ -144,14 +150,25 @@ WORK_CHECKS: tuple[Look[Any], ...] = (
     Look(nodes.WORKFLOW_FILE, check_osmo_workflow),
     Look(nodes.WORKFLOW, check_lifetimes),
     Look(nodes.WORKFLOW, check_placement),
-    look_at_fleet(check_fields),
+    Look(nodes.WORKLOAD_FILE, check_fields),
+    Look(nodes.COMPANION_FILE, check_fields_of_companion),
+    Look(nodes.POD_GROUP_FILE, check_fields_of_group),
+    Look(nodes.CLIQUE_SET_FILE, check_fields_of_set),
     Look(nodes.WORK_FILE, check_exported),
-    look_at_fleet(check_pods),
-    look_at_fleet(check_workloads),
+    Look(nodes.WORKLOAD_FILE, check_pod_templates),
+    Look(nodes.POD_SPEC, check_pod_spec),
+    Look(nodes.CONTAINER, check_container),
+    Look(nodes.WORKFLOW_FILE, check_tasks),
+    Look(nodes.WORKLOAD_FILE, check_labels),
+    Look(nodes.CLIQUE_SET_FILE, check_labels_of_set),
+    Look(nodes.SUBMITTED, check_submitted),
+    Look(nodes.WORKLOAD, check_workload),
     Look(nodes.WORKLOAD, check_finished),
     Look(nodes.WORKLOAD_FILE, check_suspended),
     look_at_fleet(check_documents),
-    look_at_fleet(check_visible_devices),
+    Look(nodes.WORKFLOW, check_visible_devices),
+    Look(nodes.COMPANION_FILE, check_companion_name),
+    Look(nodes.COMPANION, check_companion),
     look_at_fleet(check_companions),
     look_at_fleet(check_scaled),
     Look(nodes.WORKLOAD, check_controlled),
@@ -160,11 +177,13 @@ WORK_CHECKS: tuple[Look[Any], ...] = (
     Look(nodes.WORKFLOW, check_workflow_secrets),
     Look(nodes.COMPANION, check_companion_secrets),
     Look(nodes.WORKLOAD, check_pod_placement),
-    look_at_fleet(check_replicas),
+    Look(nodes.WORKLOAD, check_replicas),
+    Look(nodes.POD_GROUP, check_durations),
     Look(nodes.WORKLOAD, check_segment_sizes),
     Look(nodes.WORKLOAD, check_segments),
     Look(nodes.WORKLOAD, check_gangs),
-    look_at_fleet(check_gpu_requests),
+    Look(nodes.POD_GROUP, check_members),
+    Look(nodes.SUBMITTED, check_gpu_requests),
     look_at_fleet(check_compute_domains),
     look_at_fleet(check_evictions),
     look_at_fleet(check_growth),

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
 
 from kubectl_tas.check.object_names import NAME_INVALID
 from kubectl_tas.check.unique import NAME_DUPLICATE
@@ -27,6 +28,9 @@ from kubectl_tas.resolve.companions import FleetCompanion
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.mentions import EACH, SCALED, Mentions, Space, Use
 from kubectl_tas.words import MAX_LISTED, Misspellings, did_you_mean, question, shortened
+
+if TYPE_CHECKING:
+    from kubectl_tas.model.podtemplate import Companion
 
 COMPANION_NAMESPACE = Rule(
     "companion-namespace",
@@ -74,30 +78,37 @@ _Known = dict[tuple[str, Space], dict[str, Sequence[str] | None]]
 """Object names by kind and space. Each name has its ports or keys, or None if they are unknown."""
 
 
+def check_companion_name(declared: Declared[Companion], _fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks the name and the labels of a companion."""
+    name = declared.spec.metadata.name
+    is_service = declared.spec.kind == "Service" and declared.spec.apiVersion == "v1"
+    if not (names.is_service_name if is_service else names.is_object_name)(name):
+        message = f'the {declared.spec.kind} name "{name}" cannot be the name of a Kubernetes object'
+        hint = f"Use at most {names.MAX_NAME} lower-case letters, digits, '-' and '.'."
+        if is_service:
+            hint = f"Begin with a letter, and use at most {names.MAX_LABEL} lower-case letters, digits and '-'."
+        yield Diagnostic(NAME_INVALID, message, declared.at("metadata", "name"), hint=hint)
+    yield from own_labels(declared, _LABELS)
+
+
+def check_companion(companion: FleetCompanion, fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks what a companion says against what `render` sets, and its namespace."""
+    yield from check_demands(companion.declared.origin, companion_demands(fleet, companion))
+    if companion.namespace not in companion.namespaces:
+        yield _elsewhere(companion)
+
+
 def check_companions(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Checks every companion, and the kinds that the Config adds."""
+    """Checks the kinds that the Config adds, and that no two companions are the same object."""
     yield from _kinds(fleet)
-    for declared in fleet.repository.companions:
-        name = declared.spec.metadata.name
-        is_service = declared.spec.kind == "Service" and declared.spec.apiVersion == "v1"
-        if not (names.is_service_name if is_service else names.is_object_name)(name):
-            message = f'the {declared.spec.kind} name "{name}" cannot be the name of a Kubernetes object'
-            hint = f"Use at most {names.MAX_NAME} lower-case letters, digits, '-' and '.'."
-            if is_service:
-                hint = f"Begin with a letter, and use at most {names.MAX_LABEL} lower-case letters, digits and '-'."
-            yield Diagnostic(NAME_INVALID, message, declared.at("metadata", "name"), hint=hint)
-        yield from own_labels(declared, _LABELS)
     first: dict[tuple[str, ...], FleetCompanion] = {}
-    for item in fleet.companions:
-        yield from check_demands(item.declared.origin, companion_demands(fleet, item))
-        if item.namespace not in item.namespaces:
-            yield _elsewhere(item)
-        other = first.setdefault(item.identity, item)
-        if other is not item:
-            message = f'the {item.kind} "{item.name}" is already defined at {other.place}'
+    for companion in fleet.companions:
+        other = first.setdefault(companion.identity, companion)
+        if other is not companion:
+            message = f'the {companion.kind} "{companion.name}" is already defined at {other.place}'
             related = (Related("first defined here", other.place),)
             hint = "Rename or remove one of the two."
-            yield Diagnostic(NAME_DUPLICATE, message, item.place, related, hint=hint)
+            yield Diagnostic(NAME_DUPLICATE, message, companion.place, related, hint=hint)
 
 
 def check_named(fleet: Fleet) -> Iterator[Diagnostic]:

@@ -29,6 +29,9 @@ from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.words import did_you_mean
 
 if TYPE_CHECKING:
+    from kubectl_tas.model.grovekinds import PodCliqueSet
+    from kubectl_tas.model.manifest import PodGroup
+    from kubectl_tas.model.podtemplate import Companion
     from kubectl_tas.model.workloads import Workload
 
 KUBERNETES_VERSION = Rule(
@@ -57,48 +60,50 @@ _SPEAKS = {
 """Types whose checks apply only to mappings with one of these fields. Skipping the many others saves time."""
 
 
-def check_fields(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Checks every workload against the release of its backend. Of a PodCliqueSet, checks only its metadata and pods:
-    ``check.grove_api`` checks the rest.
-    """
-    releases = {id(item.declared): item.pool.backend.spec.kubernetes for item in fleet.workloads}
-    named = fleet.config.operators
-    for declared in fleet.repository.workloads:
-        api_version, kind = declared.spec.apiVersion, str(declared.origin.data["kind"])
-        release = kubernetes.nearest(releases.get(id(declared)))
-        operator = kubernetes.operator_of(api_version, kind)
-        shape = shape_of(api_version, kind, release, named)
-        if operator is None and shape.fields is None:
-            yield from _of_templates(declared, release)
-        if operator is not None:
-            of_operator = _operator_shapes(operator, named.get(operator), release)
-            if hint := of_operator.kind_elsewhere(api_version, kind):
-                message = f"{operator} {named[operator]} has no {kind} of {api_version}"
-                yield Diagnostic(OPERATOR_FIELD, message, declared.at("kind"), hint=hint)
-        yield from _below(declared.origin, (), declared.origin.data, shape)
-        yield from refused(declared)
-    clusters = {id(item.declared): item.backend.spec.kubernetes for item in fleet.companions}
-    for companion in fleet.repository.companions:
-        origin, shapes = companion.origin, _shapes(kubernetes.nearest(clusters.get(id(companion))))
-        yield from _below(origin, ("metadata",), origin.value(("metadata",)), shapes.of("meta.v1.ObjectMeta"))
-        api_version, kind = companion.spec.apiVersion, companion.spec.kind
-        shape = shape_of(api_version, kind, kubernetes.nearest(clusters.get(id(companion))), named)
-        found = _below(origin, (), {**origin.data, "metadata": {}}, shape)
-        yield from found
-    for group in fleet.repository.pod_groups:
-        yield from COMBINATIONS["ObjectMeta"](Fields(group.origin, ("metadata",), group.origin.data["metadata"]))
-    sets = {id(item.declared): item.backend for item in fleet.pod_clique_sets}
-    for item in fleet.repository.pod_clique_sets:
-        backend = sets.get(id(item))
-        release = kubernetes.nearest(backend.spec.kubernetes if backend else None)
-        of_grove = _operator_shapes("grove", backend.spec.grove.version if backend else None, release)
-        yield from _below(
-            item.origin, ("metadata",), item.origin.value(("metadata",)), of_grove.of("meta.v1.ObjectMeta")
-        )
-        shape = of_grove.of("core.v1.PodSpec")
-        for index in range(len(item.spec.spec.template.cliques)):
-            path: KeyPath = ("spec", "template", "cliques", index, "spec", "podSpec")
-            yield from _below(item.origin, path, item.origin.value(path), shape)
+def check_fields(declared: Declared[Workload], fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks a workload against the release of its backend."""
+    named, release = fleet.config.operators, _release(declared, fleet)
+    api_version, kind = declared.spec.apiVersion, str(declared.origin.data["kind"])
+    operator = kubernetes.operator_of(api_version, kind)
+    shape = shape_of(api_version, kind, release, named)
+    if operator is None and shape.fields is None:
+        yield from _of_templates(declared, release)
+    if operator is not None:
+        of_operator = _operator_shapes(operator, named.get(operator), release)
+        if hint := of_operator.kind_elsewhere(api_version, kind):
+            message = f"{operator} {named[operator]} has no {kind} of {api_version}"
+            yield Diagnostic(OPERATOR_FIELD, message, declared.at("kind"), hint=hint)
+    yield from _below(declared.origin, (), declared.origin.data, shape)
+    yield from refused(declared)
+
+
+def check_fields_of_companion(declared: Declared[Companion], fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks a companion against the release of its backend."""
+    origin, release = declared.origin, _release(declared, fleet)
+    yield from _below(origin, ("metadata",), origin.value(("metadata",)), _shapes(release).of("meta.v1.ObjectMeta"))
+    shape = shape_of(declared.spec.apiVersion, declared.spec.kind, release, fleet.config.operators)
+    yield from _below(origin, (), {**origin.data, "metadata": {}}, shape)
+
+
+def check_fields_of_group(declared: Declared[PodGroup], _fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks the metadata of a hand-written PodGroup."""
+    yield from COMBINATIONS["ObjectMeta"](Fields(declared.origin, ("metadata",), declared.origin.data["metadata"]))
+
+
+def check_fields_of_set(declared: Declared[PodCliqueSet], fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks the metadata and the pods of a PodCliqueSet. ``check.grove_api`` checks the rest."""
+    backend, origin = fleet.backends_of_files.get(id(declared)), declared.origin
+    of_grove = _operator_shapes("grove", backend.spec.grove.version if backend else None, _release(declared, fleet))
+    yield from _below(origin, ("metadata",), origin.value(("metadata",)), of_grove.of("meta.v1.ObjectMeta"))
+    for index in range(len(declared.spec.spec.template.cliques)):
+        path: KeyPath = ("spec", "template", "cliques", index, "spec", "podSpec")
+        yield from _below(origin, path, origin.value(path), of_grove.of("core.v1.PodSpec"))
+
+
+def _release(declared: Declared[Any], fleet: Fleet) -> int:
+    """Returns the release of Kubernetes whose fields a document has."""
+    backend = fleet.backends_of_files.get(id(declared))
+    return kubernetes.nearest(backend.spec.kubernetes if backend else None)
 
 
 def _of_templates(declared: Declared[Workload], release: int) -> Iterator[Diagnostic]:

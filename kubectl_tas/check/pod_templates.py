@@ -13,13 +13,13 @@ from kubectl_tas.check.conflicts import Fields
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
 from kubectl_tas.kinds.section import key_path, listed, mappings
 from kubectl_tas.load.schema import MISSING_FIELD, invalid_value, missing_field
-from kubectl_tas.model.backdoors import pods_at
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Declared, Origin
 from kubectl_tas.node_places import fulfils
 from kubectl_tas.resolve.fleet import Fleet
 
 if TYPE_CHECKING:
+    from kubectl_tas.model.osmo_workflow import Workflow
     from kubectl_tas.model.workloads import Workload
 
 ITEM_DUPLICATE = Rule(
@@ -58,31 +58,27 @@ _IN_CONTAINERS: tuple[_List, ...] = (
 )
 
 
-def check_pods(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Checks every pod template of workloads and PodCliqueSets, and the image and mounts of every task."""
-    for declared in fleet.repository.workloads:
-        pod_sets = declared.spec.pod_sets
-        for path in dict.fromkeys(item.path for item in pod_sets if item.template is not None and item.is_pod_spec):
-            yield from _absent(declared.origin, path)
-        for path in dict.fromkeys(item.spec_path or item.path for item in pod_sets):
-            for below in pods_at(declared.origin, path):
-                yield from check_spec(declared.origin, below)
-        if declared.spec.page.is_declared:
-            yield from _not_found(declared)
-        yield from _restart_policies(declared)
-        yield from _selector(declared)
-    for item in fleet.repository.pod_clique_sets:
-        for index in range(len(item.spec.spec.template.cliques)):
-            yield from check_spec(item.origin, ("spec", "template", "cliques", index, "spec", "podSpec"))
-    for workflow in fleet.repository.workflows:
-        for _, task, at in workflow.spec.all_tasks:
-            refusal = None if "{{" in task.image else spellings.image(task.image)
-            if refusal is not None:
-                yield invalid_value(workflow.origin, (*at, "image"), refusal[0], task.image, refusal[1])
-            if task.volumeMounts:
-                path, mounted = (*at, "volumeMounts"), [mount.rpartition(":")[2] for mount in task.volumeMounts]
-                found = ((text, (*path, index)) for index, text in enumerate(mounted))
-                yield from _duplicates(workflow.origin, "mount path", found)
+def check_pod_templates(declared: Declared[Workload], _fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks the pod templates of a workload: that they are there, their restart policies, and the selector."""
+    pod_sets = declared.spec.pod_sets
+    for path in dict.fromkeys(pods.path for pods in pod_sets if pods.template is not None and pods.is_pod_spec):
+        yield from _absent(declared.origin, path)
+    if declared.spec.page.is_declared:
+        yield from _not_found(declared)
+    yield from _restart_policies(declared)
+    yield from _selector(declared)
+
+
+def check_tasks(declared: Declared[Workflow], _fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks the image and the mounts of each task of a workflow."""
+    for _, task, at in declared.spec.all_tasks:
+        refusal = None if "{{" in task.image else spellings.image(task.image)
+        if refusal is not None:
+            yield invalid_value(declared.origin, (*at, "image"), refusal[0], task.image, refusal[1])
+        if task.volumeMounts:
+            path, mounted = (*at, "volumeMounts"), [mount.rpartition(":")[2] for mount in task.volumeMounts]
+            named = ((text, (*path, index)) for index, text in enumerate(mounted))
+            yield from _duplicates(declared.origin, "mount path", named)
 
 
 def _not_found(declared: Declared[Workload]) -> Iterator[Diagnostic]:
@@ -102,17 +98,32 @@ def _absent(origin: Origin, path: KeyPath) -> Iterator[Diagnostic]:
             return
 
 
-def check_spec(origin: Origin, path: KeyPath) -> Iterator[Diagnostic]:
-    """Checks the PodSpec at ``path``, or the fields that a kind has in its place."""
-    spec = Fields(origin, path, origin.value(path))
-    containers = spec.containers
+def check_made_pod(origin: Origin) -> Iterator[Diagnostic]:
+    """Checks a Pod that kubectl-tas makes."""
+    spec = Fields(origin, ("spec",), origin.value(("spec",)))
+    yield from _of_pod_spec(spec)
+    for container in spec.containers:
+        yield from _once(container, _IN_CONTAINERS)
+
+
+def check_pod_spec(spec: Fields, _fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks a PodSpec, or the fields that a kind has in its place."""
+    yield from _of_pod_spec(spec)
+
+
+def check_container(container: Fields, _fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks the lists of a container."""
+    yield from _once(container, _IN_CONTAINERS)
+
+
+def _of_pod_spec(spec: Fields) -> Iterator[Diagnostic]:
+    origin, containers = spec.origin, spec.containers
     if len(containers) > 1:
         named = [(str(part.get("name")), (*part.path, "name")) for part in containers if part.get("name")]
         yield from _duplicates(origin, "container name", named)
     yield from _once(spec, _IN_PODS)
     on_node: dict[str, KeyPath] = {}
     for container in containers:
-        yield from _once(container, _IN_CONTAINERS)
         if "ports" in container.value and "initContainers" not in container.path[-2:]:
             yield from _ports(container, on_node, is_shared=spec.get("hostNetwork") is True)
 

@@ -49,26 +49,27 @@ DURATION_INVALID = Rule(
 )
 
 
-def check_replicas(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Checks every workload, and every hand-written PodGroup."""
-    for workload in fleet.workloads:
-        if podgrouper.is_made_by_kai(workload):
-            yield from _refused(workload)
-            yield from _ignored(workload)
-        for name in (labels.PREEMPTION_DELAY, labels.STALENESS_GRACE):
-            for path, text in waits(workload, name):
-                if podgrouper.is_made_by_kai(workload) and not reads_wait(workload, path):
-                    message = f"KAI does not read {name} here: it has no effect"
-                    place = workload.declared.origin.locate(path, key=True)
-                    place_ = ".".join(map(str, podgrouper.row(workload).placed_at)) or "the pod templates"
-                    hint = f"Move it to {place_}."
-                    yield Diagnostic(ANNOTATION_IGNORED, message, place, hint=hint)
-                if not _is_wait(text, is_delay=name == labels.PREEMPTION_DELAY):
-                    yield _no_duration(name, text, workload, path)
-    for item in fleet.pod_groups:
-        for name, text in _fields(item.declared.spec.spec.model_dump(exclude_none=True)):
-            if not _is_wait(text, is_delay=name == "preemptionDelay"):
-                yield _no_duration(name, text, item, ("spec", name))
+def check_replicas(workload: FleetWorkload, _fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks the counts of a workload, and its annotations with durations."""
+    if podgrouper.is_made_by_kai(workload):
+        yield from _refused(workload)
+        yield from _ignored(workload)
+    for name in (labels.PREEMPTION_DELAY, labels.STALENESS_GRACE):
+        for path, text in waits(workload, name):
+            if podgrouper.is_made_by_kai(workload) and not reads_wait(workload, path):
+                message = f"KAI does not read {name} here: it has no effect"
+                read_at = ".".join(map(str, podgrouper.row(workload).placed_at)) or "the pod templates"
+                place = workload.declared.origin.locate(path, key=True)
+                yield Diagnostic(ANNOTATION_IGNORED, message, place, hint=f"Move it to {read_at}.")
+            if not _is_wait(text, is_delay=name == labels.PREEMPTION_DELAY):
+                yield _no_duration(name, text, workload, path)
+
+
+def check_durations(group: FleetPodGroup, _fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks the durations of a hand-written PodGroup."""
+    for name, text in _fields(group.declared.spec.spec.model_dump(exclude_none=True)):
+        if not _is_wait(text, is_delay=name == "preemptionDelay"):
+            yield _no_duration(name, text, group, ("spec", name))
 
 
 def _refused(workload: FleetWorkload) -> Iterator[Diagnostic]:

@@ -21,7 +21,6 @@ from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.handwritten import FleetPodGroup
 from kubectl_tas.resolve.placement import ROOT
 from kubectl_tas.resolve.podcliqueset import SubmittedSet
-from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.words import closest, did_you_mean, shortened
 
 if TYPE_CHECKING:
@@ -200,26 +199,27 @@ class Pod:
         return self.origin.locate(path, key=True)
 
 
-def check_gpu_requests(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Checks pod templates of workloads and PodCliqueSets. Tasks of OSMO always ask for whole GPUs."""
-    for group in fleet.pod_groups:
-        for pod in pods_of(group):
-            yield from _unknown_number(pod, _channels(fleet, group.backend, group.namespace))
-            yield from _refused_notes(pod)
-    for item in fleet.submissions:
-        pods = tuple(pods_of(item))
-        for pod in pods:
-            yield from _unknown_number(pod, _channels(fleet, item.pool.backend, item.namespace))
-            yield from _refused_notes(pod)
-        yield from _unread(item, pods)
-        if isinstance(item, FleetWorkload):
-            for part in item.templates:
-                if part.template is None:  # a TrainJob says per node what its runtime's template does not
-                    yield from _uncounted(item.declared.origin, part.path)
-                if part.beside:
-                    yield from _uncounted(item.declared.origin, part.beside)
-        if isinstance(item, FleetWorkload | SubmittedSet):
-            yield from _outside_of_pods(item)
+def check_members(group: FleetPodGroup, fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks the Pods of a hand-written PodGroup."""
+    for pod in pods_of(group):
+        yield from _unknown_number(pod, _channels(fleet, group.backend, group.namespace))
+        yield from _refused_notes(pod)
+
+
+def check_gpu_requests(sent: FleetWorkload | SubmittedSet, fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks the pod templates of a workload or PodCliqueSet. Tasks of OSMO always ask for whole GPUs."""
+    pods = tuple(pods_of(sent))
+    for pod in pods:
+        yield from _unknown_number(pod, _channels(fleet, sent.pool.backend, sent.namespace))
+        yield from _refused_notes(pod)
+    yield from _unread(sent, pods)
+    if isinstance(sent, FleetWorkload):
+        for template in sent.templates:
+            if template.template is None:  # a TrainJob says per node what its runtime's template does not
+                yield from _uncounted(sent.declared.origin, template.path)
+            if template.beside:
+                yield from _uncounted(sent.declared.origin, template.beside)
+    yield from _outside_of_pods(sent)
 
 
 def _outside_of_pods(item: FleetWorkload | SubmittedSet) -> Iterator[Diagnostic]:
@@ -331,10 +331,8 @@ def pods_of(item: object) -> Iterator[Pod]:
                 yield Pod(item.declared.origin, spec, path, clique.spec.annotations, notes, count)
 
 
-def _unread(item: Submission, pods: Sequence[Pod]) -> Iterator[Diagnostic]:
+def _unread(item: FleetWorkload | SubmittedSet, pods: Sequence[Pod]) -> Iterator[Diagnostic]:
     """Reports annotations above the pod templates, which no controller copies to pods."""
-    if not isinstance(item, FleetWorkload | SubmittedSet):
-        return
     origin = item.declared.origin
     for path in dict.fromkeys(notes_above(item)):
         written = origin.value(path)

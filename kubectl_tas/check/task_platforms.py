@@ -13,7 +13,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from kubectl_tas.check.fields import check_pod
 from kubectl_tas.check.keys import backdoors_of, keys_of
 from kubectl_tas.check.mounts import MOUNT_PATH
-from kubectl_tas.check.pod_templates import check_spec
+from kubectl_tas.check.pod_templates import check_made_pod
 from kubectl_tas.check.resource_requests import check_pod_gpus, resources_of
 from kubectl_tas.check.secrets import secrets_of
 from kubectl_tas.check.visibledevices import devices_of, said_by
@@ -327,7 +327,7 @@ def _faults(origin: _Made, pool: FleetPool, said: Collection[str]) -> Iterator[D
         yield from devices_of(origin, part, {}, but=said)
         yield from secrets_of(origin, part, said)
     if is_pod(origin.data["spec"]):
-        yield from check_spec(origin, ("spec",))
+        yield from check_made_pod(origin)
         try:
             spec = read_spec(origin.data["spec"])
         except ValidationError as error:

@@ -31,6 +31,7 @@ from kubectl_tas.model.osmo_workflow import Task
 from kubectl_tas.model.repository import Origin
 from kubectl_tas.resolve.companions import FleetCompanion
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.workflows import FleetWorkflow
 
 GPU_BYPASS = Rule(
     "gpu-bypass",
@@ -217,20 +218,20 @@ def said_by(task: Task) -> set[str]:
     }
 
 
-def check_visible_devices(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Checks the tasks of workflows themselves; check.task_platforms covers pod templates."""
-    for workflow in fleet.workflows:
-        for task in (task for group in workflow.groups for task in group.tasks):
-            spec, path, origin = task.spec, task.path, workflow.declared.origin
-            for name, value in spec.environment.items():
-                key = read_by(VARIABLES, name)
-                if key is not None and not is_hidden(key, value):
-                    yield seen(key, name, value, origin.locate((*path, "environment", name)))
-            for secret, name in ((secret, name) for secret, keys in spec.credentials.items() for name in keys):
-                key = read_by(VARIABLES, name) if isinstance(spec.credentials[secret], dict) else None
-                if key is not None:
-                    yield seen(key, name, None, origin.locate((*path, "credentials", secret, name), key=True))
-            for index, mount in enumerate(spec.volumeMounts):
-                target = mount.rpartition(":")[2]
-                if takes_devices(target):
-                    yield mounted(target, origin.locate((*path, "volumeMounts", index)))
+def check_visible_devices(workflow: FleetWorkflow, _fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks the tasks of a workflow; check.task_platforms covers pod templates."""
+    origin = workflow.declared.origin
+    for task in (task for group in workflow.groups for task in group.tasks):
+        spec, path = task.spec, task.path
+        for name, value in spec.environment.items():
+            key = read_by(VARIABLES, name)
+            if key is not None and not is_hidden(key, value):
+                yield seen(key, name, value, origin.locate((*path, "environment", name)))
+        for secret, name in ((secret, name) for secret, keys in spec.credentials.items() for name in keys):
+            key = read_by(VARIABLES, name) if isinstance(spec.credentials[secret], dict) else None
+            if key is not None:
+                yield seen(key, name, None, origin.locate((*path, "credentials", secret, name), key=True))
+        for index, mount in enumerate(spec.volumeMounts):
+            target = mount.rpartition(":")[2]
+            if takes_devices(target):
+                yield mounted(target, origin.locate((*path, "volumeMounts", index)))

@@ -9,8 +9,10 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from kubectl_tas.check.conflicts import Fields
 from kubectl_tas.diagnostics import Diagnostic
 from kubectl_tas.late import dataclass
+from kubectl_tas.model.backdoors import pods_at
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve.fleet import Fleet
 
@@ -72,6 +74,27 @@ def walk(fleet: Fleet, looks: Iterable[Look[Any]]) -> Iterator[Diagnostic]:
             yield from look.check(node, fleet)
 
 
+def _pod_specs(fleet: Fleet) -> Iterator[Fields]:
+    """Yields the PodSpec of each pod template in files of work, or the fields that a kind has in its place."""
+    for declared in fleet.repository.workloads:
+        for path in dict.fromkeys(pods.spec_path or pods.path for pods in declared.spec.pod_sets):
+            for at in pods_at(declared.origin, path):
+                yield Fields(declared.origin, at, declared.origin.value(at))
+    for clique_set in fleet.repository.pod_clique_sets:
+        for index in range(len(clique_set.spec.spec.template.cliques)):
+            of_clique = ("spec", "template", "cliques", index, "spec", "podSpec")
+            yield Fields(clique_set.origin, of_clique, clique_set.origin.value(of_clique))
+
+
+def _containers(fleet: Fleet) -> Iterator[Fields]:
+    """Yields the containers of all pod templates, and the tasks of all workflows."""
+    for spec in _pod_specs(fleet):
+        yield from spec.containers
+    for workflow in fleet.repository.workflows:
+        for _, _, at in workflow.spec.all_tasks:
+            yield Fields(workflow.origin, at, workflow.origin.value(at))
+
+
 FLEET: Node[Fleet] = Node("repository", lambda fleet: (fleet,))
 BACKEND: Node[FleetBackend] = Node("backend", lambda fleet: fleet.backends)
 POOL: Node[FleetPool] = Node("pool", lambda fleet: fleet.pools)
@@ -101,6 +124,11 @@ COMPANION_FILE: Node[Declared[Companion]] = Node("file of a companion", lambda f
 WORK_FILE: Node[Declared[Workload] | Declared[PodCliqueSet]] = Node(
     "file of a workload or PodCliqueSet",
     lambda fleet: chain(fleet.repository.workloads, fleet.repository.pod_clique_sets),
+)
+POD_SPEC: Node[Fields] = Node("pod template", _pod_specs)
+CONTAINER: Node[Fields] = Node("container or task", _containers)
+SUBMITTED: Node[FleetWorkload | SubmittedSet] = Node(
+    "workload or PodCliqueSet of a pool", lambda fleet: chain(fleet.workloads, fleet.submitted_sets)
 )
 SENT: Node[FleetWorkflow | FleetWorkload | SubmittedSet] = Node(
     "workflow, workload or PodCliqueSet", lambda fleet: chain(fleet.workflows, fleet.workloads, fleet.submitted_sets)

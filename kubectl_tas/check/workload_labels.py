@@ -98,34 +98,38 @@ _READ_OF_SETS = (labels.POOL, labels.PRIORITY)
 """Labels that are read on a PodCliqueSet, whose gangs Grove makes."""
 
 
-def check_workloads(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Checks every workload, whether its pool exists or not."""
-    for declared in fleet.repository.workloads:
-        if id(declared) not in fleet.joined:
-            yield from _pool(declared)
-        yield from own_labels(declared, _READ)
-    for item in fleet.repository.pod_clique_sets:
-        yield from _pool(item)
-        yield from own_labels(item, _READ_OF_SETS)
-    for submitted in fleet.submitted_sets:
-        yield from check_demands(submitted.declared.origin, demands(fleet, submitted))
-        yield from _choices(submitted)
-    for workload in fleet.workloads:
-        yield from check_demands(workload.declared.origin, demands(fleet, workload))
-        yield from _choices(workload)
-        yield from _minimum(workload)
-        yield from _topologies(fleet, workload)
-        if podgrouper.row(workload).templates_elsewhere and workload.pool.backend.is_kai:
-            name = workload.pool.backend.scheduler_name
-            label = f", and its pods need the label {labels.QUEUE}: {workload.queue}" if fleet.config.guard else ""
-            nodes = (
-                f", and what spec.nodes of pool {workload.pool.name} asks for" if workload.pool.nodes != Nodes() else ""
-            )
-            message = f"a {workload.kind} has no pod template: its runtime must set schedulerName: {name}{nodes}{label}"
-            yield Diagnostic(WORKLOAD_SCHEDULER, message, workload.declared.at("kind"))
-        elif workload.declared.spec.page.pod_rules.none[0] and not workload.replicas:
-            message, hint = workload.declared.spec.page.pod_rules.none
-            yield Diagnostic(WORKLOAD_SCHEDULER, message, workload.declared.at("kind"), hint=hint)
+def check_labels(declared: Declared[Workload], fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks the labels of a workload, whether its pool exists or not."""
+    if id(declared) not in fleet.joined:
+        yield from _pool(declared)
+    yield from own_labels(declared, _READ)
+
+
+def check_labels_of_set(declared: Declared[PodCliqueSet], _fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks the labels of a PodCliqueSet, whether its pool exists or not."""
+    yield from _pool(declared)
+    yield from own_labels(declared, _READ_OF_SETS)
+
+
+def check_submitted(sent: FleetWorkload | SubmittedSet, fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks what a workload or PodCliqueSet says against what `render` sets."""
+    yield from check_demands(sent.declared.origin, demands(fleet, sent))
+    yield from _choices(sent)
+
+
+def check_workload(workload: FleetWorkload, fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks the minimum, the topologies and the scheduler of a workload."""
+    yield from _minimum(workload)
+    yield from _topologies(fleet, workload)
+    if podgrouper.row(workload).templates_elsewhere and workload.pool.backend.is_kai:
+        name = workload.pool.backend.scheduler_name
+        label = f", and its pods need the label {labels.QUEUE}: {workload.queue}" if fleet.config.guard else ""
+        nodes = f", and what spec.nodes of pool {workload.pool.name} asks for" if workload.pool.nodes != Nodes() else ""
+        message = f"a {workload.kind} has no pod template: its runtime must set schedulerName: {name}{nodes}{label}"
+        yield Diagnostic(WORKLOAD_SCHEDULER, message, workload.declared.at("kind"))
+    elif workload.declared.spec.page.pod_rules.none[0] and not workload.replicas:
+        message, hint = workload.declared.spec.page.pod_rules.none
+        yield Diagnostic(WORKLOAD_SCHEDULER, message, workload.declared.at("kind"), hint=hint)
 
 
 def _pool(declared: _Sent) -> Iterator[Diagnostic]:

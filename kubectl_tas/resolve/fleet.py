@@ -111,6 +111,14 @@ class Fleet:
         """Identities of the Pods that join a hand-written PodGroup, and so need no pool of their own."""
         return frozenset(id(pod) for group in self.pod_groups for pod in group.pods)
 
+    @cached_property
+    def backends_of_files(self) -> dict[int, FleetBackend]:
+        """The backend of each workload, PodCliqueSet and companion, by the identity of its document."""
+        found = {id(workload.declared): workload.pool.backend for workload in self.workloads}
+        found |= {id(companion.declared): companion.backend for companion in self.companions}
+        found |= {id(item.declared): item.backend for item in self.pod_clique_sets if item.backend is not None}
+        return found
+
     def pools_of(self, item: FleetCompanion) -> tuple[str, ...]:
         """Returns the pool that the label of a companion names, else the pools of all work in its file."""
         named = self.target(item.declared.spec.metadata.labels.get(labels.POOL, ""))
