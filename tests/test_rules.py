@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from kubectl_tas.check.walk import Look, walk
+from kubectl_tas.diagnostics import Diagnostic
+from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resources import all_rules
 from tests.support.golden import at, name_of, rule_cases
 from tests.support.history import validate_case
 from tools.declared import declared_rules
 from tools.goldens import read
+from tools.rule_nodes import rules_of
 
 RULES = all_rules()
 GENERATED = {
@@ -33,6 +38,19 @@ COMMANDS = {
 def test_the_table_has_the_rules_as_modules_declare_them() -> None:
     assert declared_rules() == RULES
     assert list(RULES) == sorted(RULES)
+
+
+@pytest.fixture(autouse=True)
+def told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Makes each check tell only rules that docs/rules.md lists with the node of the check."""
+
+    def walked(fleet: Fleet, looks: Iterable[Look[Any]]) -> Iterator[Diagnostic]:
+        for look in looks:
+            for finding in walk(fleet, (look,)):
+                assert finding.rule.code in rules_of(look.check)
+                yield finding
+
+    monkeypatch.setattr("kubectl_tas.check.walk", walked)
 
 
 FIRING = [case for case in rule_cases() if not read(case).is_silent]

@@ -1,0 +1,65 @@
+"""Finds which nodes of a fleet each rule looks at: from the checks of ``check.FLEET_CHECKS`` and ``check.WORK_CHECKS``,
+and the rules that a check, or a function that it calls, may name.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from functools import cache
+from types import CodeType, FunctionType
+from typing import Any
+
+from kubectl_tas.check import FLEET_CHECKS, WORK_CHECKS
+from kubectl_tas.check.conflicts import Fields
+from kubectl_tas.diagnostics import Rule
+
+_ROOMS = ("kubectl_tas.check", "kubectl_tas.load", "kubectl_tas.gangs.admission")
+"""Modules whose functions make findings."""
+
+
+def nodes_of_rules() -> dict[str, list[str]]:
+    """Returns the codes of the rules by the name of the node that they look at. Both are in the order of the table."""
+    by_node: dict[str, dict[str, None]] = {}
+    for look in (*FLEET_CHECKS, *WORK_CHECKS):
+        by_node.setdefault(look.node.name, {}).update(dict.fromkeys(sorted(rules_of(look.check))))
+    return {node: list(codes) for node, codes in by_node.items()}
+
+
+@cache
+def rules_of(check: Callable[..., Any]) -> frozenset[str]:
+    """Returns the codes of the rules that a function names, also by functions that it calls."""
+    codes: set[str] = set()
+    waiting, seen = list[Any]([check]), set[Any]()
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, Rule):
+            codes.add(value.code)
+        elif isinstance(value, dict | tuple | list | frozenset):
+            waiting += value.values() if isinstance(value, dict) else value
+        elif str(getattr(value, "__module__", "")).startswith(_ROOMS):
+            if isinstance(value, type) and value is not Fields:
+                waiting += [getattr(part, "fget", part) for part in vars(value).values()]
+            function = inspect.unwrap(value)
+            if isinstance(function, FunctionType) and function not in seen:
+                seen.add(function)
+                waiting += _named(function)
+    return frozenset(codes)
+
+
+def _named(function: FunctionType) -> Iterator[Any]:
+    """Yields what the names in a function stand for: globals, values of the outer function, methods of Fields."""
+    yield from (cell.cell_contents for cell in function.__closure__ or ())
+    for code in _codes(function.__code__):
+        for name in code.co_names:
+            if name in function.__globals__:
+                yield function.__globals__[name]
+            elif inspect.isfunction(method := getattr(Fields, name, None)):
+                yield method
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for value in code.co_consts:
+        if isinstance(value, CodeType):
+            yield from _codes(value)
