@@ -90,8 +90,8 @@ and fails a run, unless it is marked here: a warning fails it with `--strict`, a
 _LOOKS = """
 ## What each rule looks at
 
-The checks of `validate` do not search for their objects: a rule that looks at containers sees those of every kind. A file
-is looked at even if its pool is unknown. Rules that are not listed judge text, changes, edits or a cluster.
+The checks of `validate` do not search for their objects: a rule that looks at containers sees those of every kind. A
+file is looked at even if its pool is unknown. Rules that are not listed judge text, changes, edits or a cluster.
 
 """
 _MARKS = {Severity.ERROR: "", Severity.WARNING: " (warning)", Severity.INFO: " (note)"}
