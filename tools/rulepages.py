@@ -93,6 +93,8 @@ _LOOKS = """
 The checks of `validate` do not search for their objects: a rule that looks at containers sees those of every kind. A
 file is looked at even if its pool is unknown. Rules that are not listed judge text, changes, edits or a cluster.
 
+| node | rules |
+|---|---|
 """
 _MARKS = {Severity.ERROR: "", Severity.WARNING: " (warning)", Severity.INFO: " (note)"}
 
@@ -106,7 +108,7 @@ def texts() -> dict[str, str]:
         index += [f"- [{r.code}](rules/{r.code}.md){_MARKS[r.severity]}: {r.summary}\n" for r in rules]
     index.append(_LOOKS)
     for node, codes in nodes_of_rules().items():
-        index.append(f"- {node}: {', '.join(f'[{code}](rules/{code}.md)' for code in codes)}\n")
+        index.append(f"| {node} | {'; '.join(f'[{code}](rules/{code}.md)' for code in codes)} |\n")
     pages = {f"docs/rules/{rule.code}.md": _page(rule) for rule in chain.from_iterable(groups.values())}
     return {"docs/rules.md": "".join(index), **pages}
 

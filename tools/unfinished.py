@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubectl_tas import kubernetes
-from kubectl_tas.check import work_names
 from kubectl_tas.kinds import LISTED
 from kubectl_tas.kinds.page import UNPACKED
 from tools.goldens import ROOT, read
@@ -21,8 +20,6 @@ def unfinished() -> Iterator[str]:
             is_known = kubernetes.definition(version, listed.kind) in known
             if not is_known and not kubernetes.operator_of(version, listed.kind):
                 yield f"{lacks} fields of {version}: pack them with tools/packfields.py."
-        if listed.name not in work_names.TABLE:
-            yield f"{lacks} row in TABLE of check/work_names.py, so names that are refused would pass."
         example = f"golden/documents/{(recognition.schema or recognition.kind).lower()}.yaml"
         if not (ROOT / example).is_file():
             yield f"{lacks} document {example}."

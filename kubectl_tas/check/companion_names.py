@@ -21,6 +21,7 @@ from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.config import Config
 from kubectl_tas.model.kindlists import CompanionKind, belongs_elsewhere, group_of, is_harmless, makes_pods
+from kubectl_tas.model.labels import MAX_LABEL, MAX_NAME
 from kubectl_tas.model.podkinds import DeclaredKind
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve import names
@@ -84,9 +85,9 @@ def check_companion_name(declared: Declared[Companion], _fleet: Fleet) -> Iterat
     is_service = declared.spec.kind == "Service" and declared.spec.apiVersion == "v1"
     if not (names.is_service_name if is_service else names.is_object_name)(name):
         message = f'the {declared.spec.kind} name "{name}" cannot be the name of a Kubernetes object'
-        hint = f"Use at most {names.MAX_NAME} lower-case letters, digits, '-' and '.'."
+        hint = f"Use at most {MAX_NAME} lower-case letters, digits, '-' and '.'."
         if is_service:
-            hint = f"Begin with a letter, and use at most {names.MAX_LABEL} lower-case letters, digits and '-'."
+            hint = f"Begin with a letter, and use at most {MAX_LABEL} lower-case letters, digits and '-'."
         yield Diagnostic(NAME_INVALID, message, declared.at("metadata", "name"), hint=hint)
     yield from own_labels(declared, _LABELS)
 

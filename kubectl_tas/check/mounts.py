@@ -12,6 +12,7 @@ from kubectl_tas.gangs.task_files import MAX_BYTES, OUTPUT, data_paths, filled, 
 from kubectl_tas.gangs.task_pods import mounted_secrets
 from kubectl_tas.late import dataclass, late_pattern
 from kubectl_tas.model.base import KeyPath
+from kubectl_tas.model.labels import MAX_NAME
 from kubectl_tas.model.osmo_workflow import Task, Workflow
 from kubectl_tas.model.repository import Declared, local_path
 from kubectl_tas.resolve import names
@@ -48,7 +49,7 @@ _NEEDED = frozenset(
 ) | {"/usr", "/usr/bin", "/usr/lib", "/usr/local", "/usr/local/bin", "/usr/sbin", "/var", "/var/run", "/var/tmp"}
 """Folders that an image needs, or that its programs write to."""
 _KEY = late_pattern(r"(?!\.\.|\.$)[-._a-zA-Z0-9]{1,253}")
-_LONGEST_VALUE = names.MAX_NAME
+_LONGEST_VALUE = MAX_NAME
 """Maximum length of the text that replaces a token."""
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.labels import POOL
+from kubectl_tas.model.labels import MAX_LABEL, MAX_NAME, POOL
 from kubectl_tas.model.osmo_workflow import Workflow
 from kubectl_tas.model.pool_kinds import Pool, Subpool
 from kubectl_tas.model.repository import Declared
@@ -79,16 +79,16 @@ def _backends(fleet: Fleet) -> Iterator[Diagnostic]:
         return
     for index, backend in enumerate(fleet.config.backends):
         path = ("spec", "backends", index)
-        limit = names.MAX_LABEL if backend.rootQueue is not None else None  # else the name of its queue is too long
+        limit = MAX_LABEL if backend.rootQueue is not None else None  # else the name of its queue is too long
         yield from label_problems("namespace", backend.namespace, config.at(*path, "namespace"), limit=limit)
         if not names.is_label(backend.name):
             yield _invalid("backend name", backend.name, config.at(*path, "name"))
-        elif len(backend.name) > names.MAX_NAME:  # a folder is called so
+        elif len(backend.name) > MAX_NAME:  # a folder is called so
             yield _long("backend name", backend.name, config.at(*path, "name"))
     if not names.is_label(fleet.config.queuePrefix):
         yield _invalid("queue prefix", fleet.config.queuePrefix, config.at("spec", "queuePrefix"))
-    elif len(fleet.config.queuePrefix) > names.MAX_LABEL:  # where all queues keep their names
-        yield _long("queue prefix", fleet.config.queuePrefix, config.at("spec", "queuePrefix"), names.MAX_LABEL)
+    elif len(fleet.config.queuePrefix) > MAX_LABEL:  # where all queues keep their names
+        yield _long("queue prefix", fleet.config.queuePrefix, config.at("spec", "queuePrefix"), MAX_LABEL)
     for priority, name in fleet.config.priorityClasses:
         yield from _subdomain("priority class", name, config.at("spec", "priorityClasses", priority))
 
@@ -122,13 +122,13 @@ def check_subpool_name(subpool: Declared[Subpool], _fleet: Fleet) -> Iterator[Di
 
 
 def _subdomain(what: str, name: str, place: Location) -> Iterator[Diagnostic]:
-    if len(name) > names.MAX_NAME:
+    if len(name) > MAX_NAME:
         yield _long(what, name, place)
     elif not all(names.is_label(part) for part in name.split(".")):
         yield _invalid(what, name, place, dots=True)
 
 
-def _long(what: str, name: str, place: Location, limit: int = names.MAX_NAME) -> Diagnostic:
+def _long(what: str, name: str, place: Location, limit: int = MAX_NAME) -> Diagnostic:
     message = f"the {what} has {len(name)} characters, more than the {limit} of a Kubernetes name"
     return Diagnostic(NAME_INVALID, message, place, hint="Shorten it.")
 
@@ -177,25 +177,25 @@ def _queue_lengths(fleet: Fleet) -> Iterator[Diagnostic]:
     config, prefix = fleet.repository.config, fleet.config.queuePrefix
     for backend in fleet.backends:
         root = backend.root_queue(prefix)
-        if config is not None and root is not None and len(root) > names.MAX_LABEL:
+        if config is not None and root is not None and len(root) > MAX_LABEL:
             yield _too_long(root, config.at("spec", "backends", backend.index, "namespace"), "namespace")
     for pool in fleet.pools:
-        if len(pool.shared_queue) > names.MAX_LABEL:
+        if len(pool.shared_queue) > MAX_LABEL:
             yield _too_long(pool.shared_queue, pool.declared.at("metadata", "name"), "name of the pool")
             continue
         parts = ((subpool.canonical, subpool.declared.at("metadata", "name")) for subpool in pool.subpools)
         for target, place in ((pool.name, pool.declared.at("metadata", "name")), *parts):
-            if len(target) > names.MAX_LABEL:  # its queue has a name of its own then
+            if len(target) > MAX_LABEL:  # its queue has a name of its own then
                 message = f"its objects get the label {POOL}: {target}, which has {len(target)} characters"
-                hint = f"Shorten it: a label has at most {names.MAX_LABEL}."
+                hint = f"Shorten it: a label has at most {MAX_LABEL}."
                 yield Diagnostic(NAME_INVALID, message, place, hint=hint)
         for subpool in pool.subpools:
-            if len(subpool.queue) > names.MAX_LABEL:
+            if len(subpool.queue) > MAX_LABEL:
                 yield _too_long(subpool.queue, subpool.declared.at("metadata", "name"), "name of the subpool")
 
 
 def _too_long(queue: str, place: Location, what: str) -> Diagnostic:
-    over = len(queue) - names.MAX_LABEL
-    message = f'the queue name "{queue}" has {len(queue)} characters, {over} more than the {names.MAX_LABEL} allowed'
+    over = len(queue) - MAX_LABEL
+    message = f'the queue name "{queue}" has {len(queue)} characters, {over} more than the {MAX_LABEL} allowed'
     plural = "character" if over == 1 else "characters"
     return Diagnostic(QUEUE_NAME_TOO_LONG, message, place, hint=f"Cut {over} {plural} from the {what}.")

@@ -12,10 +12,9 @@ from kubectl_tas.check.workflow_fields import LABEL_RESERVED
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
 from kubectl_tas.kai import Feature
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.labels import NODE_POOL, POOL, setter
+from kubectl_tas.model.labels import MAX_LABEL, NODE_POOL, POOL, setter
 from kubectl_tas.model.pool_kinds import Pool, QueueMeta, Subpool
 from kubectl_tas.model.repository import Declared
-from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.companions import FleetCompanion
 from kubectl_tas.resolve.fleet import Fleet
@@ -180,7 +179,7 @@ def check_namespaces(item: Declared[Pool] | Declared[Subpool], _fleet: Fleet) ->
             related = (Related("listed here", item.at("spec", "namespaces", written.index(name))),)
             yield Diagnostic(NAMESPACE_REPEATED, message, place, related, hint="Remove one of the two.")
         else:
-            yield from label_problems("namespace", name, place, limit=names.MAX_LABEL)
+            yield from label_problems("namespace", name, place, limit=MAX_LABEL)
             yield from _of_system(name, place)
 
 

@@ -11,6 +11,7 @@ from kubectl_tas.gangs.podgrouper import pod_group_name
 from kubectl_tas.gangs.workflow_gang import gangs_of_workflow
 from kubectl_tas.late import dataclass
 from kubectl_tas.model.base import KeyPath
+from kubectl_tas.model.labels import MAX_LABEL
 from kubectl_tas.model.osmo_workflow import Workflow
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve import names
@@ -260,7 +261,7 @@ def _groups_that_could_meet(fleet: Fleet) -> Iterator[tuple[FleetWorkflow, list[
     found: dict[int, tuple[FleetWorkflow, list[FleetGroup]]] = {}
     for index, (stem, workflow, group) in enumerate(every):
         following = every[index + 1][0] if index + 1 < len(every) else ""
-        if (stem.startswith(last) and last) or following.startswith(stem) or len(stem) + names.HASH > names.MAX_LABEL:
+        if (stem.startswith(last) and last) or following.startswith(stem) or len(stem) + names.HASH > MAX_LABEL:
             found.setdefault(id(workflow), (workflow, []))[1].append(group)
         last = last if last and stem.startswith(last) else stem
     yield from found.values()

@@ -15,6 +15,7 @@ from kubectl_tas.gangs.written_gangs import DEFAULT, gang_of_pod_group, minimums
 from kubectl_tas.kai import PRIORITY_CLASSES, Feature
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
+from kubectl_tas.model.labels import MAX_LABEL
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
@@ -154,9 +155,9 @@ def _names(item: FleetPodGroup) -> Iterator[Diagnostic]:
             message = f'the SubGroup "{sub_group.name}" appears twice'
             yield Diagnostic(SUBGROUP_DUPLICATE, message, place, related, hint="Rename one of them.")
         for field, name in (("name", sub_group.name), ("parent", sub_group.parent)):
-            if name is not None and (not names.is_label(name) or len(name) > names.MAX_LABEL):
+            if name is not None and (not names.is_label(name) or len(name) > MAX_LABEL):
                 message = f"the SubGroup {field} \"{name}\" must be at most 63 lower-case letters, digits and '-'"
-                suggestion = names.fold(name)[: names.MAX_LABEL].strip("-")
+                suggestion = names.fold(name)[:MAX_LABEL].strip("-")
                 hint = f"For example: {suggestion}." if names.is_label(suggestion) else "Choose another name."
                 yield Diagnostic(SUBGROUP_NAME, message, item.declared.at(*path, field), hint=hint)
 

@@ -14,6 +14,7 @@ from kubectl_tas.late import dataclass
 from kubectl_tas.model import labels
 from kubectl_tas.model.artifact import Artifact
 from kubectl_tas.model.kindlists import GROVE, POD_GROUPS, Phase, group_of
+from kubectl_tas.model.labels import MAX_NAME
 from kubectl_tas.model.podkinds import DeclaredKind, every_page
 from kubectl_tas.model.policies import (
     ClusterRole,
@@ -126,7 +127,7 @@ def compile_access(fleet: Fleet) -> Iterator[Artifact]:
 
 def _queue_readers(fleet: Fleet, backend: FleetBackend, grants: tuple[_Grant, ...]) -> Iterator[Artifact]:
     """Yields the ClusterRole that reads Queues, which have no namespace, and binds it to all groups of all pools."""
-    name = names.shorten(f"{fleet.config.queuePrefix}-access-{backend.namespace}-queues", names.MAX_NAME)
+    name = names.shorten(f"{fleet.config.queuePrefix}-access-{backend.namespace}-queues", MAX_NAME)
     about, where = metadata(fleet, name, Phase.GUARD), _FOLDER
     rule = PolicyRule(apiGroups=("scheduling.run.ai",), resources=("queues",), verbs=_READ)
     groups = dict.fromkeys(group for grant in grants for group in grant.groups)
@@ -141,7 +142,7 @@ def _queue_readers(fleet: Fleet, backend: FleetBackend, grants: tuple[_Grant, ..
 
 
 def _role(fleet: Fleet, backend: FleetBackend, role: _RoleName) -> str:
-    return names.shorten(f"{fleet.config.queuePrefix}-access-{backend.namespace}-{role}", names.MAX_NAME)
+    return names.shorten(f"{fleet.config.queuePrefix}-access-{backend.namespace}-{role}", MAX_NAME)
 
 
 def _grants(fleet: Fleet, backend: FleetBackend) -> Iterator[_Grant]:
@@ -161,7 +162,7 @@ def _given(name: str, access: Allowed, above: Allowed, item: FleetPool | FleetSu
     parts: tuple[tuple[_RoleName, tuple[str, ...]], ...] = (("submit", submit), ("view", view))
     for role, groups in parts:
         if groups:
-            full = names.shorten(f"{name}-{role}", names.MAX_NAME)
+            full = names.shorten(f"{name}-{role}", MAX_NAME)
             yield _Grant(full, role, groups, item.namespaces, item.declared.origin.path)
 
 

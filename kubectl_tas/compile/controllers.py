@@ -30,7 +30,7 @@ from kubectl_tas.late import dataclass
 from kubectl_tas.load.document import parse
 from kubectl_tas.model.artifact import Artifact, PassThrough
 from kubectl_tas.model.base import KeyPath, Model
-from kubectl_tas.model.labels import POD_GROUP, SUBGROUP
+from kubectl_tas.model.labels import MAX_NAME, POD_GROUP, SUBGROUP
 from kubectl_tas.model.manifest import Metadata, PodGroup
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import FleetBackend
@@ -142,7 +142,7 @@ def _made(fleet: Fleet, workload: FleetWorkload) -> Iterator[Object]:
         copies = item.copies if podgrouper.is_one_pod_group(item) else item.pods
         for number in range(copies):
             copy = f"-{number}" if copies > 1 else ""
-            name = names.shorten(f"{gang.name}-{uid}{part}{copy}", names.MAX_NAME)
+            name = names.shorten(f"{gang.name}-{uid}{part}{copy}", MAX_NAME)
             about = Metadata(name=name, namespace=item.namespace, labels=item.kai_labels)
             yield _dumped(PodGroup(metadata=about, spec=spec))
             for template, own in groupby(batches(item, gang), key=lambda batch: batch.template):

@@ -13,6 +13,7 @@ from kubectl_tas.kai import Feature
 from kubectl_tas.kinds.grouping import CutWorkers, Gathered, Grouping, one_pod
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
+from kubectl_tas.model.labels import MAX_NAME
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet_workload import MAX_SEGMENTS, FleetWorkload
@@ -92,7 +93,7 @@ def pod_group_name(workload: FleetWorkload) -> str:
         return names.owned_pod_group(name, workload.pool.backend.name, workload.namespace, kind, name)
     if row(workload).named_by[0]:
         return row(workload).named_by[0]
-    return "pg" if _is_of_karta(workload) else names.shorten(f"pg-{workload.name}", names.MAX_NAME)
+    return "pg" if _is_of_karta(workload) else names.shorten(f"pg-{workload.name}", MAX_NAME)
 
 
 def _is_of_karta(workload: FleetWorkload) -> bool:

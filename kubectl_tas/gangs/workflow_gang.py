@@ -31,8 +31,9 @@ from kubectl_tas.gangs.task_files import (
 )
 from kubectl_tas.gangs.task_pods import member_of, with_output
 from kubectl_tas.late import dataclass
+from kubectl_tas.model.labels import MAX_LABEL
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.names import MAX_LABEL, digest, pod_group, service, shorten
+from kubectl_tas.resolve.names import digest, pod_group, service, shorten
 from kubectl_tas.resolve.topologies import Level
 from kubectl_tas.resolve.workflows import FleetGroup, FleetTask, FleetWorkflow, Requirement
 

@@ -18,7 +18,7 @@ from kubectl_tas.late import dataclass
 from kubectl_tas.live.cluster_state import Record
 from kubectl_tas.live.objects import shown
 from kubectl_tas.model.config import DEFAULTS, PRIORITY_VALUES, ConfigSpec
-from kubectl_tas.model.labels import setter
+from kubectl_tas.model.labels import MAX_LABEL, setter
 from kubectl_tas.model.pool_kinds import UNLIMITED
 from kubectl_tas.model.topology_kinds import ClusterTopology
 from kubectl_tas.quantities import NO_LIMIT, RESOURCES, Amounts, ResourceName, said, show
@@ -154,7 +154,7 @@ def _pool_names(making: _Making, pools: Sequence[LivePool]) -> list[str]:
     there, it keeps its name, and the new pool gets the name of its cluster as a suffix.
     """
     scheme = names.pool_queue(making.prefix, making.namespace, "")
-    room = names.MAX_LABEL - len(names.leaf_queue(making.prefix, making.namespace, "", names.SHARED))
+    room = MAX_LABEL - len(names.leaf_queue(making.prefix, making.namespace, "", names.SHARED))
     repository = making.wanted.repository
     there = {pool.spec.metadata.name for pool in repository.repository.pools} if repository else set()
     wanted, found = [], []

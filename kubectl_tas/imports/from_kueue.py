@@ -31,7 +31,7 @@ from kubectl_tas.imports.written import Imported, Making, Unplaced, config, dist
 from kubectl_tas.late import dataclass
 from kubectl_tas.load.document import Document
 from kubectl_tas.model.config import DEFAULTS, PRIORITY_VALUES
-from kubectl_tas.model.labels import POOL, PRIORITY
+from kubectl_tas.model.labels import MAX_LABEL, POOL, PRIORITY
 from kubectl_tas.model.pool_kinds import MEMORY, UNLIMITED
 from kubectl_tas.quantities import RESOURCES, Amounts, ResourceName, larger, show, smaller, total
 from kubectl_tas.resolve import names
@@ -106,7 +106,7 @@ def _write(making: _Making) -> None:
     cohort_of = {id(child): node for node in nodes for child in node.below}
     split = {node.name for node in nodes if node.kind == "Cohort" and _is_split(node, placings)}
     pools = [node for node in nodes if not _is_subpool(node, cohort_of.get(id(node)), split)]
-    room = names.MAX_LABEL - len(names.leaf_queue(PREFIX, NAMESPACE, "", names.SHARED))
+    room = MAX_LABEL - len(names.leaf_queue(PREFIX, NAMESPACE, "", names.SHARED))
     called = distinct(names.shorten(plain_name(node.name), room - _NUMBER) for node in pools)
     for node, name in zip(pools, called, strict=True):
         node.target = name
@@ -342,7 +342,7 @@ def _write_pool(
         f"pools/{node.target}.yaml", f"Imported: {node.kind} {node.name}.", document("Pool", node.target, spec)
     )
     making.becomes.append(f"{node.kind} {node.name}: pool {node.target}")
-    room = names.MAX_LABEL - len(f"{node.target}{names.SEPARATOR}") - _NUMBER
+    room = MAX_LABEL - len(f"{node.target}{names.SEPARATOR}") - _NUMBER
     plain = (names.shorten(plain_name(part.name), room) for part in subpools)
     called = (f"{name}-queue" if name == names.SHARED else name for name in plain)
     for part, name in zip(subpools, distinct(called), strict=True):
@@ -366,7 +366,7 @@ def _subpool(pool: _Node, part: _Node, name: str, namespaces: Sequence[str]) -> 
     spec |= {"weight": part.weight} if part.weight != pool.weight else {}
     spec |= {"namespaces": list(part.namespaces)} if part.namespaces not in ((), tuple(namespaces)) else {}
     queue = names.leaf_queue(PREFIX, NAMESPACE, pool.target, name)
-    spec |= {"queue": {"name": names.shorten(queue)}} if len(queue) > names.MAX_LABEL else {}
+    spec |= {"queue": {"name": names.shorten(queue)}} if len(queue) > MAX_LABEL else {}
     return {**spec, "state": "ACTIVE"}
 
 

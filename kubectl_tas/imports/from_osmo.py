@@ -14,6 +14,7 @@ from kubectl_tas.live.objects import shown
 from kubectl_tas.load.osmofiles import SINGLE, is_values, layered, sections
 from kubectl_tas.model.base import API_VERSION
 from kubectl_tas.model.config import DEFAULTS
+from kubectl_tas.model.labels import MAX_LABEL
 from kubectl_tas.model.pool_kinds import UNLIMITED
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.platforms import OSMO_CONTAINERS
@@ -157,7 +158,7 @@ def import_osmo(documents: Iterable[Given]) -> Imported:
 def _shared_queue(making: _Making, namespace: str, pool: str) -> dict[str, Any]:
     """Shortens the name of a pool's shared queue if it would be too long. OSMO has no such queue."""
     wanted = names.leaf_queue(DEFAULTS.queuePrefix, namespace, pool, names.SHARED)
-    if len(wanted) <= names.MAX_LABEL:
+    if len(wanted) <= MAX_LABEL:
         return {}
     making.notes.append(f"The queue of pool {pool}'s own work is called {names.shorten(wanted)}: {wanted} is too long.")
     return {"sharedQueue": {"name": names.shorten(wanted)}}

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ValidationError
 from kubectl_tas.late import dataclass
 from kubectl_tas.live.objects import shown
 from kubectl_tas.model.base import MAX_COUNT
-from kubectl_tas.model.labels import NODE_POOL, setter
+from kubectl_tas.model.labels import MAX_LABEL, NODE_POOL, setter
 from kubectl_tas.model.pool_kinds import MEMORY, PoolSpec, QueueMeta
 from kubectl_tas.quantities import (
     NO_LIMIT,
@@ -29,7 +29,6 @@ from kubectl_tas.quantities import (
     show,
     total,
 )
-from kubectl_tas.resolve import names
 
 MARKS = ("labels", "annotations")
 """The metadata of objects beside their names."""
@@ -306,8 +305,8 @@ def _must_be_whole(tree: _Tree, container: LiveQueue, queue: LiveQueue) -> None:
         raise NoPlaceError(f"{queue.name} and {container.name} are of different shards of the scheduler")
     if container.shard is not None and container.parent is not None:
         raise NoPlaceError(f"{container.name} is of the shard {container.shard}, but has a parent")
-    if len(queue.name) > names.MAX_LABEL:
-        raise NoPlaceError(f"the name {queue.name} has more than {names.MAX_LABEL} characters")
+    if len(queue.name) > MAX_LABEL:
+        raise NoPlaceError(f"the name {queue.name} has more than {MAX_LABEL} characters")
     try:
         _ = queue.quota, queue.limit, queue.weight
     except NoPlaceError as error:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from kubectl_tas.kinds import page
 from kubectl_tas.kinds.grouping import Grouping, first_pod
+from kubectl_tas.kinds.naming import LABELLED, REFUSED, Alphabet, Names, Naming, PartNaming
 from kubectl_tas.kinds.section import Section
 from kubectl_tas.kinds.step_pods import NO_LIMIT, StepPods
 
@@ -42,5 +43,9 @@ PAGE = page.WorkloadKind(
     growth=page.Growth((("spec", _loops),)),
     makes=page.Makes(),
     marks=page.Marks(),
+    names=Names(
+        (Naming(Alphabet.SUBDOMAIN, LABELLED),),
+        (PartNaming("spec.templates[].name", "template", Alphabet.MIXED, REFUSED, 128),),
+    ),
     refusals=page.Refusals(),
 )

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from kubectl_tas.kinds import page
 from kubectl_tas.kinds.grouping import Grouping, every_pod
+from kubectl_tas.kinds.naming import ANY
 from kubectl_tas.kinds.section import Document, value_at
 
 
@@ -43,5 +44,6 @@ PAGE = page.WorkloadKind(
     growth=page.Growth(),
     makes=page.Makes(),
     marks=page.Marks(),
+    names=ANY,
     refusals=page.Refusals(),
 )

@@ -10,6 +10,7 @@ from dataclasses import replace
 from kubectl_tas import times
 from kubectl_tas.kinds import job, page
 from kubectl_tas.kinds.grouping import Grouping, one_pod
+from kubectl_tas.kinds.naming import TIMED
 from kubectl_tas.kinds.section import Section, value_at
 
 _JOB = page.embedded(job.PAGE, "spec.jobTemplate.spec")
@@ -75,5 +76,6 @@ PAGE = page.WorkloadKind(
     growth=page.Growth((("spec", overlapping_runs),)),
     makes=page.Makes((page.Made("Job", "batch"),), is_scheduled=True),
     marks=page.Marks(),
+    names=TIMED,
     refusals=_JOB.refusals,
 )

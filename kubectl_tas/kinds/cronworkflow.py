@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kubectl_tas.kinds import argo_workflow, cronjob, page
+from kubectl_tas.kinds.naming import TIMED, Names
 
 _WORKFLOW = page.embedded(argo_workflow.PAGE, "spec.workflowSpec")
 PAGE = replace(
@@ -14,4 +15,5 @@ PAGE = replace(
     growth=page.Growth((("spec", cronjob.overlapping_runs), *_WORKFLOW.growth.rows)),
     changes=(),  # the next run has all changes
     makes=page.Makes((page.Made("Workflow", "argoproj.io"),), is_scheduled=True),
+    names=Names(TIMED.work, _WORKFLOW.names.parts),
 )

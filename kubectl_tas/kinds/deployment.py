@@ -6,7 +6,9 @@ from __future__ import annotations
 
 from kubectl_tas.kinds import page
 from kubectl_tas.kinds.grouping import Grouping, every_pod
+from kubectl_tas.kinds.naming import HASH, Alphabet, Names, Naming
 from kubectl_tas.kinds.replicated import FIELDS, PODS
+from kubectl_tas.model.labels import MAX_NAME
 
 PAGE = page.WorkloadKind(
     recognition=page.Recognition("Deployment", ("apps/v1",), operator=""),
@@ -34,5 +36,6 @@ PAGE = page.WorkloadKind(
     growth=page.surge("strategy", "rollingUpdate", page.QUARTER),
     makes=page.Makes((page.Made("ReplicaSet", "apps", ("spec", "replicas")),), pods_of=("ReplicaSet", "{}-[a-z0-9]+")),
     marks=page.Marks(),
+    names=Names((Naming(Alphabet.SUBDOMAIN, "the names of its ReplicaSets add a hash to it", MAX_NAME - HASH),)),
     refusals=page.Refusals(),
 )

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from kubectl_tas.gpus import Gpus
 from kubectl_tas.kinds import page
 from kubectl_tas.kinds.grouping import Grouping, first_pod
-from kubectl_tas.kinds.section import Section, value_at
+from kubectl_tas.kinds.naming import IN_SERVICE, SERVICES, Alphabet, Names, Naming, PartNaming, longest
+from kubectl_tas.kinds.section import Document, Section, mappings, value_at
 from kubectl_tas.model import labels
 
 _COMPONENTS, _SERVICES = "spec.components[]", "spec.services.*"
@@ -68,6 +69,11 @@ def _component(pods: page.GrowingPods, fields: Section) -> Iterator[page.Grown]:
             break
 
 
+def _longest_component(document: Document) -> str:
+    components = (component.get("name") for component in mappings(value_at(document, "spec", "components")))
+    return longest(f"-{name}" for name in (*components, *(value_at(document, "spec", "services") or ())))
+
+
 PAGE = page.WorkloadKind(
     recognition=page.Recognition(
         "DynamoGraphDeployment", ("nvidia.com/v1beta1", "nvidia.com/v1alpha1"), operator=page.UNPACKED
@@ -105,5 +111,12 @@ PAGE = page.WorkloadKind(
     growth=page.Growth((("spec", _graph),)),
     makes=page.Makes(is_set=True),  # Dynamo names its PodCliqueSet like the graph
     marks=page.Marks(queue=labels.DYNAMO_QUEUE),
+    names=Names(
+        (Naming(Alphabet.SERVICE, SERVICES, added=_longest_component),),
+        (
+            PartNaming("spec.components[].name", "component", Alphabet.LABEL, IN_SERVICE, is_folded=True),
+            PartNaming("spec.services.*", "service", Alphabet.LABEL, IN_SERVICE, is_folded=True),
+        ),
+    ),
     refusals=page.Refusals(),
 )

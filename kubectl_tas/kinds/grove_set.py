@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from kubectl_tas.kinds import page
 from kubectl_tas.kinds.grouping import Grouping, every_pod
+from kubectl_tas.kinds.naming import SERVED, Alphabet, Names, Naming, last_index
+from kubectl_tas.kinds.section import Document, value_at
 
 _CLIQUES = "spec.template.cliques[]"
 _REPLICAS = ("spec", "replicas")
@@ -14,6 +16,12 @@ _PODS = page.paths(
     *("priorityClassName", "cliques.*.spec.podSpec", "cliques.*.labels", "cliques.*.annotations"), below="spec.template"
 )
 """Fields from which Grove computes the hash of its pods' templates."""
+
+
+def _last_replica(document: Document) -> str:
+    return f"-{last_index(value_at(document, 'spec', 'replicas'))}"
+
+
 PAGE = page.WorkloadKind(
     recognition=page.Recognition("PodCliqueSet", ("grove.io/v1alpha1",), "grove"),
     fields=(),  # model/grovekinds.py
@@ -34,5 +42,6 @@ PAGE = page.WorkloadKind(
         is_set=True,
     ),
     marks=page.Marks(),
+    names=Names((Naming(Alphabet.SERVICE, SERVED, added=_last_replica),)),
     refusals=page.Refusals(),  # check/grove_api.py
 )

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 
 from kubectl_tas.kinds import page
 from kubectl_tas.kinds.grouping import Grouping, first_pod
-from kubectl_tas.kinds.section import Section
+from kubectl_tas.kinds.naming import SERVICES, Alphabet, Names, Naming, longest
+from kubectl_tas.kinds.section import Document, Section, value_at
 
 _MODE = "serving.kserve.io/deploymentMode"
 _STANDARD = ("Standard", "RawDeployment")
@@ -63,6 +64,11 @@ def _of_deployment(pods: page.GrowingPods, fields: Section, what: str) -> Iterat
         yield page.Grown(path, pods.replicas, most, pods.gpus, what, page.DURING_UPDATE, hint, is_default=value is None)
 
 
+def _longest_component(document: Document) -> str:
+    names = ("predictor", "explainer", "transformer")
+    return longest(f"-{name}" for name in names if value_at(document, "spec", name) is not None)
+
+
 PAGE = page.WorkloadKind(
     recognition=page.Recognition("InferenceService", ("serving.kserve.io/v1beta1",), "kserve"),
     fields=(),
@@ -98,5 +104,6 @@ PAGE = page.WorkloadKind(
     growth=page.Growth((("metadata", _served),), by_default=True),
     makes=page.Makes((page.Made("Deployment", "apps", ("spec", "replicas")), page.Made("ReplicaSet", "apps"))),
     marks=page.Marks(),
+    names=Names((Naming(Alphabet.SERVICE, SERVICES, added=_longest_component),)),
     refusals=page.Refusals(),
 )

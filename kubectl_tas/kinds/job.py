@@ -5,6 +5,7 @@ from __future__ import annotations
 from kubectl_tas.kai import Feature
 from kubectl_tas.kinds import page
 from kubectl_tas.kinds.grouping import Gathered, Grouping, batch_minimum, batch_path
+from kubectl_tas.kinds.naming import LABELLED, Alphabet, Names, Naming, last_index
 from kubectl_tas.kinds.section import Document, value_at
 from kubectl_tas.model import labels
 
@@ -28,6 +29,14 @@ def _is_completed_in_tandem(_before: Document, after: Document) -> bool:
     """Whether an Indexed Job has as many completions as parallelism. Both may then change together."""
     spec = value_at(after, "spec") or {}
     return bool(spec.get("completionMode") == "Indexed" and spec.get("completions") == spec.get("parallelism"))
+
+
+def _is_indexed(document: Document) -> bool:
+    return bool(value_at(document, "spec", "completionMode") == "Indexed")
+
+
+def _last_pod(document: Document) -> str:
+    return f"-{last_index(value_at(document, 'spec', 'completions'))}"
 
 
 PAGE = page.WorkloadKind(
@@ -91,5 +100,11 @@ PAGE = page.WorkloadKind(
     growth=page.Growth(),
     makes=page.Makes(name_labels=("batch.kubernetes.io/job-name", "job-name")),
     marks=page.Marks(),
+    names=Names(
+        (
+            Naming(Alphabet.SUBDOMAIN, LABELLED),
+            Naming(Alphabet.LABEL, "the host names of its pods begin with it", added=_last_pod, only=_is_indexed),
+        )
+    ),
     refusals=page.Refusals(),
 )

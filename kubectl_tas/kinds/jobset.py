@@ -11,7 +11,8 @@ from typing import Any
 from kubectl_tas.kai import Feature
 from kubectl_tas.kinds import job, page
 from kubectl_tas.kinds.grouping import Gathered, Grouping, batch_minimum, batch_path, first_pods
-from kubectl_tas.kinds.section import Document, Refused, Section, value_at
+from kubectl_tas.kinds.naming import REFUSED, Alphabet, Names, Naming, PartNaming, last_index, longest
+from kubectl_tas.kinds.section import Document, Refused, Section, mappings, value_at
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.words import did_you_mean, shortened, within
@@ -121,6 +122,18 @@ def _too_few(gathered: Gathered, spec: Section) -> Iterator[Refused]:
             yield Refused((*replicated.path, *path), message, f"Write {most}.", rule="replicas-refused")
 
 
+def _longest_end(document: Document) -> str:
+    """Returns the end of the longest name of a Job, or of a pod of an Indexed Job."""
+    return longest(map(_end, mappings(value_at(document, "spec", "replicatedJobs"))))
+
+
+def _end(replicated_job: Document) -> str:
+    end = f"-{replicated_job.get('name')}-{last_index(replicated_job.get('replicas'))}"
+    completions = value_at(replicated_job, "template", "spec", "completions")
+    is_plain = value_at(replicated_job, "template", "spec", "completionMode") == "NonIndexed"
+    return end if is_plain or completions is None else f"{end}-{last_index(completions)}-abcde"
+
+
 PAGE = page.WorkloadKind(
     recognition=page.Recognition("JobSet", ("jobset.x-k8s.io/v1alpha2",), operator="jobset"),
     fields=(
@@ -214,5 +227,14 @@ PAGE = page.WorkloadKind(
     growth=page.Growth(),
     makes=page.Makes((page.Made("Job", "batch"),), services=("{}",), name_labels=("jobset.sigs.k8s.io/jobset-name",)),
     marks=page.Marks(),
+    names=Names(
+        (Naming(Alphabet.SERVICE, "the names of its Jobs and pods begin with it", added=_longest_end),),
+        (
+            PartNaming(
+                "spec.replicatedJobs[].name", "replicated job", Alphabet.LABEL, "the names of its Jobs contain it"
+            ),
+            PartNaming("spec.replicatedJobs[].groupName", "group", Alphabet.SERVICE, REFUSED),
+        ),
+    ),
     refusals=page.Refusals(operator=(("spec", _references),), kai=_too_few),
 )

@@ -10,6 +10,7 @@ from functools import partial
 
 from kubectl_tas.kinds import page
 from kubectl_tas.kinds.grouping import Gathered, Grouping
+from kubectl_tas.kinds.naming import SERVICES, Alphabet, Names, Naming, last_index, longest
 from kubectl_tas.kinds.section import Document, Refused, Section, value_at
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
@@ -142,12 +143,20 @@ def job(
         growth=page.Growth(),
         makes=page.Makes(services=_SERVICES, name_labels=("training.kubeflow.org/job-name",)),
         marks=page.Marks(),
+        names=Names((Naming(Alphabet.SERVICE, SERVICES, added=_longest_pod),)),
         refusals=page.Refusals(
             operator=((at, partial(_pods_of_types, kind, leader, container)),),
             kai=partial(_refused, kind, needed),
             kai_at=at,
         ),
     )
+
+
+def _longest_pod(document: Document) -> str:
+    """Returns the end of the longest name of a pod, which a Service has too (CreateNewService of pkg/controller.v1)."""
+    specs = next((value for key, value in document.get("spec", {}).items() if key.endswith("ReplicaSpecs")), None)
+    types = specs.items() if isinstance(specs, dict) else ()
+    return longest(f"-{name.lower()}-{last_index(value_at(spec, 'replicas'))}" for name, spec in types)
 
 
 def elastic(field: str) -> page.Growth:

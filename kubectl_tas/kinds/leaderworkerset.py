@@ -7,8 +7,10 @@ from __future__ import annotations
 from kubectl_tas.kai import Feature
 from kubectl_tas.kinds import page
 from kubectl_tas.kinds.grouping import CutWorkers, Grouping, every_pod
+from kubectl_tas.kinds.naming import HASH, HASHED, SERVED, Alphabet, Names, Naming, last_index
 from kubectl_tas.kinds.section import Document, value_at
 from kubectl_tas.model import labels
+from kubectl_tas.model.labels import MAX_LABEL
 
 _AT = "spec.leaderWorkerTemplate"
 _SIZE = ("spec", "leaderWorkerTemplate", "subGroupPolicy", "subGroupSize")
@@ -43,6 +45,12 @@ def _division(document: Document) -> page.Division | None:
         return None
     excluded = policy.get("subGroupPolicyType") == "LeaderExcluded"
     return page.Division(policy.get("subGroupSize"), _SIZE, leader_excluded=excluded)
+
+
+def _last_group(document: Document) -> str:
+    """Returns the number of the last group. A group without workers has no StatefulSet of its own."""
+    size = value_at(document, "spec", "leaderWorkerTemplate", "size")
+    return f"-{last_index(value_at(document, 'spec', 'replicas'))}" if type(size) is int and size > 1 else ""
 
 
 PAGE = page.WorkloadKind(
@@ -114,5 +122,11 @@ PAGE = page.WorkloadKind(
         name_labels=("leaderworkerset.sigs.k8s.io/name",),
     ),
     marks=page.Marks(),
+    names=Names(
+        (
+            Naming(Alphabet.SERVICE, SERVED),
+            Naming(Alphabet.SERVICE, HASHED, MAX_LABEL - HASH, _last_group),
+        )
+    ),
     refusals=page.Refusals(),
 )

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from kubectl_tas.kinds import kubeflow, page
+from kubectl_tas.kinds.naming import Alphabet, Names, Naming, last_index
 from kubectl_tas.kinds.section import Document, value_at
 
 _JOB = kubeflow.job(
@@ -23,6 +24,10 @@ def _late_part(document: Document) -> str:
 def _waits(document: Document) -> Iterator[page.Wait]:
     if _late_part(document):
         yield page.Wait(_POLICY, "the launcher is made only when all workers are ready", "AtStartup")
+
+
+def _last_worker(document: Document) -> str:
+    return f"-worker-{last_index(value_at(document, 'spec', 'mpiReplicaSpecs', 'Worker', 'replicas'))}"
 
 
 PAGE = replace(
@@ -43,4 +48,14 @@ PAGE = replace(
     gang=replace(_JOB.gang, late_part=_late_part),
     start=page.Start(waits=_waits),
     makes=page.Makes((page.Made("Job", "batch"),), services=("{}",), name_labels=("training.kubeflow.org/job-name",)),
+    names=Names(
+        (
+            Naming(
+                Alphabet.SERVICE,
+                "the host names of its workers begin with it",
+                added=_last_worker,
+                only=lambda document: document.get("apiVersion") == "kubeflow.org/v2beta1",
+            ),
+        )
+    ),
 )

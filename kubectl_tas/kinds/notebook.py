@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from kubectl_tas.kinds import page
 from kubectl_tas.kinds.grouping import Grouping, every_pod
+from kubectl_tas.kinds.naming import HASH, HASHED, SERVED, Alphabet, Names, Naming
 from kubectl_tas.model import labels
+from kubectl_tas.model.labels import MAX_LABEL
 
 PAGE = page.WorkloadKind(
     recognition=page.Recognition("Notebook", ("kubeflow.org/v1", "kubeflow.org/v1beta1"), operator="notebooks"),
@@ -29,5 +31,6 @@ PAGE = page.WorkloadKind(
         (page.Made("StatefulSet", "apps", ("spec", "replicas")),), services=("{}",), name_labels=("notebook-name",)
     ),
     marks=page.Marks(),
+    names=Names((Naming(Alphabet.SERVICE, SERVED), Naming(Alphabet.SERVICE, HASHED, MAX_LABEL - HASH))),
     refusals=page.Refusals(),
 )

@@ -11,6 +11,7 @@ from typing import Any, TypeGuard
 from kubectl_tas import times
 from kubectl_tas.gpus import Gpus
 from kubectl_tas.kinds.grouping import Gathered, Grouping
+from kubectl_tas.kinds.naming import ANY, Names
 from kubectl_tas.kinds.section import Document, Refused, Section, key_path, value_at, written
 from kubectl_tas.late import dataclass
 from kubectl_tas.model.base import MAX_COUNT, KeyPath
@@ -543,6 +544,7 @@ class WorkloadKind:
     makes: Makes
     marks: Marks
     refusals: Refusals
+    names: Names
     is_declared: bool = False
     """Whether the Config or a Karta declares the kind, so that a document may contradict the declaration."""
 
@@ -567,6 +569,7 @@ def declared(recognition: Recognition, pods: tuple[Pods, ...], gang: Grouping) -
         makes=Makes(),
         marks=Marks(),
         refusals=Refusals(),
+        names=ANY,
         is_declared=True,
     )
 
@@ -595,6 +598,7 @@ def embedded(page: WorkloadKind, at: str) -> WorkloadKind:
     growth, refusals, rules = page.growth, page.refusals, page.pod_rules
     return replace(
         page,
+        names=Names(page.names.work, tuple(replace(part, path=moved(part.path)) for part in page.names.parts)),
         fields=tuple(replace(field, path=moved(field.path)) for field in page.fields),
         pods=tuple(map(of_pods, page.pods)),
         pod_rules=replace(rules, selector=moved(rules.selector), defaults_at=moved(rules.defaults_at)),

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from kubectl_tas.kai import Feature
 from kubectl_tas.kinds import page
 from kubectl_tas.kinds.grouping import Counted, Gathered, Grouping
+from kubectl_tas.kinds.naming import REFUSED, Alphabet, Names, Naming, PartNaming
 from kubectl_tas.kinds.section import Refused, Section
 from kubectl_tas.late import late_pattern
 from kubectl_tas.model.base import KeyPath
@@ -122,3 +123,14 @@ def grouping(*cluster: str) -> Grouping:
 
 CLUSTER_NAME = "ray.io/cluster"
 """The label with the name of the cluster on pods, by which KubeRay finds the cluster of a RayJob too."""
+
+
+def names(most: int, cluster: str) -> Names:
+    """Returns the names of a kind of KubeRay, and of the worker groups of its cluster: validation.go and PodName of
+    util.go, from 1.4 on.
+    """
+    path, why = f"{cluster}.workerGroupSpecs[].groupName", "KubeRay names pods after it, in lower case"
+    return Names(
+        (Naming(Alphabet.SERVICE, REFUSED, most, since="1.4"),),
+        (PartNaming(path, "worker group", Alphabet.SUBDOMAIN, why, is_folded=True),),
+    )

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from kubectl_tas.kinds import page, ray, rayjob
+from kubectl_tas.kinds.naming import Alphabet, Names, Naming
 from kubectl_tas.kinds.section import Section
 
 _AT = "spec.jobTemplate"
@@ -45,4 +46,8 @@ PAGE = replace(
     growth=page.Growth((*_JOB.growth.rows, ("spec", _second_run)), by_default=True),
     makes=page.Makes((page.Made("RayJob", "ray.io"), *_JOB.makes.objects), is_scheduled=True),
     refusals=replace(_JOB.refusals, operator=(*_JOB.refusals.operator, ("spec", page.schedule))),
+    names=Names(
+        (Naming(Alphabet.SERVICE, "KubeRay adds the minute of a run, and the RayCluster's suffix", 36),),
+        _JOB.names.parts,
+    ),
 )

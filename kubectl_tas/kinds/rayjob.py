@@ -138,4 +138,5 @@ PAGE = replace(
         yaml=("spec.runtimeEnvYAML",),
         kai=_refused,
     ),
+    names=ray.names(47, "spec.rayClusterSpec"),
 )

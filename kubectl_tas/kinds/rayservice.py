@@ -45,4 +45,5 @@ PAGE = replace(
     growth=page.Growth((*_CLUSTER.growth.rows, ("spec", _second_cluster)), by_default=True),
     makes=page.Makes((page.Made("RayCluster", "ray.io"),), services=("{}-head-svc", "{}-serve-svc")),
     refusals=replace(_CLUSTER.refusals, yaml=("spec.serveConfigV2",)),
+    names=ray.names(47, "spec.rayClusterConfig"),
 )

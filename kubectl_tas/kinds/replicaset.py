@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kubectl_tas.kinds import page
 from kubectl_tas.kinds.grouping import Grouping, first_pod
+from kubectl_tas.kinds.naming import ANY
 from kubectl_tas.kinds.replicated import FIELDS, PODS
 
 PAGE = page.WorkloadKind(
@@ -22,5 +23,6 @@ PAGE = page.WorkloadKind(
     growth=page.Growth(scaled_alone=True),
     makes=page.Makes(),
     marks=page.Marks(),
+    names=ANY,
     refusals=page.Refusals(),
 )

@@ -7,6 +7,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kubectl_tas.kinds import cronjob, page, sparkapplication
+from kubectl_tas.kinds.naming import ANY
 
 _AT = "spec.template"
 _APPLICATION = page.embedded(sparkapplication.PAGE, _AT)
@@ -25,4 +26,5 @@ PAGE = replace(
     growth=page.Growth((("spec", cronjob.overlapping_runs),)),
     makes=page.Makes((page.Made("SparkApplication", "sparkoperator.k8s.io"),), is_scheduled=True),
     refusals=replace(_APPLICATION.refusals, operator=(*_APPLICATION.refusals.operator, ("spec", page.schedule))),
+    names=ANY,
 )

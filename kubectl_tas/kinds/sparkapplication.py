@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kubectl_tas.kinds import page
 from kubectl_tas.kinds.grouping import Grouping, first_pod
+from kubectl_tas.kinds.naming import REFUSED, Alphabet, Names, Naming
 
 OPERATOR = "spark-operator"
 PAGE = page.WorkloadKind(
@@ -34,5 +35,6 @@ PAGE = page.WorkloadKind(
     growth=page.Growth(),
     makes=page.Makes(pods_of=("Pod", "{}-driver")),  # Spark's driver makes the executors
     marks=page.Marks(),
+    names=Names((Naming(Alphabet.SERVICE, REFUSED, since="2.4"),)),
     refusals=page.Refusals(),
 )

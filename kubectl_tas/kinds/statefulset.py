@@ -6,8 +6,10 @@ from collections.abc import Iterator
 
 from kubectl_tas.kinds import page
 from kubectl_tas.kinds.grouping import Grouping, every_pod
+from kubectl_tas.kinds.naming import HASH, HASHED, Alphabet, Names, Naming
 from kubectl_tas.kinds.replicated import FIELDS, PODS
 from kubectl_tas.kinds.section import Document, value_at
+from kubectl_tas.model.labels import MAX_LABEL
 
 _ON_DELETE = page.becomes("OnDelete", "spec.updateStrategy.type")
 
@@ -53,5 +55,6 @@ PAGE = page.WorkloadKind(
     growth=page.Growth(scaled_alone=True),
     makes=page.Makes(claims="spec.volumeClaimTemplates", service="spec.serviceName"),
     marks=page.Marks(),
+    names=Names((Naming(Alphabet.LABEL, HASHED, MAX_LABEL - HASH),)),
     refusals=page.Refusals(),
 )

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from kubectl_tas.kinds import page
 from kubectl_tas.kinds.grouping import Grouping, every_pod
+from kubectl_tas.kinds.naming import REFUSED, Alphabet, Names, Naming
 
 _TRAINER = "spec.trainer"
 PAGE = page.WorkloadKind(
@@ -57,5 +58,6 @@ PAGE = page.WorkloadKind(
         name_labels=("jobset.sigs.k8s.io/jobset-name",),
     ),
     marks=page.Marks(),
+    names=Names((Naming(Alphabet.SERVICE, REFUSED),)),
     refusals=page.Refusals(),
 )

@@ -4,6 +4,15 @@ from __future__ import annotations
 
 from kubectl_tas.kinds import page
 from kubectl_tas.kinds.grouping import Grouping, first_pod
+from kubectl_tas.kinds.naming import REFUSED, Alphabet, Names, Naming, PartNaming, last_index, longest
+from kubectl_tas.kinds.section import Document, mappings, value_at
+
+
+def _longest_end(document: Document) -> str:
+    """Returns the end of the longest name of a pod."""
+    tasks = mappings(value_at(document, "spec", "tasks"))
+    return longest(f"-{task.get('name')}-{last_index(task.get('replicas'))}" for task in tasks)
+
 
 PAGE = page.WorkloadKind(
     recognition=page.Recognition(
@@ -27,5 +36,9 @@ PAGE = page.WorkloadKind(
     growth=page.Growth(),
     makes=page.Makes(),
     marks=page.Marks(),
+    names=Names(
+        (Naming(Alphabet.SUBDOMAIN, "the names of its pods begin with it", added=_longest_end),),
+        (PartNaming("spec.tasks[].name", "task", Alphabet.LABEL, REFUSED),),
+    ),
     refusals=page.Refusals(),
 )

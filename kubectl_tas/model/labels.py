@@ -4,6 +4,10 @@ from __future__ import annotations
 
 POOL = "kubectl-tas/pool"
 """The pool or pool--subpool of an object. On workloads the user writes it."""
+MAX_LABEL = 63
+"""The most characters of an RFC 1123 label and of a label value in Kubernetes."""
+MAX_NAME = 253
+"""The most characters of a Kubernetes object's name."""
 TARGET_SEPARATOR = "--"
 """The separator between a pool and its subpool. No other name contains it."""
 WORKFLOW = "kubectl-tas/workflow"

@@ -9,12 +9,8 @@ from functools import lru_cache
 from itertools import count
 
 from kubectl_tas.late import late_pattern
-from kubectl_tas.model.labels import TARGET_SEPARATOR
+from kubectl_tas.model.labels import MAX_LABEL, MAX_NAME, TARGET_SEPARATOR
 
-MAX_LABEL = 63
-"""The most characters of an RFC 1123 label and of a label value in Kubernetes."""
-MAX_NAME = 253
-"""The most characters of a Kubernetes object's name."""
 MAX_FILE = 255
 """The most characters of a file name."""
 HASH = 8

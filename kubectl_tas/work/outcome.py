@@ -28,6 +28,7 @@ from kubectl_tas.late import dataclass
 from kubectl_tas.load.loading import Loaded, load_work
 from kubectl_tas.load.source import RawFile
 from kubectl_tas.model import labels
+from kubectl_tas.model.labels import MAX_LABEL
 from kubectl_tas.model.repository import Repository
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.companions import FleetCompanion
@@ -247,7 +248,7 @@ def _identity(backend: str, kind: object, namespace: str, name: object) -> str:
 
 def stems_of(fleet: Fleet) -> Iterator[str]:
     """Returns the beginnings of the names of PodGroups and pods of workflows."""
-    kept = names.MAX_LABEL - names.HASH - 1  # of a name that is too long
+    kept = MAX_LABEL - names.HASH - 1  # of a name that is too long
     return (f"{workflow.name}-{group.name}-"[:kept] for workflow in fleet.workflows for group in workflow.groups)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_tas.resolve.names import MAX_LABEL
+from kubectl_tas.model.labels import MAX_LABEL
 from kubectl_tas.resolve.workflows import Requirement
 from tests.support.cli import kubectl_tas, pool, write
 from tests.support.pyyaml import safe_load_all
