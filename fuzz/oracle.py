@@ -298,7 +298,7 @@ def _neutral(data: Any) -> Any:
     """
     if not isinstance(data, dict) or data.get("kind") != "PodCliqueSet":
         return data
-    neutral = copy.deepcopy(data)
+    neutral = _without_aliases(data)
     template = neutral["spec"]["template"]
     template.pop("clusterTopologyName", None)
     for part in (template, *(template.get("podCliqueScalingGroups") or ()), *template["cliques"]):
@@ -308,6 +308,13 @@ def _neutral(data: Any) -> Any:
         if any(asked.values()):
             part["topologyConstraint"] = {kind: domain for kind, domain in asked.items() if domain}
     return neutral
+
+
+def _without_aliases(data: Any) -> Any:
+    """Copies a value. What an alias repeats is a copy of its own."""
+    if isinstance(data, dict):
+        return {key: _without_aliases(value) for key, value in data.items()}
+    return [_without_aliases(value) for value in data] if isinstance(data, list) else data
 
 
 @lru_cache(maxsize=8192)
