@@ -279,7 +279,7 @@ apiVersion: trainer.kubeflow.org/v1alpha1
 kind: TrainJob
 metadata: {name: sft, namespace: default, labels: {kubectl-tas/pool: team}}
 spec:
-  runtimeRef: {name: torch}
+  runtimeRef: {name: torch-distributed}
   trainer: {numNodes: 1, resourcesPerNode: {limits: {nvidia.com/gpu: 1}}}
 """
 

@@ -33,7 +33,7 @@ from kubectl_tas.check.grove_api import (
 )
 from kubectl_tas.check.growth import check_growth, check_scale_targets
 from kubectl_tas.check.hierarchy import check_bindings, check_bound_levels, check_pool_topology, check_topology
-from kubectl_tas.check.keys import check_documents
+from kubectl_tas.check.keys import check_argo_plugin, check_documents
 from kubectl_tas.check.mounts import check_mounts
 from kubectl_tas.check.node_labels import check_level_labels
 from kubectl_tas.check.object_names import (
@@ -82,7 +82,12 @@ from kubectl_tas.check.versions import (
 from kubectl_tas.check.visibledevices import check_visible_devices
 from kubectl_tas.check.walk import Look, look_at_fleet, walk
 from kubectl_tas.check.work_names import check_kind_names
-from kubectl_tas.check.workflow_fields import check_workflow, check_workflow_backend
+from kubectl_tas.check.workflow_fields import (
+    check_privileged,
+    check_privileged_pod,
+    check_workflow,
+    check_workflow_backend,
+)
 from kubectl_tas.check.workload_labels import check_labels, check_labels_of_set, check_submitted, check_workload
 from kubectl_tas.check.written_podgroups import check_pod_groups
 from kubectl_tas.diagnostics import Diagnostic
@@ -158,6 +163,8 @@ WORK_CHECKS: tuple[Look[Any], ...] = (
     Look(nodes.WORKLOAD_FILE, check_pod_templates),
     Look(nodes.POD_SPEC, check_pod_spec),
     Look(nodes.CONTAINER, check_container),
+    Look(nodes.CONTAINER, check_privileged),
+    Look(nodes.POD_SPEC, check_privileged_pod),
     Look(nodes.WORKFLOW_FILE, check_tasks),
     Look(nodes.WORKLOAD_FILE, check_labels),
     Look(nodes.CLIQUE_SET_FILE, check_labels_of_set),
@@ -166,6 +173,7 @@ WORK_CHECKS: tuple[Look[Any], ...] = (
     Look(nodes.WORKLOAD, check_finished),
     Look(nodes.WORKLOAD_FILE, check_suspended),
     look_at_fleet(check_documents),
+    Look(nodes.COMPANION, check_argo_plugin),
     Look(nodes.WORKFLOW, check_visible_devices),
     Look(nodes.COMPANION_FILE, check_companion_name),
     Look(nodes.COMPANION, check_companion),

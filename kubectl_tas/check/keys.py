@@ -17,11 +17,13 @@ from kubectl_tas.check.workload_labels import conflict, labels_below
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.gangs.pool_demands import agreed, agreed_shard, agreed_with
 from kubectl_tas.late import dataclass
-from kubectl_tas.model import labels
+from kubectl_tas.model import environment, labels
 from kubectl_tas.model.backdoors import (
     ANNOTATIONS,
     FIELDS,
     LABELS,
+    OPTIONS,
+    RESERVATION,
     STATE,
     Backdoor,
     Decides,
@@ -31,8 +33,9 @@ from kubectl_tas.model.backdoors import (
     state_of,
 )
 from kubectl_tas.model.base import OWN_METADATA, KeyPath
-from kubectl_tas.model.kindlists import is_harmless
+from kubectl_tas.model.kindlists import group_of, is_harmless
 from kubectl_tas.model.repository import Origin
+from kubectl_tas.resolve.companions import FleetCompanion
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.podcliqueset import SubmittedSet
@@ -187,6 +190,7 @@ OTHER_QUEUE = Rule(
     "queue: the pool decides the queue. Remove the key. KAI also ignores the topology that pods request from Kueue, so "
     "they run anywhere. Write KAI's annotation instead.",
 )
+_SPARK_GROUP = "sparkoperator.k8s.io"
 KUEUE = "kueue.x-k8s.io/queue-name"
 """Label of work that Kueue suspends and starts."""
 PLACEMENTS = {
@@ -288,11 +292,24 @@ def _key(origin: Origin, where: str, path: KeyPath) -> Iterator[Diagnostic]:
 def reserved_of(origin: Origin, part: Part) -> Iterator[Diagnostic]:
     """Reports labels and annotations that only KAI or Grove may write."""
     what, path, written = part
+    label, value = RESERVATION
+    if what in ("labels", "keys") and written.get(label) == value:
+        message = f"only KAI may write {label}: {value}: KAI counts no GPU of such a pod as used"
+        yield Diagnostic(KEY_RESERVED, message, origin.locate((*path, label)), hint="Write another value.")
     for key in written if what in _TABLES else ():
         row = state_of(str(key))
         if row is not None:
             message = f"only {setter_of(row.key)} may write {key}: {row.effect}"
             yield Diagnostic(KEY_RESERVED, message, origin.locate((*path, key), key=True), hint="Remove it.")
+
+
+def check_argo_plugin(companion: FleetCompanion, _fleet: Fleet) -> Iterator[Diagnostic]:
+    """Reports a ConfigMap by which Argo adds a container to the pods of its agent (agent.go of Argo Workflows 3.7)."""
+    kind = companion.declared.spec.metadata.labels.get("workflows.argoproj.io/configmap-type")
+    if companion.kind == "ConfigMap" and kind == "ExecutorPlugin":
+        message = "Argo adds the container of this plugin to pods that no pool knows"
+        place = companion.declared.at("metadata", "labels", "workflows.argoproj.io/configmap-type")
+        yield Diagnostic(QUOTA_BYPASS, message, place, hint="Remove it; an administrator installs plugins.")
 
 
 def backdoors_of(origin: Origin, part: Part, values: Mapping[Decides, tuple[str, str]]) -> Iterator[Diagnostic]:
@@ -308,6 +325,22 @@ def backdoors_of(origin: Origin, part: Part, values: Mapping[Decides, tuple[str,
         door = table.get(key)
         if door is not None and (door.decides is not Decides.SYNC or path == ("metadata", "annotations")):
             yield from _opened(origin, door, (*path, key), written[key], values)
+
+
+def java_options_of(origin: Origin, part: Part) -> Iterator[Diagnostic]:
+    """Reports variables with options for Java by which Spark makes other pods than those of the file. The driver takes
+    each option -Dspark.NAME=VALUE as a setting (SparkSubmitCommandBuilder.java of Spark 3.5).
+    """
+    what, path, written = part
+    if what != "container" or group_of(str(origin.data.get("apiVersion"))) != _SPARK_GROUP:
+        return
+    for variable in environment.variables(written):
+        if variable.name in environment.JAVA:
+            text = re.sub(r"[\"'\\]", "", str(variable.value))
+            if variable.is_elsewhere or OPTIONS.search(text):
+                message = f"{variable.name}: it changes pods, or their number, after validate has judged them"
+                place = origin.locate((*path, *variable.path), key=variable.is_elsewhere)
+                yield Diagnostic(QUOTA_BYPASS, message, place, hint="Write the settings in sparkConf.")
 
 
 def queue_of_project(
@@ -365,6 +398,8 @@ def _opened(
 def _counts(door: Backdoor, written: object) -> bool:
     """Whether a written value is one that bypasses the pool."""
     text = " ".join(f"{key}={value}" for key, value in written.items()) if isinstance(written, dict) else str(written)
+    if door.key == "javaOptions":  # quotes and backslashes may stand anywhere
+        text = re.sub(r"[\"'\\]", "", text)
     return not door.values or re.search(door.values, text) is not None
 
 
@@ -386,7 +421,9 @@ def check_documents(fleet: Fleet) -> Iterator[Diagnostic]:
     origins = [item.origin for item in repository.workloads]
     origins += [item.origin for item in repository.pod_clique_sets]
     origins += [item.origin for item in repository.pod_groups]
-    maps = config_maps(fleet)
+    maps, channels = config_maps(fleet), dict[str, list[str]]()
+    for _, space, template in fleet.compute_domains:
+        channels.setdefault(space, []).append(template)
     queues = frozenset(queue for backend in fleet.backends for queue in fleet.leaf_queues(backend))
     for origin in origins:
         values = sent.get(id(origin), {})
@@ -398,7 +435,8 @@ def check_documents(fleet: Fleet) -> Iterator[Diagnostic]:
             yield from backdoors_of(origin, part, values)
             yield from queue_of_project(origin, part, queues, values)
             yield from resources_of(origin, part)
+            yield from java_options_of(origin, part)
             yield from joining_of(part, submissions.get(id(origin)))
-            yield from devices_of(origin, part, maps, namespace)
+            yield from devices_of(origin, part, maps, namespace, channels=channels.get(namespace, ()))
             yield from secrets_of(origin, part)
             yield from expressions_of(origin, part)

@@ -219,7 +219,20 @@ def check_gpu_requests(sent: FleetWorkload | SubmittedSet, fleet: Fleet) -> Iter
                 yield from _uncounted(sent.declared.origin, template.path)
             if template.beside:
                 yield from _uncounted(sent.declared.origin, template.beside)
+        yield from _of_runtime(sent)
     yield from _outside_of_pods(sent)
+
+
+def _of_runtime(workload: FleetWorkload) -> Iterator[Diagnostic]:
+    """Reports a runtime with pod templates that no file has, if the workload does not say which GPUs its pods take."""
+    origin, known = workload.declared.origin, workload.declared.spec.page.pod_rules.without_gpus
+    says_gpus = any(origin.value((*pods.path, "resourcesPerNode")) for pods in workload.templates)
+    if known and not says_gpus:
+        kind, name = (origin.value(("spec", "runtimeRef", key)) for key in ("kind", "name"))
+        if isinstance(name, str) and (name not in known or kind == "TrainingRuntime"):
+            message = f"the pods of runtime {name} may ask for GPUs, which are not counted"
+            hint = "Write spec.trainer.resourcesPerNode: it takes the place of what the runtime asks for."
+            yield Diagnostic(GPUS_UNKNOWN, message, origin.locate(("spec", "runtimeRef", "name")), hint=hint)
 
 
 def _outside_of_pods(item: FleetWorkload | SubmittedSet) -> Iterator[Diagnostic]:

@@ -7,14 +7,15 @@ from functools import partial
 from typing import Any
 
 from kubectl_tas import times
-from kubectl_tas.check.resource_requests import pods_of
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
 from kubectl_tas.gangs.task_pods import CodeRange, code_ranges, seconds
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.pool_kinds import Pool
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.handwritten import SubmittedPodGroup
+from kubectl_tas.resolve.podcliqueset import SubmittedSet
 from kubectl_tas.resolve.pools import FleetPool, Submission
 from kubectl_tas.resolve.workflows import FleetWorkflow
 
@@ -124,5 +125,26 @@ def _periods(item: Submission) -> Iterator[tuple[object, Callable[[], Location]]
         for task in (task for group in item.groups for task in group.tasks if not task.platform.is_plain):
             spec, path = task.template.data.get("spec"), ("spec", _GRACE)
             yield spec.get(_GRACE) if isinstance(spec, dict) else None, partial(task.template.at, path)
-    for pod in pods_of(item.group) if isinstance(item, SubmittedPodGroup) else pods_of(item):
-        yield (pod.spec.model_extra or {}).get(_GRACE), partial(pod.origin.locate, (*pod.path, _GRACE))
+    if isinstance(item, FleetWorkload | SubmittedSet):
+        origins = [item.declared.origin]
+    else:
+        origins = [pod.origin for pod in item.group.pods] if isinstance(item, SubmittedPodGroup) else []
+    for origin in origins:
+        for path, period in _grace_periods(origin.data):
+            yield period, partial(origin.locate, path)
+
+
+def _grace_periods(document: object) -> Iterator[tuple[KeyPath, object]]:
+    """Yields the grace periods of pods anywhere in a document, since operators take them in many places. A probe has a
+    period of its own, for the container alone.
+    """
+    waiting: list[tuple[KeyPath, object]] = [((), document)]
+    while waiting:
+        path, value = waiting.pop()
+        if isinstance(value, list):
+            waiting += (((*path, index), below) for index, below in enumerate(value))
+        for key, below in value.items() if isinstance(value, dict) else ():
+            if key == _GRACE and not str(path[-1:]).endswith("Probe',)"):
+                yield (*path, key), below
+            elif isinstance(below, dict | list):
+                waiting.append(((*path, key), below))

@@ -6,10 +6,11 @@ NVIDIA's variable in pods too (pkg/admission/webhook/v1alpha2/deviceaccess).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from kubectl_tas import gpus
+from kubectl_tas import gpus, quantities
 from kubectl_tas.check.conflicts import Fields
 from kubectl_tas.device_runtimes import (
     ANNOTATIONS,
@@ -23,6 +24,7 @@ from kubectl_tas.device_runtimes import (
 )
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
 from kubectl_tas.gpus import VISIBLE_DEVICES
+from kubectl_tas.kinds.section import listed
 from kubectl_tas.late import late_pattern
 from kubectl_tas.model import environment
 from kubectl_tas.model.backdoors import Part
@@ -58,8 +60,15 @@ ConfigMaps = Mapping[tuple[str, str], FleetCompanion]
 """ConfigMaps with a variable that may give devices, by namespace and name."""
 _HINT = "Remove it; a container that needs GPUs asks for them in its resources."
 _VOID = f"Set {VISIBLE_DEVICES}: void in the container, or ask for GPUs."
+_OF_LEGACY = f"{LEGACY} shows a container without GPUs all GPUs of its node, unless its image says otherwise"
+_IN_CONF = "Write Spark's settings in sparkConf."
 _OVERRIDES = ("extraPodSpec",)
 """Field of a service of Dynamo with further fields of its pods."""
+_IN_TEXT = late_pattern(
+    r"\b(NVIDIA|AMD|HABANA|ASCEND|IX|AWS_NEURON|CAMBRICON|ENFLAME|CXPU|MTHREADS)_VISIBLE_DEVICES\b"
+    r"|nvidia-container-devices|nvidia\.com(/|~1)(gpu|mig-)|\bcdi\.k8s\.io\b"
+)
+"""What gives devices, in the text of an annotation by which Istio, Vault or Dapr change the containers they add."""
 _PLAIN = late_pattern(
     r"(docker\.io/)?(library/)?(alpine|bash|busybox|curlimages/curl|debian|golang|node|python|redis|ubuntu)([:@].*)?"
 )
@@ -77,14 +86,23 @@ def config_maps(fleet: Fleet) -> ConfigMaps:
 
 
 def _may_end(key: object) -> bool:
-    ending = "VISIBLE_DEVICES"
-    return isinstance(key, str) and (ending.endswith(key) or key.endswith(ending) or bool(read_by(VARIABLES, key)))
+    if not isinstance(key, str):
+        return False
+    may_end = any(name.endswith(key) or key.endswith(name) for name in ("VISIBLE_DEVICES", LEGACY, *environment.JAVA))
+    return may_end or bool(read_by(VARIABLES, key))
 
 
 def devices_of(
-    origin: Origin, part: Part, maps: ConfigMaps, namespace: str = "", but: Collection[str] = ()
+    origin: Origin,
+    part: Part,
+    maps: ConfigMaps,
+    namespace: str = "",
+    but: Collection[str] = (),
+    channels: Collection[str] = (),
 ) -> Iterator[Diagnostic]:
-    """Finds devices that a container or an annotation takes, except for the variables and mount paths in ``but``."""
+    """Finds devices that a container or an annotation takes, except for the variables and mount paths in ``but``.
+    Claims of the claim templates ``channels`` give no GPUs.
+    """
     what, path, written = part
     if what == "annotations":
         for name, value in written.items():
@@ -94,18 +112,24 @@ def devices_of(
         yield from _variables(container, maps, namespace, but)
         for note in environment.pod_annotations(written):
             yield from _noted(origin, (*path, *note.path), note.name, note.value)
+        for below, target in environment.java_mounts(written):
+            if takes_devices(target):
+                yield mounted(target, origin.locate((*path, *below)))
     elif what == "mount":
         for below, target in environment.mounts(written):
             if takes_devices(target) and target not in but:
                 yield mounted(target, origin.locate((*path, *below)))
     elif what == "runtime":
-        yield from _of_runtime(Fields(origin, path, written))
+        yield from _of_runtime(Fields(origin, path, written), channels)
 
 
 def _noted(origin: Origin, path: KeyPath, name: str, value: object) -> Iterator[Diagnostic]:
     key = read_by(ANNOTATIONS, name)
     if key is not None and not is_hidden(key, value):
         message = f"{name} gives the pod devices of its node that no queue is charged for"
+        yield Diagnostic(GPU_BYPASS, message, origin.locate(path, key=True), hint=_HINT)
+    if key is None and "/" in name and isinstance(value, str) and (found := _IN_TEXT.search(value)) is not None:
+        message = f"{name} names {found[0]}: a container that is added may take devices that no queue is charged for"
         yield Diagnostic(GPU_BYPASS, message, origin.locate(path, key=True), hint=_HINT)
 
 
@@ -118,8 +142,7 @@ def _variables(of: Fields, maps: ConfigMaps, namespace: str, but: Collection[str
             yield seen(key, name, None if is_elsewhere else value, place)
     legacy = given.get(LEGACY)
     if legacy is not None and VISIBLE_DEVICES not in given and legacy.value != "" and not asks_devices(of.value):
-        message = f"{LEGACY} shows a container without GPUs all GPUs of its node, unless its image says otherwise"
-        yield Diagnostic(GPU_VISIBLE, message, of.origin.locate((*of.path, *legacy.path)), hint=_VOID)
+        yield Diagnostic(GPU_VISIBLE, _OF_LEGACY, of.origin.locate((*of.path, *legacy.path)), hint=_VOID)
     for source in of.each("envFrom"):
         prefix, named = str(source.get("prefix") or ""), str(source.below("configMapRef").get("name"))
         key, item = read_by(VARIABLES, prefix), maps.get((namespace, named))
@@ -129,22 +152,34 @@ def _variables(of: Fields, maps: ConfigMaps, namespace: str, but: Collection[str
         for suffix, value in data.items() if isinstance(data, dict) else ():
             name = f"{prefix}{suffix}"
             key = read_by(VARIABLES, name)
-            if item is not None and key is not None and name not in given and not is_hidden(key, value):
-                related = (Related(f"ConfigMap {item.name} sets it", item.declared.at("data", suffix)),)
+            if item is None or name in given:
+                continue
+            related = (Related(f"ConfigMap {item.name} sets it", item.declared.at("data", suffix)),)
+            if key is not None and not is_hidden(key, value):
                 yield seen(key, name, value, of.origin.locate(source.path), related)
+            if name == LEGACY and VISIBLE_DEVICES not in given and value != "" and not asks_devices(of.value):
+                yield Diagnostic(GPU_VISIBLE, _OF_LEGACY, of.origin.locate(source.path), related, hint=_VOID)
+            if name in environment.JAVA and "-Dspark." in re.sub(r"[\"'\\]", "", str(value)):
+                message = f"{name} sets Spark's settings from elsewhere: its pods may get devices that nobody counts"
+                yield Diagnostic(GPU_BYPASS, message, of.origin.locate(source.path), related, hint=_IN_CONF)
 
 
-def _of_runtime(pod: Fields) -> Iterator[Diagnostic]:
+def _of_runtime(pod: Fields, channels: Collection[str]) -> Iterator[Diagnostic]:
     """Finds containers without GPUs in pods of NVIDIA's runtime. In a pod without a list of containers, its operator
     adds the container, and everything counts as one.
     """
     name = pod.get("runtimeClassName")
-    if not isinstance(name, str) or not is_nvidia(name) or asks_devices(pod.below("resources").value) or _shares(pod):
+    if not isinstance(name, str) or not is_nvidia(name) or asks_devices(pod.below("resources").value):
         return
+    is_shared = _shares(pod)
+    claims = pod.each("resourceClaims") if channels else ()
+    without_gpus = {str(claim.get("name")) for claim in claims if claim.get("resourceClaimTemplateName") in channels}
     whole = Fields(pod.origin, pod.path[:-1], pod.origin.value(pod.path[:-1])) if pod.path[-1:] == _OVERRIDES else pod
-    for container in [*pod.each("containers", "initContainers")] or [whole]:
+    for index, container in enumerate([*pod.each("containers", "initContainers")] or [whole]):
         image = str(container.get("image", ""))
-        if not (asks_devices(container.value) or _hides(container.value) or _PLAIN.fullmatch(image)):
+        if is_shared and index == 0:  # the container in which KAI sets the variable (gpu_sharing.go, 0.17)
+            continue
+        if not (asks_devices(container.value, without_gpus) or _hides(container.value) or _PLAIN.fullmatch(image)):
             called = f"container {container.get('name')}" if container is not whole else "its container"
             message = f"runtimeClassName is {name}: {called} asks for no GPU, and sees all GPUs if its image says so"
             yield Diagnostic(GPU_VISIBLE, message, pod.origin.locate((*pod.path, "runtimeClassName")), hint=_VOID)
@@ -158,14 +193,17 @@ def _shares(pod: Fields) -> bool:
     return any(holder.below(*place).has(key) for holder in holders for place in places for key in gpus.ANNOTATIONS)
 
 
-def asks_devices(written: object) -> bool:
-    """Whether a container, or anything in it, asks for a device or for a claim of one."""
+def asks_devices(written: object, without_gpus: Collection[str] = ()) -> bool:
+    """Whether a container, or anything in it, asks for a device or for a claim of one. Claims of the names in
+    ``without_gpus`` give none.
+    """
     for mapping in _mappings(written):
         for part in ("limits", "requests"):
             amounts = mapping[part] if isinstance(mapping.get(part), dict) else {}
-            if any(amount not in (0, "0") and _is_device(str(name)) for name, amount in amounts.items()):
+            if any(quantities.parse(amount) != 0 and _is_device(str(name)) for name, amount in amounts.items()):
                 return True
-        if mapping.get("claims") or mapping.get("quantity"):  # the latter of a SparkApplication
+        claims = {str(claim.get("name")) if isinstance(claim, dict) else "" for claim in listed(mapping.get("claims"))}
+        if claims.difference(without_gpus) or mapping.get("quantity"):  # the latter of a SparkApplication
             return True
     return False
 

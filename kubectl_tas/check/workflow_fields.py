@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from kubectl_tas.check.conflicts import Fields
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
 from kubectl_tas.load.schema import INVALID_VALUE
 from kubectl_tas.model import osmo_workflow as osmo
@@ -78,7 +79,7 @@ TASK_DATA = Rule(
 PRIVILEGED_TASK = Rule(
     "privileged-task",
     Severity.WARNING,
-    "A task is privileged, or uses the network or paths of its node.",
+    "A task or container is privileged, or a task uses the network or paths of its node.",
     "Such a container can do anything on the node: see the work of others, and take GPUs that it did not get. Remove "
     "the field, or give the pool platforms that say what tasks may do. To allow such tasks in the whole repository, "
     "use spec.rules of the Config: privileged-task: off.",
@@ -188,6 +189,22 @@ def _data(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
                     message = f'{field}[{index}] of the task "{task.name}" has {has}'
                     hint = f"Keep one of {', '.join(choices)}." if given else "Add one."
                     yield Diagnostic(TASK_DATA, message, declared.at(*path, field, index), hint=hint)
+
+
+def check_privileged(container: Fields, _fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks a container of any kind: a privileged one sees all devices of its node (WithPrivilegedDevices of
+    containerd's internal/cri).
+    """
+    if container.below("securityContext").get("privileged") is True:
+        message = "a privileged container sees all devices of its node, and no queue is charged for them"
+        place = container.origin.locate((*container.path, "securityContext", "privileged"), key=True)
+        yield Diagnostic(PRIVILEGED_TASK, message, place, hint="Remove it, and add the capability that it needs.")
+
+
+def check_privileged_pod(spec: Fields, fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks the fields of a pod that are those of its container, as of Spark."""
+    if all(container.path != spec.path for container in spec.containers):
+        yield from check_privileged(spec, fleet)
 
 
 def check_workflow_backend(workflow: FleetWorkflow, _fleet: Fleet) -> Iterator[Diagnostic]:

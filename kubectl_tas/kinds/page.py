@@ -172,6 +172,8 @@ class PodRules:
     """Whether the API server makes the selector of an object, with labels that belong to it alone."""
     own_amounts: str = ""
     """Path of resources that have names of the kind itself."""
+    without_gpus: tuple[str, ...] = ()
+    """Runtimes, in which the pod templates are, that ask for no GPU."""
     none: tuple[str, str] = ("", "")
     """Message and hint for an object without a pod template, if the kind allows that."""
 

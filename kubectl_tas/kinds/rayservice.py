@@ -9,6 +9,8 @@ from kubectl_tas.kinds import page, ray, raycluster
 from kubectl_tas.kinds.section import Section
 
 _AT = "spec.rayClusterConfig"
+_DELAY = 3600
+"""The most seconds for which the cluster of an earlier version may stay (cleanUpRayClusterInstance)."""
 _CLUSTER = page.embedded(raycluster.PAGE, _AT)
 
 
@@ -19,6 +21,11 @@ def _second_cluster(growing: page.Growing, spec: Section) -> Iterator[page.Grown
         path, when = (*spec.path, "upgradeStrategy", "type"), " during an upgrade"
         hint, is_default = "Write None: an upgrade then waits until you delete the cluster.", strategy is None
         yield page.Grown(path, 1, 2, growing.gpus, "the clusters", when, hint, is_default=is_default)
+        delay = spec.get("rayClusterDeletionDelaySeconds")
+        if page.is_count(delay) and delay > _DELAY:
+            path, when = (*spec.path, "rayClusterDeletionDelaySeconds"), " if it is upgraded again within that time"
+            hint = f"Write at most {_DELAY}: each upgrade leaves a cluster for so long."
+            yield page.Grown(path, 1, None, growing.gpus, "the clusters", when, hint)
 
 
 PAGE = replace(

@@ -22,7 +22,10 @@ PAGE = page.WorkloadKind(
             _TRAINER, f"{_TRAINER}.numNodes", name="node", metadata=f"{_TRAINER}.metadata", form="podforms:Trainer"
         ),
     ),
-    pod_rules=page.ANY_PODS,
+    pod_rules=page.PodRules(  # manifests/base/runtimes; those of torchtune ask for GPUs
+        restart=(),
+        without_gpus=tuple(f"{name}-distributed" for name in ("torch", "deepspeed", "jax", "mlx", "xgboost")),
+    ),
     gang=Grouping(
         every_pod,
         templates_elsewhere=True,

@@ -149,6 +149,10 @@ _WRITTEN: tuple[tuple[str, Place, str, str, tuple[str, ...]], ...] = (
 keys. A prefix stands for all keys below it.
 """
 
+RESERVATION = ("app", "kai-resource-reservation")
+"""The label of the pods by which KAI reserves GPUs that pods share. Of such a pod KAI's scheduler counts no GPU as used
+(``IsResourceReservationTask`` of pkg/scheduler/api/pod_info, 0.17), whatever its namespace is.
+"""
 _NOT_REMOVED = "does not remove it when its file is gone"
 _GITOPS = (
     ("config.kubernetes.io/local-config", "kustomize leaves it out of what it builds", r"^(?!false$)"),
@@ -177,8 +181,8 @@ sync-options.md, compare-options.md) and Flux (kustomize-controller: internal/co
 _SPARK = (
     r"spark\.(kubernetes\.((driver|executor)\.)?(scheduler\.name|podTemplate|pod\.featureSteps|namespace(=|$)"
     r"|(label|annotation)\.(kai\.scheduler/|kubectl-tas/|grove\.io/|run\.?ai|ray\.io/priority|priorityClassName"
-    r"|pod-group-name|received-resource-type|gpu-|nvidia\.com/mig-))"
-    r"|(driver|executor)\.resource\.|executor\.instances|dynamicAllocation\.)"
+    r"|pod-group-name|received-resource-type|gpu-|nvidia\.com/mig-|app=kai-resource-reservation))"
+    r"|(driver|executor)\.resource\.|executor\.instances|(streaming\.)?dynamicAllocation\.)"
 )
 """Pattern of settings by which Spark makes other pods than those of the file."""
 _DEVFILE = ("workspace.devfile.io", "DevWorkspace: spec.template", "DevWorkspace 2.3")
@@ -334,9 +338,17 @@ BACKDOORS: tuple[Backdoor, ...] = (
             f"SparkApplication: {where}",
             "Spark 3.5",  # docs/running-on-kubernetes.md, and docs/configuration.md
             effect="it changes pods, or their number, after validate has judged them",
-            values=f"{begin}{_SPARK}",
+            values=f"{begin}{_SPARK}" + (r"|(^|\s)(-XX:(VMOptionsFile|Flags)=|@)" if begin else ""),
         )
         for key, where, begin in (("sparkConf", "spec", ""), ("javaOptions", "spec.driver and spec.executor", "-D"))
+    ),
+    Backdoor(
+        "sparkConfigMap",
+        Place.FIELD,
+        Decides.UNSEEN,
+        "SparkApplication: spec",
+        "spark-operator 2.3",  # addSparkConfigMap of internal/webhook/sparkpod_defaulter.go
+        effect="Spark reads settings and variables from its files",
     ),
     Backdoor(
         "mainApplicationFile",
@@ -381,6 +393,8 @@ LABELS, ANNOTATIONS, FIELDS = ({item.key: item for item in BACKDOORS if item.pla
 """The keys of each place by name, which is unique in its place."""
 STATE = {item.key: item for item in BACKDOORS if item.decides is Decides.STATE}
 """The keys that KAI or Grove writes, by name."""
+OPTIONS = late_pattern(rf"-D{_SPARK}|(^|\s)(-XX:(VMOptionsFile|Flags)=|@)")
+"""Options for Java by which Spark makes other pods than those of the file, or that are in a file."""
 _DECIDING = frozenset(
     item.key for item in BACKDOORS if item.place is not Place.FIELD and item.decides is not Decides.SYNC
 ) - {*FIELDS} | {labels.POD_GROUP, labels.SKIP_PODGROUPER}

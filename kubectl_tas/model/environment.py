@@ -31,6 +31,8 @@ MOUNT_PATHS = {
     "sshAuthMountPath": "MPIJob",
 }
 """Keys with a path in a container."""
+JAVA = frozenset({"SPARK_SUBMIT_OPTS", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"})
+"""Variables with options for Java, which a Java machine or Spark's own scripts read."""
 _PODS = r"spark[.]kubernetes[.](?:driver|executor)[.]"
 _VARIABLE = re.compile(r"spark[.](?:executorEnv|kubernetes[.]driverEnv)[.](.+)")
 _SECRET = re.compile(rf"{_PODS}secretKeyRef[.](.+)")
@@ -83,6 +85,11 @@ def mounts(holder: Mapping[str, Any]) -> Iterator[tuple[KeyPath, str]]:
     yield from ((item.path, str(item.value)) for item in settings(holder) if _MOUNT.fullmatch(item.name))
 
 
+def java_mounts(holder: Mapping[str, Any]) -> Iterator[tuple[KeyPath, str]]:
+    """Yields the paths that variables with options for Java mount."""
+    yield from ((item.path, str(item.value)) for item in java_settings(holder) if _MOUNT.fullmatch(item.name))
+
+
 def pod_annotations(holder: Mapping[str, Any]) -> Iterator[Variable]:
     """Yields the annotations of pods that a mapping sets in other words."""
     for setting in settings(holder):
@@ -98,6 +105,17 @@ def settings(holder: Mapping[str, Any]) -> Iterator[Variable]:
         if str(name).endswith("JavaOptions"):
             yield from _options(("sparkConf", name), value)
     yield from _options(("javaOptions",), holder.get("javaOptions"))
+    yield from java_settings(holder)
+
+
+def java_settings(holder: Mapping[str, Any]) -> Iterator[Variable]:
+    """Yields the settings of Spark in variables with options for Java."""
+    for key in LISTS:
+        for index, item in enumerate(holder[key]) if isinstance(holder.get(key), list) else ():
+            if isinstance(item, dict) and item.get("name") in JAVA:
+                yield from _options((key, index, "value"), item.get("value"))
+    for name in JAVA.intersection(holder["envVars"] if isinstance(holder.get("envVars"), dict) else ()):
+        yield from _options(("envVars", name), holder["envVars"][name])
 
 
 def _set(path: KeyPath, value: object) -> Variable:

@@ -330,7 +330,8 @@ def _walk(value: Any, steps: tuple[str, ...], path: KeyPath, errors: list[Error]
     elif steps[0] == MAPPING:
         for key, below in value.items():
             if not key:
-                errors.append({"type": "string_too_short", "loc": (*path, key), "msg": "must not be empty", "input": key})
+                nameless = {"loc": (*path, key), "msg": "must not be empty", "input": key}
+                errors.append({"type": "string_too_short", **nameless})
             yield from _walk(below, steps[1:], (*path, key), errors)
     elif value.get(steps[0]) is not None:
         yield from _walk(value[steps[0]], steps[1:], (*path, steps[0]), errors)

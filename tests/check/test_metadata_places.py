@@ -294,7 +294,7 @@ def flow(kind: str, spec: dict[str, Any]) -> dict[str, Any]:
         "DynamoGraphDeployment": {
             "services": {"W": {"replicas": 1, "extraPodSpec": {"mainContainer": {"image": "i"}}}}
         },
-        "TrainJob": {"runtimeRef": {"name": "torch"}},
+        "TrainJob": {"runtimeRef": {"name": "torch-distributed"}},
         "RayCluster": {
             "headGroupSpec": {"rayStartParams": {}, "template": {"spec": {"containers": containers}}},
         },

@@ -67,7 +67,7 @@ TRAIN_JOB = """\
 apiVersion: trainer.kubeflow.org/v1alpha1
 kind: TrainJob
 metadata: {name: sft, namespace: default, labels: {kubectl-tas/pool: a}}
-spec: {runtimeRef: {name: torch}, trainer: {numNodes: 1}}
+spec: {runtimeRef: {name: torch-distributed}, trainer: {numNodes: 1}}
 """
 
 

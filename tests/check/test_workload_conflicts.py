@@ -28,14 +28,17 @@ def pod_label(label: str, value: str) -> str:
     return job("parallelism: 1").replace("labels: {}, ", f"labels: {{{label}: {value}}}, ")
 
 
+RUNTIME = "runtimeRef: {name: torch-distributed}"
+
+
 def train_job(label: str, value: str) -> str:
-    return f"{root('TrainJob', 'tune')}spec: {{runtimeRef: {{name: torch}}, labels: {{{label}: {value}}}}}\n"
+    return f"{root('TrainJob', 'tune')}spec: {{{RUNTIME}, labels: {{{label}: {value}}}}}\n"
 
 
 def train_override(label: str, value: str) -> str:
     """Kubeflow Trainer 2.1."""
     override = f"{{targetJobs: [{{name: node}}], metadata: {{labels: {{{label}: {value}}}}}}}"
-    return f"{root('TrainJob', 'tune')}spec: {{runtimeRef: {{name: torch}}, podTemplateOverrides: [{override}]}}\n"
+    return f"{root('TrainJob', 'tune')}spec: {{{RUNTIME}, podTemplateOverrides: [{override}]}}\n"
 
 
 def train_patch(label: str, value: str) -> str:
@@ -51,7 +54,7 @@ def train_pods(label: str, value: str) -> str:
 
 def _patched(template: str) -> str:
     patch = f"{{manager: people, trainingRuntimeSpec: {{template: {template}}}}}"
-    return f"{root('TrainJob', 'tune')}spec: {{runtimeRef: {{name: torch}}, runtimePatches: [{patch}]}}\n"
+    return f"{root('TrainJob', 'tune')}spec: {{{RUNTIME}, runtimePatches: [{patch}]}}\n"
 
 
 @pytest.mark.parametrize(
@@ -101,7 +104,7 @@ def test_labels_of_a_low_workload_that_lift_it(repository: Path) -> None:
 @pytest.mark.parametrize(("priority", "name"), [("HIGH", "osmo-high"), ("NORMAL", "osmo-normal"), ("LOW", "osmo-low")])
 def test_kai_is_told_the_priority_of_a_train_job(repository: Path, priority: str, name: str) -> None:
     """KAI sees no pod template of it, and would take it for `train`, which can be preempted."""
-    text = root("TrainJob", "tune", {"kubectl-tas/priority": priority}) + "spec: {runtimeRef: {name: torch}}\n"
+    text = root("TrainJob", "tune", {"kubectl-tas/priority": priority}) + f"spec: {{{RUNTIME}}}\n"
     write(repository, {"pools/p.yaml": pool(), "workflows/w.yaml": text})
     out = kubectl_tas("render", "--to", "-", "-C", repository).out
     (job_,) = (item for item in safe_load_all(out) if item["kind"] == "TrainJob")
@@ -110,16 +113,16 @@ def test_kai_is_told_the_priority_of_a_train_job(repository: Path, priority: str
 
 def test_the_queue_of_a_train_job_is_on_the_train_job_alone(repository: Path) -> None:
     """There every release of Kubeflow Trainer takes it; ``spec.labels`` is unknown from 2.2."""
-    text = root("TrainJob", "tune") + "spec: {runtimeRef: {name: torch}}\n"
+    text = root("TrainJob", "tune") + f"spec: {{{RUNTIME}}}\n"
     write(repository, {"pools/p.yaml": pool(), "workflows/w.yaml": text})
     out = kubectl_tas("render", "--to", "-", "-C", repository).out
     (job_,) = (item for item in safe_load_all(out) if item["kind"] == "TrainJob")
     assert job_["metadata"]["labels"]["kai.scheduler/queue"] == QUEUE
-    assert job_["spec"] == {"runtimeRef": {"name": "torch"}}
+    assert job_["spec"] == {"runtimeRef": {"name": "torch-distributed"}}
 
 
 def test_under_the_guard_pods_of_a_train_job_need_the_queue(repository: Path) -> None:
-    text = root("TrainJob", "tune") + "spec: {runtimeRef: {name: torch}}\n"
+    text = root("TrainJob", "tune") + f"spec: {{{RUNTIME}}}\n"
     write(repository, {"pools/p.yaml": pool(), "workflows/w.yaml": text})
     label = f", and its pods need the label kai.scheduler/queue: {QUEUE} [workload-scheduler]"
     assert label not in kubectl_tas("validate", "-C", repository).out

@@ -186,7 +186,7 @@ def test_pods_of_another_object_may_have_any_labels() -> None:
 apiVersion: trainer.kubeflow.org/v1alpha1
 kind: TrainJob
 metadata: {name: sweep, labels: {kubectl-tas/pool: team}}
-spec: {runtimeRef: {name: torch}, trainer: {numNodes: 3}}
+spec: {runtimeRef: {name: torch-distributed}, trainer: {numNodes: 3}}
 """
     found = read(w=text).own_mentions
     assert [tuple(item) for item in found.pods] == [("TrainJob", "sweep", ("default", "default"), 3, None, ())]

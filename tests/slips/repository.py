@@ -295,7 +295,7 @@ spec:
     + "spec:\n  rayClusterConfig:\n"
     + ray(4),
     "workflows/trainjob.yaml": head("trainer.kubeflow.org/v1alpha1", "TrainJob", "trainjob")
-    + "spec:\n  runtimeRef:\n    name: torch\n  trainer:\n    numNodes: 2\n",
+    + "spec:\n  runtimeRef:\n    name: torch-distributed\n  trainer:\n    numNodes: 2\n",
     "workflows/podcliqueset.yaml": head("grove.io/v1alpha1", "PodCliqueSet", "podcliqueset")
     + """\
 spec:

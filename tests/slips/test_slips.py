@@ -789,10 +789,10 @@ OPERATORS: tuple[Row, ...] = (
         "averageUtilization",
     ),
     ("workflows/jaxjob", "    Worker:", "    Coordinator: {}\n    Worker:", "Coordinator Worker"),
-    ("workflows/trainjob", "spec:\n  runtimeRef:\n    name: torch\n", "spec:\n", "runtimeRef missing"),
+    ("workflows/trainjob", "spec:\n  runtimeRef:\n    name: torch-distributed\n", "spec:\n", "runtimeRef missing"),
     (
         "workflows/trainjob",
-        "  runtimeRef:\n    name: torch\n",
+        "  runtimeRef:\n    name: torch-distributed\n",
         "  runtimeRef:\n    kind: TrainingRuntime\n",
         "name missing runtimeRef",
     ),
