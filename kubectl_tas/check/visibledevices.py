@@ -68,7 +68,9 @@ _IN_TEXT = late_pattern(
     r"\b(NVIDIA|AMD|HABANA|ASCEND|IX|AWS_NEURON|CAMBRICON|ENFLAME|CXPU|MTHREADS)_VISIBLE_DEVICES\b"
     r"|nvidia-container-devices|nvidia\.com(/|~1)(gpu|mig-)|\bcdi\.k8s\.io\b"
 )
-"""What gives devices, in the text of an annotation by which Istio, Vault or Dapr change the containers they add."""
+"""Words that give devices, in annotations of injectors."""
+_INJECTOR = late_pattern(r"(proxy|sidecar|inject)\.istio\.io/|(vault\.hashicorp\.com|dapr\.io|config\.linkerd\.io)/")
+"""Annotations by which Istio, Vault, Dapr or Linkerd change the containers that they add to pods."""
 _PLAIN = late_pattern(
     r"(docker\.io/)?(library/)?(alpine|bash|busybox|curlimages/curl|debian|golang|node|python|redis|ubuntu)([:@].*)?"
 )
@@ -128,7 +130,12 @@ def _noted(origin: Origin, path: KeyPath, name: str, value: object) -> Iterator[
     if key is not None and not is_hidden(key, value):
         message = f"{name} gives the pod devices of its node that no queue is charged for"
         yield Diagnostic(GPU_BYPASS, message, origin.locate(path, key=True), hint=_HINT)
-    if key is None and "/" in name and isinstance(value, str) and (found := _IN_TEXT.search(value)) is not None:
+    if (
+        "/" in name
+        and _INJECTOR.match(name)
+        and isinstance(value, str)
+        and (found := _IN_TEXT.search(value)) is not None
+    ):
         message = f"{name} names {found[0]}: a container that is added may take devices that no queue is charged for"
         yield Diagnostic(GPU_BYPASS, message, origin.locate(path, key=True), hint=_HINT)
 

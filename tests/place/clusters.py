@@ -60,7 +60,9 @@ def cases(draw: st.DrawFn, shapes: int = 2) -> Case:
 
 
 def any_placement(nodes: Sequence[Node], wanted: Wanted) -> bool:
-    """Whether any of all placements keeps every constraint: each pod is tried on each node."""
+    """Whether any of all placements keeps every constraint: each pod is tried on each node, but for placements that
+    differ only in which of equal pods is where.
+    """
     pods: list[tuple[Shape, tuple[Unit, ...]]] = []
 
     def collect(unit: Unit, above: tuple[Unit, ...]) -> None:
@@ -73,11 +75,14 @@ def any_placement(nodes: Sequence[Node], wanted: Wanted) -> bool:
     free = {item.name: dict(item.free) for item in nodes}
     chosen: dict[str, tuple[str, ...]] = {}
 
-    def place(index: int) -> bool:
+    def place(index: int, before: int) -> bool:
         if index == len(pods):
             return True
         wants, units = pods[index]
-        for item in nodes:
+        is_like_the_last = index > 0 and pods[index] == pods[index - 1]
+        for number, item in enumerate(nodes):
+            if is_like_the_last and number < before:
+                continue
             if wants.rules.refusal(item) or any(free[item.name][name] < amount for name, amount in wants.asks):
                 continue
             domain = places[item.name]
@@ -90,7 +95,7 @@ def any_placement(nodes: Sequence[Node], wanted: Wanted) -> bool:
             chosen.update(bound)
             for name, amount in wants.asks:
                 free[item.name][name] -= amount
-            if place(index + 1):
+            if place(index + 1, number):
                 return True
             for name, amount in wants.asks:
                 free[item.name][name] += amount
@@ -98,7 +103,7 @@ def any_placement(nodes: Sequence[Node], wanted: Wanted) -> bool:
                 del chosen[name]
         return False
 
-    return place(0)
+    return place(0, 0)
 
 
 def cluster(nodes: int, *pods: dict[str, Any], **labels: str) -> list[dict[str, Any]]:
