@@ -266,8 +266,15 @@ def read(page: WorkloadKind, document: Document) -> tuple[Workload | None, list[
     errors: list[Error] = []
     parts: dict[KeyPath, Any] = {}
     metadata = _valid(RootMeta, document.get("metadata"), ("metadata",), errors)
-    for steps, type_, is_required in typed_fields(page):
+    fields = typed_fields(page)
+    mappings = {steps for steps, type_, _ in fields if type_ in ("mapping", "not empty")}
+    for steps, type_, is_required in fields:
+        named = [index for index, step in enumerate(steps) if step == MAPPING and steps[:index] not in mappings]
         for path, value in _walk(document, steps, (), errors):
+            for index in named:
+                if index < len(path) and path[index] == "":
+                    empty = {"loc": path[: index + 1], "msg": "must not be empty", "input": ""}
+                    errors.append({"type": "string_too_short", **empty})
             if value is None:
                 if is_required:
                     errors.append({"type": "missing", "loc": path, "msg": "Field required", "input": None})
@@ -329,9 +336,6 @@ def _walk(value: Any, steps: tuple[str, ...], path: KeyPath, errors: list[Error]
             yield from _walk(below, steps[1:], (*path, index), errors)
     elif steps[0] == MAPPING:
         for key, below in value.items():
-            if not key:
-                nameless = {"loc": (*path, key), "msg": "must not be empty", "input": key}
-                errors.append({"type": "string_too_short", **nameless})
             yield from _walk(below, steps[1:], (*path, key), errors)
     elif value.get(steps[0]) is not None:
         yield from _walk(value[steps[0]], steps[1:], (*path, steps[0]), errors)
