@@ -149,10 +149,10 @@ def cel_variables() -> tuple[tuple[str, str], ...]:
     0.17).
     """
     notes, containers = "variables.annotations", "object.spec.containers"
-    chosen, prefix = f"{notes}['gpu-fraction-container-name']", f"{notes}['runai/shared-gpu-configmap']"
+    chosen, prefix = f"{notes}['{gpus.CONTAINER}']", f"{notes}['runai/shared-gpu-configmap']"
     names, init = f"{containers}.map(c, c.name)", "variables.initContainers.map(c, c.name)"
     index = (
-        f"!('gpu-fraction-container-name' in {notes}) ? '0' : {chosen} in {names} ? "
+        f"!('{gpus.CONTAINER}' in {notes}) ? '0' : {chosen} in {names} ? "
         f"string({names}.indexOf({chosen})) : 'i' + string({init}.indexOf({chosen}))"
     )
     is_part = " || ".join(f"'{name}' in {notes}" for name in (gpus.FRACTION, gpus.MEMORY))

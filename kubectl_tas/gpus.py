@@ -93,6 +93,7 @@ MIG_PROFILES = tuple(
 FRACTION = "gpu-fraction"
 MEMORY = "gpu-memory"
 DEVICES = "gpu-fraction-num-devices"
+CONTAINER = "gpu-fraction-container-name"
 ANNOTATIONS = (FRACTION, MEMORY, DEVICES)
 """Annotations with which a pod asks KAI for GPUs."""
 VISIBLE_DEVICES = "NVIDIA_VISIBLE_DEVICES"

@@ -147,7 +147,7 @@ KEYS: tuple[Key, ...] = (
     Key(gpus.FRACTION, _A, "The part of one GPU that a pod gets, such as 0.5.", Reader.PODS),
     Key(gpus.MEMORY, _A, "The MiB of one GPU's memory that a pod gets.", Reader.PODS),
     Key(gpus.DEVICES, _A, "The number of GPUs that a pod gets such a part of.", Reader.PODS),
-    Key("gpu-fraction-container-name", _A, "The container that gets the part of a GPU.", Reader.PODS),
+    Key(gpus.CONTAINER, _A, "The container that gets the part of a GPU.", Reader.PODS),
     *(Key(name, "both") for name in (*STATE, "runai/pod-index")),
     *(Key(f"grove.io/{name}", "both") for name in ("disable-managed-resource-protection", "reconcile-trigger")),
     *(Key(f"grove.io/{name}", "both") for name in ("auto-mnnvl", "mnnvl-group")),

@@ -178,13 +178,13 @@ def _of_runtime(pod: Fields, channels: Collection[str]) -> Iterator[Diagnostic]:
     name = pod.get("runtimeClassName")
     if not isinstance(name, str) or not is_nvidia(name) or asks_devices(pod.below("resources").value):
         return
-    is_shared = _shares(pod)
+    shared = _shared_container(pod)
     claims = pod.each("resourceClaims") if channels else ()
     without_gpus = {str(claim.get("name")) for claim in claims if claim.get("resourceClaimTemplateName") in channels}
     whole = Fields(pod.origin, pod.path[:-1], pod.origin.value(pod.path[:-1])) if pod.path[-1:] == _OVERRIDES else pod
     for index, container in enumerate([*pod.each("containers", "initContainers")] or [whole]):
         image = str(container.get("image", ""))
-        if is_shared and index == 0:  # the container in which KAI sets the variable (gpu_sharing.go, 0.17)
+        if shared is not None and (container.get("name") == shared if shared else index == 0):
             continue
         if not (asks_devices(container.value, without_gpus) or _hides(container.value) or _PLAIN.fullmatch(image)):
             called = f"container {container.get('name')}" if container is not whole else "its container"
@@ -192,12 +192,17 @@ def _of_runtime(pod: Fields, channels: Collection[str]) -> Iterator[Diagnostic]:
             yield Diagnostic(GPU_VISIBLE, message, pod.origin.locate((*pod.path, "runtimeClassName")), hint=_VOID)
 
 
-def _shares(pod: Fields) -> bool:
-    """Whether annotations of a pod, of its template or of its owner ask for a part of a GPU."""
+def _shared_container(pod: Fields) -> str | None:
+    """Returns the container that gets the part of a GPU for which annotations of a pod, of its template or of its owner
+    ask: its name, or the empty text for the first one. None without such annotations. KAI sets NVIDIA's variable in
+    this container alone (``GetFractionContainerRef`` of pkg/common, 0.17).
+    """
     above = (pod.origin.value(pod.path[:length]) for length in range(len(pod.path) + 1))
-    holders = (Fields(pod.origin, (), value) for value in above)
-    places = (("annotations",), ("metadata", "annotations"))
-    return any(holder.below(*place).has(key) for holder in holders for place in places for key in gpus.ANNOTATIONS)
+    holders = [Fields(pod.origin, (), value) for value in above]
+    notes = [holder.below(*place) for holder in holders for place in (("annotations",), ("metadata", "annotations"))]
+    if not any(note.has(key) for note in notes for key in gpus.ANNOTATIONS):
+        return None
+    return next((str(note.get(gpus.CONTAINER)) for note in notes if note.has(gpus.CONTAINER)), "")
 
 
 def asks_devices(written: object, without_gpus: Collection[str] = ()) -> bool:

@@ -184,3 +184,10 @@ def test_found(text: str, rule: str) -> None:
 @pytest.mark.parametrize(("text", "rule"), FINE.values(), ids=FINE)
 def test_not_found(text: str, rule: str) -> None:
     assert [line for line in told_of(text) if rule in line] == []
+
+
+@pytest.mark.parametrize(("note", "seeing"), [("", "c1"), (", gpu-fraction-container-name: c1", "c0")])
+def test_the_container_with_the_part_of_a_gpu(note: str, seeing: str) -> None:
+    annotations = f"annotations: {{gpu-fraction: '0.5'{note}}}"
+    found = told_of(job(annotations, containers("command: [a]", "command: [b]")))
+    assert [line.partition("container ")[2][:2] for line in found if " gpu-visible: " in line] == [seeing]
