@@ -106,6 +106,8 @@ NVIDIA_REQUIRE_CUDA (``IsLegacy`` of cuda_image.go).
 RUNTIME_CLASS = r"^nvidia"
 """Pattern of the RuntimeClasses that NVIDIA's GPU operator and toolkit make."""
 _VARIABLE, _ANNOTATION = (late_pattern("|".join(key.names for key in keys)) for keys in (VARIABLES, ANNOTATIONS))
+_WORDS = "|".join(key.names for key in VARIABLES).replace(".*", r"\w*")
+_NAMED = late_pattern(rf"\b({_WORDS})\b|{_LAST}|nvidia\.com(/|~1)(gpu|mig-)|\bcdi\.k8s\.io\b")
 _IS_MOUNT, _GOES_UP, _CLASS = late_pattern(_MOUNT), late_pattern(_ABOVE), late_pattern(RUNTIME_CLASS)
 
 
@@ -114,6 +116,12 @@ def read_by(keys: tuple[DeviceKey, ...], name: str) -> DeviceKey | None:
     if (_VARIABLE if keys is VARIABLES else _ANNOTATION).fullmatch(name) is None:  # most names end here
         return None
     return next(key for key in keys if re.fullmatch(key.names, name))
+
+
+def named_in(text: str) -> str:
+    """Returns the first word in a text that gives devices. Empty if no word does."""
+    found = _NAMED.search(text)
+    return found[0] if found is not None else ""
 
 
 def is_hidden(key: DeviceKey, value: object) -> bool:

@@ -84,7 +84,6 @@ from kubectl_tas.check.walk import Look, look_at_fleet, walk
 from kubectl_tas.check.work_names import check_kind_names
 from kubectl_tas.check.workflow_fields import (
     check_privileged,
-    check_privileged_pod,
     check_workflow,
     check_workflow_backend,
 )
@@ -163,8 +162,7 @@ WORK_CHECKS: tuple[Look[Any], ...] = (
     Look(nodes.WORKLOAD_FILE, check_pod_templates),
     Look(nodes.POD_SPEC, check_pod_spec),
     Look(nodes.CONTAINER, check_container),
-    Look(nodes.CONTAINER, check_privileged),
-    Look(nodes.POD_SPEC, check_privileged_pod),
+    Look(nodes.POD_SPEC, check_privileged),
     Look(nodes.WORKFLOW_FILE, check_tasks),
     Look(nodes.WORKLOAD_FILE, check_labels),
     Look(nodes.CLIQUE_SET_FILE, check_labels_of_set),

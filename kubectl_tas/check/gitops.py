@@ -192,7 +192,9 @@ def check_scaled(fleet: Fleet) -> Iterator[Diagnostic]:
     (0.1.0-alpha.11: podclique.go, podcliquescalinggroup.go).
     """
     tool = _TOOLS.get(fleet.config.gitops)
-    for scaler, scaled in scalers(fleet) if tool else ():
+    if tool is None:
+        return
+    for scaler, scaled in scalers(fleet):
         if scaled is None or (scaler.kind, scaler.name) != (scaled.item.kind, scaled.item.name):
             continue
         work, by = scaled.item, scaler.companion
@@ -200,11 +202,11 @@ def check_scaled(fleet: Fleet) -> Iterator[Diagnostic]:
         replicas = _rendered(work, path)
         if replicas is None or scaler.least == scaler.most == replicas:
             continue
-        hint = f"Let {_ignoring(str(tool), written(path))}"
+        hint = f"Let {_ignoring(tool, written(path))}"
         if isinstance(work, FleetWorkload) and work.is_scaled_alone:
-            hint = f"Leave replicas out of the {work.kind}. Or let {_ignoring(str(tool), written(path))}"
+            hint = f"Leave replicas out of the {work.kind}. Or let {_ignoring(tool, written(path))}"
         related = Related(f"{by.kind} {by.name}", by.place)
-        yield _owned(work, path, (str(tool), f"{by.kind} {by.name}"), hint, related)
+        yield _owned(work, path, (tool, f"{by.kind} {by.name}"), hint, related)
 
 
 def check_controlled(workload: FleetWorkload, fleet: Fleet) -> Iterator[Diagnostic]:

@@ -335,12 +335,11 @@ def java_options_of(origin: Origin, part: Part) -> Iterator[Diagnostic]:
     if what != "container" or group_of(str(origin.data.get("apiVersion"))) != _SPARK_GROUP:
         return
     for variable in environment.variables(written):
-        if variable.name in environment.JAVA:
-            text = re.sub(r"[\"'\\]", "", str(variable.value))
-            if variable.is_elsewhere or OPTIONS.search(text):
-                message = f"{variable.name}: it changes pods, or their number, after validate has judged them"
-                place = origin.locate((*path, *variable.path), key=variable.is_elsewhere)
-                yield Diagnostic(QUOTA_BYPASS, message, place, hint="Write the settings in sparkConf.")
+        is_changing = variable.is_elsewhere or OPTIONS.search(environment.unquoted(str(variable.value)))
+        if variable.name in environment.JAVA and is_changing:
+            message = f"{variable.name}: it changes pods, or their number, after validate has judged them"
+            place = origin.locate((*path, *variable.path), key=variable.is_elsewhere)
+            yield Diagnostic(QUOTA_BYPASS, message, place, hint="Write the settings in sparkConf.")
 
 
 def queue_of_project(
@@ -398,8 +397,7 @@ def _opened(
 def _counts(door: Backdoor, written: object) -> bool:
     """Whether a written value is one that bypasses the pool."""
     text = " ".join(f"{key}={value}" for key, value in written.items()) if isinstance(written, dict) else str(written)
-    if door.key == "javaOptions":  # quotes and backslashes may stand anywhere
-        text = re.sub(r"[\"'\\]", "", text)
+    text = environment.unquoted(text) if door.is_quoted else text
     return not door.values or re.search(door.values, text) is not None
 
 

@@ -98,17 +98,12 @@ def _absent(origin: Origin, path: KeyPath) -> Iterator[Diagnostic]:
             return
 
 
-def check_made_pod(origin: Origin) -> Iterator[Diagnostic]:
+def check_made_pod(origin: Origin, fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks a Pod that kubectl-tas makes."""
     spec = Fields(origin, ("spec",), origin.value(("spec",)))
-    yield from _of_pod_spec(spec)
+    yield from check_pod_spec(spec, fleet)
     for container in spec.containers:
-        yield from _once(container, _IN_CONTAINERS)
-
-
-def check_pod_spec(spec: Fields, _fleet: Fleet) -> Iterator[Diagnostic]:
-    """Checks a PodSpec, or the fields that a kind has in its place."""
-    yield from _of_pod_spec(spec)
+        yield from check_container(container, fleet)
 
 
 def check_container(container: Fields, _fleet: Fleet) -> Iterator[Diagnostic]:
@@ -116,7 +111,8 @@ def check_container(container: Fields, _fleet: Fleet) -> Iterator[Diagnostic]:
     yield from _once(container, _IN_CONTAINERS)
 
 
-def _of_pod_spec(spec: Fields) -> Iterator[Diagnostic]:
+def check_pod_spec(spec: Fields, _fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks a PodSpec, or the fields that a kind has in its place."""
     origin, containers = spec.origin, spec.containers
     if len(containers) > 1:
         named = [(str(part.get("name")), (*part.path, "name")) for part in containers if part.get("name")]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kubectl_tas import gpus, quantities
@@ -201,17 +201,13 @@ class Pod:
 
 def check_members(group: FleetPodGroup, fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks the Pods of a hand-written PodGroup."""
-    for pod in pods_of(group):
-        yield from _unknown_number(pod, _channels(fleet, group.backend, group.namespace))
-        yield from _refused_notes(pod)
+    yield from _of_pods(pods_of(group), _channels(fleet, group.backend, group.namespace))
 
 
 def check_gpu_requests(sent: FleetWorkload | SubmittedSet, fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks the pod templates of a workload or PodCliqueSet. Tasks of OSMO always ask for whole GPUs."""
     pods = tuple(pods_of(sent))
-    for pod in pods:
-        yield from _unknown_number(pod, _channels(fleet, sent.pool.backend, sent.namespace))
-        yield from _refused_notes(pod)
+    yield from _of_pods(pods, _channels(fleet, sent.pool.backend, sent.namespace))
     yield from _unread(sent, pods)
     if isinstance(sent, FleetWorkload):
         for template in sent.templates:
@@ -221,6 +217,12 @@ def check_gpu_requests(sent: FleetWorkload | SubmittedSet, fleet: Fleet) -> Iter
                 yield from _uncounted(sent.declared.origin, template.beside)
         yield from _of_runtime(sent)
     yield from _outside_of_pods(sent)
+
+
+def _of_pods(pods: Iterable[Pod], channels: Collection[str]) -> Iterator[Diagnostic]:
+    for pod in pods:
+        yield from _unknown_number(pod, channels)
+        yield from _refused_notes(pod)
 
 
 def _of_runtime(workload: FleetWorkload) -> Iterator[Diagnostic]:

@@ -268,7 +268,7 @@ def _pod(
         return
     judged.add(text)
     origin = _Made(pod, declared, where)
-    for found in _faults(origin, pool, said_by(task.spec)):
+    for found in _faults(fleet, origin, pool, said_by(task.spec)):
         if found.location not in told:
             yield found
 
@@ -305,7 +305,7 @@ def _without(pod: dict[str, Any], task: FleetTask) -> dict[str, Any]:
     return {**pod, "spec": {**pod["spec"], "containers": [left, *containers[1:]]}}
 
 
-def _faults(origin: _Made, pool: FleetPool, said: Collection[str]) -> Iterator[Diagnostic]:
+def _faults(fleet: Fleet, origin: _Made, pool: FleetPool, said: Collection[str]) -> Iterator[Diagnostic]:
     """Yields the errors in a pod. Other rules check the values in ``said``, which the task itself sets."""
     notes = origin.data.get("metadata", {})
     for key, value in notes.get("labels", {}).items():
@@ -327,7 +327,7 @@ def _faults(origin: _Made, pool: FleetPool, said: Collection[str]) -> Iterator[D
         yield from devices_of(origin, part, {}, but=said)
         yield from secrets_of(origin, part, said)
     if is_pod(origin.data["spec"]):
-        yield from check_made_pod(origin)
+        yield from check_made_pod(origin, fleet)
         try:
             spec = read_spec(origin.data["spec"])
         except ValidationError as error:

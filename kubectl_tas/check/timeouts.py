@@ -143,8 +143,9 @@ def _grace_periods(document: object) -> Iterator[tuple[KeyPath, object]]:
         path, value = waiting.pop()
         if isinstance(value, list):
             waiting += (((*path, index), below) for index, below in enumerate(value))
+        is_probe = str(path[-1] if path else "").endswith("Probe")
         for key, below in value.items() if isinstance(value, dict) else ():
-            if key == _GRACE and not str(path[-1:]).endswith("Probe',)"):
+            if key == _GRACE and not is_probe:
                 yield (*path, key), below
             elif isinstance(below, dict | list):
                 waiting.append(((*path, key), below))

@@ -6,7 +6,6 @@ NVIDIA's variable in pods too (pkg/admission/webhook/v1alpha2/deviceaccess).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
@@ -19,6 +18,7 @@ from kubectl_tas.device_runtimes import (
     DeviceKey,
     is_hidden,
     is_nvidia,
+    named_in,
     read_by,
     takes_devices,
 )
@@ -64,11 +64,6 @@ _OF_LEGACY = f"{LEGACY} shows a container without GPUs all GPUs of its node, unl
 _IN_CONF = "Write Spark's settings in sparkConf."
 _OVERRIDES = ("extraPodSpec",)
 """Field of a service of Dynamo with further fields of its pods."""
-_IN_TEXT = late_pattern(
-    r"\b(NVIDIA|AMD|HABANA|ASCEND|IX|AWS_NEURON|CAMBRICON|ENFLAME|CXPU|MTHREADS)_VISIBLE_DEVICES\b"
-    r"|nvidia-container-devices|nvidia\.com(/|~1)(gpu|mig-)|\bcdi\.k8s\.io\b"
-)
-"""Words that give devices, in annotations of injectors."""
 _INJECTOR = late_pattern(r"(proxy|sidecar|inject)\.istio\.io/|(vault\.hashicorp\.com|dapr\.io|config\.linkerd\.io)/")
 """Annotations by which Istio, Vault, Dapr or Linkerd change the containers that they add to pods."""
 _PLAIN = late_pattern(
@@ -114,9 +109,6 @@ def devices_of(
         yield from _variables(container, maps, namespace, but)
         for note in environment.pod_annotations(written):
             yield from _noted(origin, (*path, *note.path), note.name, note.value)
-        for below, target in environment.java_mounts(written):
-            if takes_devices(target):
-                yield mounted(target, origin.locate((*path, *below)))
     elif what == "mount":
         for below, target in environment.mounts(written):
             if takes_devices(target) and target not in but:
@@ -130,13 +122,9 @@ def _noted(origin: Origin, path: KeyPath, name: str, value: object) -> Iterator[
     if key is not None and not is_hidden(key, value):
         message = f"{name} gives the pod devices of its node that no queue is charged for"
         yield Diagnostic(GPU_BYPASS, message, origin.locate(path, key=True), hint=_HINT)
-    if (
-        "/" in name
-        and _INJECTOR.match(name)
-        and isinstance(value, str)
-        and (found := _IN_TEXT.search(value)) is not None
-    ):
-        message = f"{name} names {found[0]}: a container that is added may take devices that no queue is charged for"
+    device = named_in(value) if isinstance(value, str) and _INJECTOR.match(name) else ""
+    if device:
+        message = f"{name} names {device}: a container that is added may take devices that no queue is charged for"
         yield Diagnostic(GPU_BYPASS, message, origin.locate(path, key=True), hint=_HINT)
 
 
@@ -166,7 +154,7 @@ def _variables(of: Fields, maps: ConfigMaps, namespace: str, but: Collection[str
                 yield seen(key, name, value, of.origin.locate(source.path), related)
             if name == LEGACY and VISIBLE_DEVICES not in given and value != "" and not asks_devices(of.value):
                 yield Diagnostic(GPU_VISIBLE, _OF_LEGACY, of.origin.locate(source.path), related, hint=_VOID)
-            if name in environment.JAVA and "-Dspark." in re.sub(r"[\"'\\]", "", str(value)):
+            if name in environment.JAVA and "-Dspark." in environment.unquoted(str(value)):
                 message = f"{name} sets Spark's settings from elsewhere: its pods may get devices that nobody counts"
                 yield Diagnostic(GPU_BYPASS, message, of.origin.locate(source.path), related, hint=_IN_CONF)
 

@@ -191,20 +191,15 @@ def _data(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
                     yield Diagnostic(TASK_DATA, message, declared.at(*path, field, index), hint=hint)
 
 
-def check_privileged(container: Fields, _fleet: Fleet) -> Iterator[Diagnostic]:
-    """Checks a container of any kind: a privileged one sees all devices of its node (WithPrivilegedDevices of
-    containerd's internal/cri).
+def check_privileged(spec: Fields, _fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks the containers of a pod of any kind: a privileged one sees all devices of its node (WithPrivilegedDevices
+    of containerd's internal/cri). The fields of Spark's pods are those of their container.
     """
-    if container.below("securityContext").get("privileged") is True:
-        message = "a privileged container sees all devices of its node, and no queue is charged for them"
-        place = container.origin.locate((*container.path, "securityContext", "privileged"), key=True)
-        yield Diagnostic(PRIVILEGED_TASK, message, place, hint="Remove it, and add the capability that it needs.")
-
-
-def check_privileged_pod(spec: Fields, fleet: Fleet) -> Iterator[Diagnostic]:
-    """Checks the fields of a pod that are those of its container, as of Spark."""
-    if all(container.path != spec.path for container in spec.containers):
-        yield from check_privileged(spec, fleet)
+    for container in {fields.path: fields for fields in (spec, *spec.containers)}.values():
+        if container.below("securityContext").get("privileged") is True:
+            message = "a privileged container sees all devices of its node, and no queue is charged for them"
+            place = container.origin.locate((*container.path, "securityContext", "privileged"), key=True)
+            yield Diagnostic(PRIVILEGED_TASK, message, place, hint="Remove it, and add the capability that it needs.")
 
 
 def check_workflow_backend(workflow: FleetWorkflow, _fleet: Fleet) -> Iterator[Diagnostic]:

@@ -59,6 +59,8 @@ class Backdoor:
     """For a field: the API groups of the kinds, separated by blanks. Empty: any group."""
     values: str = ""
     """Regular expression of the values that matter, with KEY=VALUE for a mapping. Empty: all values."""
+    is_quoted: bool = False
+    """Whether quotes and backslashes, which the reader removes, may stand anywhere in the value."""
     on_pods: bool = False
     """Whether the guard checks a pod by this label."""
 
@@ -181,10 +183,13 @@ sync-options.md, compare-options.md) and Flux (kustomize-controller: internal/co
 _SPARK = (
     r"spark\.(kubernetes\.((driver|executor)\.)?(scheduler\.name|podTemplate|pod\.featureSteps|namespace(=|$)"
     r"|(label|annotation)\.(kai\.scheduler/|kubectl-tas/|grove\.io/|run\.?ai|ray\.io/priority|priorityClassName"
-    r"|pod-group-name|received-resource-type|gpu-|nvidia\.com/mig-|app=kai-resource-reservation))"
+    r"|pod-group-name|received-resource-type|gpu-|nvidia\.com/mig-|" + "=".join(RESERVATION) + "))"
     r"|(driver|executor)\.resource\.|executor\.instances|(streaming\.)?dynamicAllocation\.)"
 )
 """Pattern of settings by which Spark makes other pods than those of the file."""
+_OPTIONS = rf"-D{_SPARK}|(^|\s)(-XX:(VMOptionsFile|Flags)=|@)"
+OPTIONS = late_pattern(_OPTIONS)
+"""Options for Java that are such settings, or that are in a file."""
 _DEVFILE = ("workspace.devfile.io", "DevWorkspace: spec.template", "DevWorkspace 2.3")
 _TEKTON = ("tekton.dev", "PipelineRun, TaskRun", "Tekton 1.15")  # pkg/apis/pipeline/v1
 _SCHEDULED = ("kubeflow.org", "ScheduledWorkflow: spec", "Kubeflow Pipelines 2.5")
@@ -338,9 +343,13 @@ BACKDOORS: tuple[Backdoor, ...] = (
             f"SparkApplication: {where}",
             "Spark 3.5",  # docs/running-on-kubernetes.md, and docs/configuration.md
             effect="it changes pods, or their number, after validate has judged them",
-            values=f"{begin}{_SPARK}" + (r"|(^|\s)(-XX:(VMOptionsFile|Flags)=|@)" if begin else ""),
+            values=values,
+            is_quoted=values is _OPTIONS,
         )
-        for key, where, begin in (("sparkConf", "spec", ""), ("javaOptions", "spec.driver and spec.executor", "-D"))
+        for key, where, values in (
+            ("sparkConf", "spec", _SPARK),
+            ("javaOptions", "spec.driver and spec.executor", _OPTIONS),
+        )
     ),
     Backdoor(
         "sparkConfigMap",
@@ -393,8 +402,6 @@ LABELS, ANNOTATIONS, FIELDS = ({item.key: item for item in BACKDOORS if item.pla
 """The keys of each place by name, which is unique in its place."""
 STATE = {item.key: item for item in BACKDOORS if item.decides is Decides.STATE}
 """The keys that KAI or Grove writes, by name."""
-OPTIONS = late_pattern(rf"-D{_SPARK}|(^|\s)(-XX:(VMOptionsFile|Flags)=|@)")
-"""Options for Java by which Spark makes other pods than those of the file, or that are in a file."""
 _DECIDING = frozenset(
     item.key for item in BACKDOORS if item.place is not Place.FIELD and item.decides is not Decides.SYNC
 ) - {*FIELDS} | {labels.POD_GROUP, labels.SKIP_PODGROUPER}
@@ -478,9 +485,10 @@ def parts(origin: Origin) -> Iterator[Part]:
         above = path[-1] if path else ""
         holder = next((step for step in reversed(path) if type(step) is not int), "")
         in_list = type(above) is int and path[-2] in _CONTAINERS
-        if in_list or not environment.VARIABLES.isdisjoint(value) or environment.ENDING in "\n".join(value):
+        has_variables = not environment.VARIABLES.isdisjoint(value)
+        if in_list or has_variables or environment.ENDING in "\n".join(value):
             yield "container", path, value
-        if not environment.MOUNTS.isdisjoint(value):
+        if not environment.MOUNTS.isdisjoint(value) or (has_variables and any(environment.java_settings(value))):
             yield "mount", path, value
         if "runtimeClassName" in value:
             yield "runtime", path, value

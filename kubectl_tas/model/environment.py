@@ -59,16 +59,7 @@ class Variable(NamedTuple):
 
 def variables(holder: Mapping[str, Any]) -> Iterator[Variable]:
     """Yields the variables that a mapping sets, except for those that ``envFrom`` takes from other objects."""
-    for key in LISTS:
-        for index, item in enumerate(holder[key]) if isinstance(holder.get(key), list) else ():
-            if isinstance(item, dict):
-                field = "valueFrom" if item.get("valueFrom") else "value"
-                value = None if field == "valueFrom" else item.get("value")
-                yield Variable((key, index, field), str(item.get("name", "")), value, field == "valueFrom")
-    for key in MAPPINGS:
-        for name, value in holder[key].items() if isinstance(holder.get(key), dict) else ():
-            is_elsewhere = isinstance(value, dict)
-            yield Variable((key, name), str(name), None, is_elsewhere) if is_elsewhere else _set((key, name), value)
+    yield from _listed_variables(holder)
     yield from (_set((name,), value) for name, value in holder.items() if ENDING in name)
     for setting in settings(holder):
         if found := _VARIABLE.fullmatch(setting.name):
@@ -83,11 +74,6 @@ def mounts(holder: Mapping[str, Any]) -> Iterator[tuple[KeyPath, str]]:
         if isinstance(holder.get(key), str):
             yield (key,), holder[key]
     yield from ((item.path, str(item.value)) for item in settings(holder) if _MOUNT.fullmatch(item.name))
-
-
-def java_mounts(holder: Mapping[str, Any]) -> Iterator[tuple[KeyPath, str]]:
-    """Yields the paths that variables with options for Java mount."""
-    yield from ((item.path, str(item.value)) for item in java_settings(holder) if _MOUNT.fullmatch(item.name))
 
 
 def pod_annotations(holder: Mapping[str, Any]) -> Iterator[Variable]:
@@ -110,12 +96,27 @@ def settings(holder: Mapping[str, Any]) -> Iterator[Variable]:
 
 def java_settings(holder: Mapping[str, Any]) -> Iterator[Variable]:
     """Yields the settings of Spark in variables with options for Java."""
+    for variable in _listed_variables(holder):
+        if variable.name in JAVA:
+            yield from _options(variable.path, variable.value)
+
+
+def unquoted(text: str) -> str:
+    """Returns options for Java without quotes and backslashes, which may stand anywhere."""
+    return re.sub(r"[\"'\\]", "", text)
+
+
+def _listed_variables(holder: Mapping[str, Any]) -> Iterator[Variable]:
     for key in LISTS:
         for index, item in enumerate(holder[key]) if isinstance(holder.get(key), list) else ():
-            if isinstance(item, dict) and item.get("name") in JAVA:
-                yield from _options((key, index, "value"), item.get("value"))
-    for name in JAVA.intersection(holder["envVars"] if isinstance(holder.get("envVars"), dict) else ()):
-        yield from _options(("envVars", name), holder["envVars"][name])
+            if isinstance(item, dict):
+                field = "valueFrom" if item.get("valueFrom") else "value"
+                value = None if field == "valueFrom" else item.get("value")
+                yield Variable((key, index, field), str(item.get("name", "")), value, field == "valueFrom")
+    for key in MAPPINGS:
+        for name, value in holder[key].items() if isinstance(holder.get(key), dict) else ():
+            is_elsewhere = isinstance(value, dict)
+            yield Variable((key, name), str(name), None, is_elsewhere) if is_elsewhere else _set((key, name), value)
 
 
 def _set(path: KeyPath, value: object) -> Variable:
@@ -125,6 +126,6 @@ def _set(path: KeyPath, value: object) -> Variable:
 
 
 def _options(path: KeyPath, text: object) -> Iterator[Variable]:
-    """Yields the settings of Spark among options for Java, in which quotes may stand anywhere."""
+    """Yields the settings of Spark among options for Java."""
     if isinstance(text, str):
-        yield from (Variable(path, found[1], found[2]) for found in _OPTION.finditer(re.sub(r"[\"'\\]", "", text)))
+        yield from (Variable(path, found[1], found[2]) for found in _OPTION.finditer(unquoted(text)))

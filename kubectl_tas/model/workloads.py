@@ -266,12 +266,9 @@ def read(page: WorkloadKind, document: Document) -> tuple[Workload | None, list[
     errors: list[Error] = []
     parts: dict[KeyPath, Any] = {}
     metadata = _valid(RootMeta, document.get("metadata"), ("metadata",), errors)
-    fields = typed_fields(page)
-    mappings = {steps for steps, type_, _ in fields if type_ in ("mapping", "not empty")}
-    for steps, type_, is_required in fields:
-        named = [index for index, step in enumerate(steps) if step == MAPPING and steps[:index] not in mappings]
+    for steps, type_, is_required in typed_fields(page):
         for path, value in _walk(document, steps, (), errors):
-            for index in named:
+            for index in _names_at(page, steps):
                 if index < len(path) and path[index] == "":
                     empty = {"loc": path[: index + 1], "msg": "must not be empty", "input": ""}
                     errors.append({"type": "string_too_short", **empty})
@@ -311,6 +308,13 @@ def typed_fields(page: WorkloadKind) -> tuple[tuple[tuple[str, ...], str, bool],
     if page.gang.minimum_number:
         types.setdefault(page.gang.minimum_number, ("count", False))
     return tuple((path_steps(path), type_, is_required) for path, (type_, is_required) in types.items())
+
+
+@cache
+def _names_at(page: WorkloadKind, steps: tuple[str, ...]) -> tuple[int, ...]:
+    """Returns the indices of steps at which keys are names: of mappings that no field of the page describes."""
+    described = {of_field for of_field, type_, _ in typed_fields(page) if type_ in ("mapping", "not empty")}
+    return tuple(index for index, step in enumerate(steps) if step == MAPPING and steps[:index] not in described)
 
 
 @cache

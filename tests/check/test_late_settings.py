@@ -41,21 +41,24 @@ def containers(*fields: str, runtime: str = "nvidia", more: str = "") -> str:
     return f"      runtimeClassName: {runtime}\n      containers: [{listed}]\n{more}"
 
 
+def work(api: str, kind: str, spec: str) -> str:
+    return f"apiVersion: {api}\nkind: {kind}\n{META}spec: {spec}\n"
+
+
 def served(field: str) -> str:
     model = f"{{modelFormat: {{name: huggingface}}, {GPU}}}"
-    kind = f"apiVersion: serving.kserve.io/v1beta1\nkind: InferenceService\n{META}"
-    return f"{kind}spec:\n  predictor:\n    maxReplicas: 1\n    {field}\n    model: {model}\n"
+    return work(
+        "serving.kserve.io/v1beta1", "InferenceService", f"{{predictor: {{maxReplicas: 1, {field}, model: {model}}}}}"
+    )
 
 
 def trained(runtime: str, more: str = "") -> str:
-    kind = f"apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\n{META}"
-    return f"{kind}spec: {{runtimeRef: {{{runtime}}}{more}}}\n"
+    return work("trainer.kubeflow.org/v1alpha1", "TrainJob", f"{{runtimeRef: {{{runtime}}}{more}}}")
 
 
 def ray_service(delay: int) -> str:
     head = f"{{headGroupSpec: {{template: {{spec: {{containers: [{{name: head, image: 'ray:1', {GPU}}}]}}}}}}}}"
-    kind = f"apiVersion: ray.io/v1\nkind: RayService\n{META}"
-    return f"{kind}spec:\n  rayClusterDeletionDelaySeconds: {delay}\n  rayClusterConfig: {head}\n"
+    return work("ray.io/v1", "RayService", f"{{rayClusterDeletionDelaySeconds: {delay}, rayClusterConfig: {head}}}")
 
 
 def config_map(data: str, metadata: str = "") -> str:
