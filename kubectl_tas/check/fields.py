@@ -9,13 +9,14 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from kubectl_tas import kubernetes, spellings
+from kubectl_tas import spellings
 from kubectl_tas.check import combinations, objectfields
 from kubectl_tas.check.conflicts import Fields
 from kubectl_tas.check.operator_refusals import refused
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity, Waiving
+from kubectl_tas.kinds import kubernetes
+from kubectl_tas.kinds.kubernetes import Bound, OperatorShapes, Shape, Shapes
 from kubectl_tas.kinds.section import written
-from kubectl_tas.kubernetes import Bound, OperatorShapes, Shape, Shapes
 from kubectl_tas.load.schema import (
     UNKNOWN_FIELD,
     invalid_value,

@@ -6,14 +6,15 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any, TypeAlias
 
-from kubectl_tas import grove, kubernetes
+from kubectl_tas import grove
 from kubectl_tas.check.settings import VERSION_UNKNOWN, newer
 from kubectl_tas.check.versions import unsupported
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
 from kubectl_tas.grove import DEFAULT_TOPOLOGY, Release
 from kubectl_tas.kai import Feature
+from kubectl_tas.kinds import kubernetes
+from kubectl_tas.kinds.kubernetes import OperatorShapes, Shape
 from kubectl_tas.kinds.section import written
-from kubectl_tas.kubernetes import OperatorShapes, Shape
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Origin
 from kubectl_tas.model.topology_kinds import DOMAINS, ClusterTopology

@@ -16,9 +16,8 @@ from kubectl_tas.check.visibledevices import config_maps, devices_of
 from kubectl_tas.check.workload_labels import conflict, labels_below
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.gangs.pool_demands import agreed, agreed_shard, agreed_with
-from kubectl_tas.late import dataclass
-from kubectl_tas.model import environment, labels
-from kubectl_tas.model.backdoors import (
+from kubectl_tas.kinds import environment
+from kubectl_tas.kinds.backdoors import (
     ANNOTATIONS,
     FIELDS,
     LABELS,
@@ -32,6 +31,8 @@ from kubectl_tas.model.backdoors import (
     setter_of,
     state_of,
 )
+from kubectl_tas.late import dataclass
+from kubectl_tas.model import labels
 from kubectl_tas.model.base import OWN_METADATA, KeyPath
 from kubectl_tas.model.kindlists import group_of, is_harmless
 from kubectl_tas.model.repository import Origin
@@ -408,7 +409,7 @@ def check_documents(fleet: Fleet) -> Iterator[Diagnostic]:
     repository = fleet.repository
     for companion in repository.companions:
         if not is_harmless(companion.spec.apiVersion, companion.spec.kind):
-            for part in parts(companion.origin):
+            for part in parts(companion.origin.data):
                 yield from reserved_of(companion.origin, part)
     submissions = {id(item.declared.origin): item for item in (*fleet.workloads, *fleet.submitted_sets)}
     sent = {key: agreed(fleet, item) for key, item in submissions.items()}
@@ -426,7 +427,7 @@ def check_documents(fleet: Fleet) -> Iterator[Diagnostic]:
     for origin in origins:
         values = sent.get(id(origin), {})
         namespace = values.get(Decides.NAMESPACE, ("", ""))[0]
-        for part in parts(origin):
+        for part in parts(origin.data):
             yield from keys_of(origin, part)
             yield from labels_below(origin, part)
             yield from reserved_of(origin, part)

@@ -8,8 +8,8 @@ from kubectl_tas.check.workload_labels import WORKLOAD_CONFLICT
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
 from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.pool_demands import agreed
+from kubectl_tas.kinds.backdoors import Decides
 from kubectl_tas.model import labels
-from kubectl_tas.model.backdoors import Decides
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.handwritten import FleetPodGroup

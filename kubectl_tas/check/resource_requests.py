@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from kubectl_tas import gpus, quantities
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity, Waiving
+from kubectl_tas.kinds.backdoors import Part, metadata_in
 from kubectl_tas.kinds.section import written as dotted
 from kubectl_tas.late import dataclass, late_pattern
 from kubectl_tas.load.kinds import without_nulls
-from kubectl_tas.model.backdoors import Part, metadata_in
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.kindlists import group_of
 from kubectl_tas.model.repository import Origin

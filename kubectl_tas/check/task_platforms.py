@@ -21,10 +21,10 @@ from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severit
 from kubectl_tas.gangs.task_files import data_paths, normal
 from kubectl_tas.gangs.task_files import filled as with_tokens
 from kubectl_tas.gangs.task_pods import is_pod, mounted_secrets, on_platform, pod_spec
+from kubectl_tas.kinds.backdoors import LABELS, parts, setter_of, state_of
 from kubectl_tas.late import dataclass
 from kubectl_tas.load.schema import INVALID_VALUE
 from kubectl_tas.model import labels
-from kubectl_tas.model.backdoors import LABELS, parts, setter_of, state_of
 from kubectl_tas.model.base import KeyPath, LabelValue
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve.fleet import Fleet
@@ -316,7 +316,7 @@ def _faults(fleet: Fleet, origin: _Made, pool: FleetPool, said: Collection[str])
             hint = "A value has at most 63 letters, digits, '-', '_' and '.', a letter or digit at both ends."
             yield Diagnostic(INVALID_VALUE, message, origin.locate(("metadata", "labels", key)), hint=hint)
     yield from check_pod(origin, pool.backend.spec.kubernetes)
-    for part in parts(origin):
+    for part in parts(origin.data):
         what, path, written = part
         if path[0] == "metadata":
             kept = {key: value for key, value in written.items() if not key.startswith(_RESERVED_PREFIXES)}

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from kubectl_tas.check.conflicts import Fields
 from kubectl_tas.diagnostics import Diagnostic
+from kubectl_tas.kinds.backdoors import pods_at
 from kubectl_tas.late import dataclass
-from kubectl_tas.model.backdoors import pods_at
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve.fleet import Fleet
 
@@ -78,7 +78,7 @@ def _pod_specs(fleet: Fleet) -> Iterator[Fields]:
     """Yields the PodSpec of each pod template in files of work, or the fields that a kind has in its place."""
     for declared in fleet.repository.workloads:
         for path in dict.fromkeys(pods.spec_path or pods.path for pods in declared.spec.pod_sets):
-            for at in pods_at(declared.origin, path):
+            for at in pods_at(declared.origin.data, path):
                 yield Fields(declared.origin, at, declared.origin.value(at))
     for clique_set in fleet.repository.pod_clique_sets:
         for index in range(len(clique_set.spec.spec.template.cliques)):

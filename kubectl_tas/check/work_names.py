@@ -6,10 +6,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from kubectl_tas import kubernetes
 from kubectl_tas.check.object_names import NAME_INVALID
 from kubectl_tas.diagnostics import Diagnostic
-from kubectl_tas.kinds import SET
+from kubectl_tas.kinds import SET, kubernetes
 from kubectl_tas.kinds.naming import ANY, Alphabet, Naming, PartNaming
 from kubectl_tas.kinds.section import Document, path_steps, values_at
 from kubectl_tas.load.schema import INVALID_VALUE

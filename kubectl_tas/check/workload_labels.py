@@ -10,8 +10,8 @@ from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.pool_demands import Demand, Mode, demands
 from kubectl_tas.kinds import page_of_document
+from kubectl_tas.kinds.backdoors import Part
 from kubectl_tas.model import labels
-from kubectl_tas.model.backdoors import Part
 from kubectl_tas.model.base import MAX_COUNT, OWN_METADATA, KeyPath, whole_number
 from kubectl_tas.model.osmo_workflow import PRIORITIES
 from kubectl_tas.model.platform import Nodes

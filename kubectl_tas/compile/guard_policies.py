@@ -16,10 +16,10 @@ from kubectl_tas.compile.access import access_policy
 from kubectl_tas.compile.metadata import metadata
 from kubectl_tas.device_runtimes import MOUNTS, cel_variables
 from kubectl_tas.kai import NON_PREEMPTIBLE_FROM, PRIORITY_CLASSES
+from kubectl_tas.kinds.backdoors import GPU_GROUP
 from kubectl_tas.late import dataclass
 from kubectl_tas.model import labels
 from kubectl_tas.model.artifact import Artifact
-from kubectl_tas.model.backdoors import GPU_GROUP
 from kubectl_tas.model.config import PRIORITY_VALUES
 from kubectl_tas.model.kindlists import Phase
 from kubectl_tas.model.policies import (

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_tas import kubernetes
-from kubectl_tas.kinds import BY_API, LISTED, SET, Listed, page_of, page_of_document, pages
+from kubectl_tas.kinds import BY_API, LISTED, SET, Listed, kubernetes, page_of, page_of_document, pages
 from kubectl_tas.kinds.page import SPEC, UNPACKED, WorkloadKind
 from kubectl_tas.kinds.section import path_steps, values_at
 from kubectl_tas.load.kinds import without_nulls
@@ -52,7 +51,20 @@ def test_a_kind_is_listed_as_its_page_says(listed: Listed) -> None:
 
 
 def test_every_page_is_listed() -> None:
-    helpers = {"__init__", "grouping", "kubeflow", "naming", "page", "ray", "replicated", "section", "step_pods"}
+    helpers = {
+        "__init__",
+        "backdoors",
+        "environment",
+        "grouping",
+        "kubeflow",
+        "kubernetes",
+        "naming",
+        "page",
+        "ray",
+        "replicated",
+        "section",
+        "step_pods",
+    }
     modules = {path.stem for path in (ROOT / "kubectl_tas/kinds").glob("*.py")} - helpers
     assert modules == {listed.module for listed in (*LISTED, SET)}
     assert len(pages()) == len(LISTED) == len({listed.name for listed in LISTED})

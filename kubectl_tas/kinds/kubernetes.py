@@ -20,6 +20,7 @@ Bound = tuple[str, ...] | range | Callable[[Any], tuple[str, str] | None]
 accepted value, else the reason of the refusal and what to write instead.
 """
 
+_PACKED = Path(__file__).parent.parent / "packed"
 PATTERN = r"^v?1\.[0-9]+(\.[0-9]+)?$"
 """The spelling of a release: ``1.33``, ``1.33.2`` or ``v1.33.2``."""
 _PYTHON: dict[str, tuple[type, ...]] = {
@@ -553,7 +554,7 @@ def _field(versions: list[str | dict[str, Any] | None], *, always: bool) -> Fiel
 @cache
 def operators() -> dict[str, dict[str, list[str]]]:
     """Returns the operators with known fields: their ``releases``, oldest first, and ``kinds`` with apiVersion."""
-    text = (Path(__file__).parent / "packed/index.json").read_text(encoding="utf-8")
+    text = (_PACKED / "index.json").read_text(encoding="utf-8")
     found: dict[str, dict[str, list[str]]] = json.loads(text)
     return found
 
@@ -590,7 +591,7 @@ def read_packed(name: str) -> dict[str, Any]:
     """
     if name == "dynamo":
         return _NO_CRD
-    packed: dict[str, Any] = json.loads(zlib.decompress((Path(__file__).parent / f"packed/{name}.z").read_bytes()))
+    packed: dict[str, Any] = json.loads(zlib.decompress((_PACKED / f"{name}.z").read_bytes()))
     return packed
 
 
