@@ -22,7 +22,7 @@ from kubectl_tas.resolve.podcliqueset import SubmittedSet
 from kubectl_tas.words import MAX_LISTED, shortened
 
 if TYPE_CHECKING:
-    from kubectl_tas.model.grovekinds import PodCliqueSet
+    from kubectl_tas.model.grovekinds import CliqueSet
     from kubectl_tas.model.workloads import Workload
 
 OBJECT_EXPORTED = Rule(
@@ -60,7 +60,7 @@ SUSPENDED = Rule(
     "suspended",
     Severity.WARNING,
     "A workload is suspended: no pod of it starts.",
-    "The controller makes no pods while spec.suspend or runPolicy.suspend is true, or spec.paused of a new Deployment. "
+    "The controller makes no pods while spec.suspend or runPolicy.suspend is true, or spec.paused where a kind has it. "
     "Only a change of the file starts it: a GitOps tool reverts changes in the cluster. Remove the field, or remove "
     "the file. If the work should wait, waive the rule.",
 )
@@ -70,8 +70,8 @@ FINISHED_RECREATED = Rule(
     "A finished workload is deleted, and the GitOps tool makes it anew.",
     "A GitOps tool keeps the cluster equal to the repository. Flux recreates a deleted object in its next "
     "reconciliation; Argo CD at once with self-heal, or else in the next sync. So the work runs again and again. "
-    "Remove the lifetime, and remove the file when you no longer need the result. Use a CronJob for work that should "
-    "run again. One finding lists all such work.",
+    "Remove the lifetime, and remove the file when you no longer need the result. Give work that should run again a "
+    "schedule. One finding lists all such work.",
 )
 PLATFORM_WAITS = Rule(
     "platform-waits",
@@ -89,14 +89,14 @@ TWO_OWNERS = Rule(
     "The GitOps tool and a controller set the same field.",
     "Argo CD with self-heal puts the value of the file back within seconds, Flux when it reconciles: the pods that an "
     "autoscaler added end, and work that Kueue started is suspended again. Leave the field out: quotas then count the "
-    "autoscaler's maximum. Lists of operators' kinds, such as workerGroupSpecs of a RayCluster, are compared as a "
+    "autoscaler's maximum. Lists of operators' kinds, such as workerGroupSpecs of Ray, are compared as a "
     "whole: let the tool ignore the field, as docs/gitops.md says, and waive the rule here.",
 )
 _TTL = "ttlSecondsAfterFinished"
 _TOOLS = {"argocd": "Argo CD", "flux": "Flux"}
 
 
-def check_exported(declared: Declared[Workload] | Declared[PodCliqueSet], _fleet: Fleet) -> Iterator[Diagnostic]:
+def check_exported(declared: Declared[Workload] | Declared[CliqueSet], _fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks a workload or a PodCliqueSet. One finding names all fields to delete."""
     kind, origin = declared.spec.kind, declared.origin
     refused = [*_there(origin, _REFUSED), *(_of_job(origin) if _makes_selector(origin) else ())]

@@ -28,12 +28,12 @@ GROWTH_UNCOUNTED = Rule(
     Severity.WARNING,
     "Work may grow to more GPUs than are counted, or than its queue may hold.",
     "kubectl-tas compares quotas with the size at which work starts. Replicas that an autoscaler adds take GPUs that "
-    "others count on, or stay Pending: lower maxReplicas to the counted number, or raise replicas. An update of a "
-    "Deployment adds pods before it removes old ones: write maxSurge: 0. Without maxSurge, Kubernetes adds a quarter. "
-    "If the quota has no room for it, such an update never ends. Long runs of a CronJob or CronWorkflow overlap: write "
-    "concurrencyPolicy: Forbid. With Replace they overlap while pods end. Each template of an Argo Workflow counts "
-    "once: bound its loops by parallelism. An InferenceService without maxReplicas has no limit with Knative. An "
-    "upgrade of a RayService makes a second cluster.",
+    "others count on, or stay Pending: lower maxReplicas to the counted number, or raise replicas. An update may "
+    "add pods before it removes old ones: write maxSurge: 0. Without maxSurge, Kubernetes adds a quarter. If the quota "
+    "has no room for it, such an update never ends. Long runs of a schedule overlap: write concurrencyPolicy: Forbid. "
+    "With Replace they overlap while pods end. Each template of an Argo Workflow counts once: bound its loops by "
+    "parallelism. A server without maxReplicas has no limit with Knative. An upgrade of Ray Serve makes a second "
+    "cluster.",
     protects=Waiving.CONFIG,
 )
 

@@ -77,7 +77,7 @@ GPU_ANNOTATION = Rule(
     "KAI refuses or does not read an annotation for a part of a GPU.",
     "KAI's webhook accepts a gpu-fraction between 0 and 1, and whole numbers from 1 for gpu-memory and "
     "gpu-fraction-num-devices. A pod may ask for only one of gpu-fraction, gpu-memory and whole GPUs. KAI reads these "
-    "annotations on pods alone: on a Deployment itself they do nothing, and its pods run without a GPU. Write them in "
+    "annotations on pods alone: on the workload itself they do nothing, and its pods run without a GPU. Write them in "
     "the pod template.",
 )
 

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from kubectl_tas.check.conflicts import Fields
 from kubectl_tas.diagnostics import Diagnostic
+from kubectl_tas.kinds import SET
 from kubectl_tas.kinds.backdoors import pods_at
 from kubectl_tas.late import dataclass
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve.fleet import Fleet
 
 if TYPE_CHECKING:
-    from kubectl_tas.model.grovekinds import PodCliqueSet
+    from kubectl_tas.model.grovekinds import CliqueSet
     from kubectl_tas.model.karta import Karta
     from kubectl_tas.model.manifest import PodGroup
     from kubectl_tas.model.osmo_workflow import Workflow
@@ -103,8 +104,8 @@ TOPOLOGY: Node[FleetTopology] = Node("topology", lambda fleet: fleet.topologies)
 WORK: Node[Submission] = Node("work", lambda fleet: fleet.submissions)
 WORKFLOW: Node[FleetWorkflow] = Node("workflow", lambda fleet: fleet.workflows)
 WORKLOAD: Node[FleetWorkload] = Node("workload", lambda fleet: fleet.workloads)
-CLIQUE_SET: Node[FleetPodCliqueSet] = Node("PodCliqueSet", lambda fleet: fleet.pod_clique_sets)
-SUBMITTED_SET: Node[SubmittedSet] = Node("PodCliqueSet of a pool", lambda fleet: fleet.submitted_sets)
+CLIQUE_SET: Node[FleetPodCliqueSet] = Node(SET.kind, lambda fleet: fleet.pod_clique_sets)
+SUBMITTED_SET: Node[SubmittedSet] = Node(f"{SET.kind} of a pool", lambda fleet: fleet.submitted_sets)
 POD_GROUP: Node[FleetPodGroup] = Node("PodGroup", lambda fleet: fleet.pod_groups)
 COMPANION: Node[FleetCompanion] = Node("companion", lambda fleet: fleet.companions)
 POOL_FILE: Node[Declared[Pool]] = Node("file of a pool", lambda fleet: fleet.repository.pools)
@@ -116,20 +117,20 @@ TOPOLOGY_FILE: Node[Declared[ClusterTopology]] = Node("file of a topology", lamb
 KARTA_FILE: Node[Declared[Karta]] = Node("file of a Karta", lambda fleet: fleet.repository.kartas)
 WORKFLOW_FILE: Node[Declared[Workflow]] = Node("file of a workflow", lambda fleet: fleet.repository.workflows)
 WORKLOAD_FILE: Node[Declared[Workload]] = Node("file of a workload", lambda fleet: fleet.repository.workloads)
-CLIQUE_SET_FILE: Node[Declared[PodCliqueSet]] = Node(
-    "file of a PodCliqueSet", lambda fleet: fleet.repository.pod_clique_sets
+CLIQUE_SET_FILE: Node[Declared[CliqueSet]] = Node(
+    f"file of a {SET.kind}", lambda fleet: fleet.repository.pod_clique_sets
 )
 POD_GROUP_FILE: Node[Declared[PodGroup]] = Node("file of a PodGroup", lambda fleet: fleet.repository.pod_groups)
 COMPANION_FILE: Node[Declared[Companion]] = Node("file of a companion", lambda fleet: fleet.repository.companions)
-WORK_FILE: Node[Declared[Workload] | Declared[PodCliqueSet]] = Node(
-    "file of a workload or PodCliqueSet",
+WORK_FILE: Node[Declared[Workload] | Declared[CliqueSet]] = Node(
+    f"file of a workload or {SET.kind}",
     lambda fleet: chain(fleet.repository.workloads, fleet.repository.pod_clique_sets),
 )
 POD_SPEC: Node[Fields] = Node("pod template", _pod_specs)
 CONTAINER: Node[Fields] = Node("container or task", _containers)
 SUBMITTED: Node[FleetWorkload | SubmittedSet] = Node(
-    "workload or PodCliqueSet of a pool", lambda fleet: chain(fleet.workloads, fleet.submitted_sets)
+    f"workload or {SET.kind} of a pool", lambda fleet: chain(fleet.workloads, fleet.submitted_sets)
 )
 SENT: Node[FleetWorkflow | FleetWorkload | SubmittedSet] = Node(
-    "workflow, workload or PodCliqueSet", lambda fleet: chain(fleet.workflows, fleet.workloads, fleet.submitted_sets)
+    f"workflow, workload or {SET.kind}", lambda fleet: chain(fleet.workflows, fleet.workloads, fleet.submitted_sets)
 )

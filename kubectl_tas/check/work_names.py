@@ -18,11 +18,11 @@ from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve.fleet import Fleet
 
 if TYPE_CHECKING:
-    from kubectl_tas.model.grovekinds import PodCliqueSet
+    from kubectl_tas.model.grovekinds import CliqueSet
     from kubectl_tas.model.workloads import Workload
 
 
-def check_kind_names(declared: Declared[Workload] | Declared[PodCliqueSet], fleet: Fleet) -> Iterator[Diagnostic]:
+def check_kind_names(declared: Declared[Workload] | Declared[CliqueSet], fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks the names of a workload or a PodCliqueSet, and of its parts."""
     yield from _names_of(declared, fleet.config.operators)
 

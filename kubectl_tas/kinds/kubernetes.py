@@ -67,7 +67,9 @@ _MUST_BE_THERE = {
 }
 """Fields that every API server requires and no schema does."""
 _COMPLETED = {name: fields for name, fields in _MUST_BE_THERE.items() if name != "Container"}
-_SPARK_TEMPLATE = "SparkApplication.spec.driver.template"
+SPARK_PODS = ("SparkApplication.spec.driver", "SparkApplication.spec.executor")
+"""The types with the fields of Spark's pods."""
+_SPARK_TEMPLATE = f"{SPARK_PODS[0]}.template"
 _SERVICE = "DynamoService.extraPodSpec"
 _MUST_BE_THERE_OF = {
     "kserve": _COMPLETED,
@@ -84,8 +86,7 @@ _OPEN: dict[str, dict[str, dict[str, str]]] = {
         "Workflow.spec.templates.dag.tasks": {"inline": "Workflow.spec.templates"},
     },
     "spark-operator": {
-        "SparkApplication.spec.driver": {"template": _SPARK_TEMPLATE},
-        "SparkApplication.spec.executor": {"template": _SPARK_TEMPLATE},
+        **{name: {"template": _SPARK_TEMPLATE} for name in SPARK_PODS},
         _SPARK_TEMPLATE: {"metadata": "meta.v1.ObjectMeta", "spec": f"{_SPARK_TEMPLATE}.spec"},
         f"{_SPARK_TEMPLATE}.spec": {"": "core.v1.PodSpec", "containers": f"[]{_SPARK_TEMPLATE}.containers"},
         f"{_SPARK_TEMPLATE}.containers": {"": "core.v1.Container", "name": "string"},
@@ -108,9 +109,8 @@ _ALIKE = {
     "InferenceService.spec.explainer": "PodSpec",
     "InferenceService.spec.predictor": "PodSpec",
     "InferenceService.spec.transformer": "PodSpec",
-    "SparkApplication.spec.driver": "Container",
-    "SparkApplication.spec.driver.ports": "ContainerPort",
-    "SparkApplication.spec.executor": "Container",
+    **dict.fromkeys(SPARK_PODS, "Container"),
+    f"{SPARK_PODS[0]}.ports": "ContainerPort",
     "TrainJob.spec.trainer": "Container",
 }
 """Types of operators whose fields mean what they mean in a type of Kubernetes."""

@@ -143,12 +143,11 @@ _ADVICE: dict[tuple[str | None, str], str] = {
     ("kubeflow.org", "Experiment"): _UNTOLD,
     ("kubeflow.org", "Profile"): "Name its namespace in namespaces of a Pool, and keep the Profile elsewhere.",
     ("kubeflow.org", "ScheduledWorkflow"): _UNTOLD,
-    ("serving.knative.dev", "Service"): "Write a Deployment, or an InferenceService of KServe in Standard mode.",
+    **kinds.INSTEAD,
     ("keda.sh", "ScaledObject"): "Write a HorizontalPodAutoscaler, or move it out of the folders that are read.",
     ("scheduling.volcano.sh", "PodGroup"): _NO_PODGROUP,
     ("scheduling.volcano.sh", "Queue"): "Declare a Pool or Subpool: `render` makes the queues of KAI from them.",
     ("scheduling.x-k8s.io", "PodGroup"): _NO_PODGROUP,
-    ("run.ai", ""): "Write a Job, PyTorchJob or MPIJob: kubectl-tas reads no work of run.ai.",
     **{
         (group, ""): _UNTOLD
         for group in (
