@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from kubectl_tas.check.growth import scalers
+from kubectl_tas.check.growth import Scaled
 from kubectl_tas.check.keys import KUEUE
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
 from kubectl_tas.gangs.podgrouper import is_made_by_kai
@@ -15,6 +15,7 @@ from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.kindlists import Phase
 from kubectl_tas.model.labels import POOL
 from kubectl_tas.model.repository import Declared, Origin
+from kubectl_tas.resolve.autoscalers import Autoscaler
 from kubectl_tas.resolve.companions import FleetCompanion
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
@@ -187,26 +188,23 @@ def check_platform(companion: FleetCompanion, fleet: Fleet) -> Iterator[Diagnost
     yield Diagnostic(PLATFORM_WAITS, message, companion.place, hint=hint)
 
 
-def check_scaled(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Checks the targets of autoscalers. Grove keeps the replicas that an autoscaler sets in what it makes of a set
+def check_scaled(target: tuple[Autoscaler, Scaled | None], fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks the target of an autoscaler. Grove keeps the replicas that an autoscaler sets in what it makes of a set
     (0.1.0-alpha.11: podclique.go, podcliquescalinggroup.go).
     """
-    tool = _TOOLS.get(fleet.config.gitops)
-    if tool is None:
+    tool, (scaler, scaled) = _TOOLS.get(fleet.config.gitops), target
+    if tool is None or scaled is None or (scaler.kind, scaler.name) != (scaled.item.kind, scaled.item.name):
         return
-    for scaler, scaled in scalers(fleet):
-        if scaled is None or (scaler.kind, scaler.name) != (scaled.item.kind, scaled.item.name):
-            continue
-        work, by = scaled.item, scaler.companion
-        path = _replicas_path(work)
-        replicas = _rendered(work, path)
-        if replicas is None or scaler.least == scaler.most == replicas:
-            continue
-        hint = f"Let {_ignoring(tool, written(path))}"
-        if isinstance(work, FleetWorkload) and work.is_scaled_alone:
-            hint = f"Leave replicas out of the {work.kind}. Or let {_ignoring(tool, written(path))}"
-        related = Related(f"{by.kind} {by.name}", by.place)
-        yield _owned(work, path, (tool, f"{by.kind} {by.name}"), hint, related)
+    work, by = scaled.item, scaler.companion
+    path = _replicas_path(work)
+    replicas = _rendered(work, path)
+    if replicas is None or scaler.least == scaler.most == replicas:
+        return
+    hint = f"Let {_ignoring(tool, written(path))}"
+    if isinstance(work, FleetWorkload) and work.is_scaled_alone:
+        hint = f"Leave replicas out of the {work.kind}. Or let {_ignoring(tool, written(path))}"
+    related = Related(f"{by.kind} {by.name}", by.place)
+    yield _owned(work, path, (tool, f"{by.kind} {by.name}"), hint, related)
 
 
 def check_controlled(workload: FleetWorkload, fleet: Fleet) -> Iterator[Diagnostic]:

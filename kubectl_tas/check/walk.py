@@ -9,7 +9,10 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from kubectl_tas.check.compute_domains import ClaimedDomain
 from kubectl_tas.check.conflicts import Fields
+from kubectl_tas.check.growth import Scaled, scalers
+from kubectl_tas.check.keys import Document
 from kubectl_tas.diagnostics import Diagnostic
 from kubectl_tas.kinds import SET
 from kubectl_tas.kinds.backdoors import pods_at
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from kubectl_tas.model.pool_kinds import Pool, Subpool
     from kubectl_tas.model.topology_kinds import ClusterTopology
     from kubectl_tas.model.workloads import Workload
+    from kubectl_tas.resolve.autoscalers import Autoscaler
     from kubectl_tas.resolve.clusters import FleetBackend
     from kubectl_tas.resolve.companions import FleetCompanion
     from kubectl_tas.resolve.fleet_workload import FleetWorkload
@@ -33,7 +37,7 @@ if TYPE_CHECKING:
     from kubectl_tas.resolve.podcliqueset import FleetPodCliqueSet, SubmittedSet
     from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Submission
     from kubectl_tas.resolve.topologies import FleetTopology
-    from kubectl_tas.resolve.workflows import FleetWorkflow
+    from kubectl_tas.resolve.workflows import FleetTask, FleetWorkflow
 
 N = TypeVar("N")
 
@@ -53,15 +57,19 @@ class Look(Generic[N]):
     """A check, and the nodes that it looks at."""
 
     node: Node[N]
-    check: Callable[[N, Fleet], Iterable[Diagnostic]]
+    check: Callable[[N, Any], Iterable[Diagnostic]]
     """Yields the findings about one node. The fleet serves as context."""
     needs_all: bool = False
     """Whether the check looks for missing objects, and so needs all documents."""
+    shared: Callable[[Fleet], Any] | None = None
+    """Makes what the check needs of all nodes together, once. The check gets it in the place of the fleet."""
+    why: str = ""
+    """Reason why a check looks at the fleet as a whole."""
 
 
-def look_at_fleet(check: Callable[[Fleet], Iterable[Diagnostic]], *, needs_all: bool = False) -> Look[Fleet]:
-    """Returns the row of a check that compares several documents, and so looks at the fleet as a whole."""
-    return Look(FLEET, lambda fleet, _fleet: check(fleet), needs_all=needs_all)
+def look_at_fleet(check: Callable[[Fleet], Iterable[Diagnostic]], why: str, *, needs_all: bool = False) -> Look[Fleet]:
+    """Returns the row of a check that looks at the fleet as a whole, and the reason."""
+    return Look(FLEET, lambda fleet, _fleet: check(fleet), needs_all=needs_all, why=why)
 
 
 def walk(fleet: Fleet, looks: Iterable[Look[Any]]) -> Iterator[Diagnostic]:
@@ -71,8 +79,9 @@ def walk(fleet: Fleet, looks: Iterable[Look[Any]]) -> Iterator[Diagnostic]:
         name = look.node.name
         if name not in nodes:
             nodes[name] = list(look.node.of(fleet))
+        context = look.shared(fleet) if look.shared is not None and nodes[name] else fleet
         for node in nodes[name]:
-            yield from look.check(node, fleet)
+            yield from look.check(node, context)
 
 
 def _pod_specs(fleet: Fleet) -> Iterator[Fields]:
@@ -94,6 +103,16 @@ def _containers(fleet: Fleet) -> Iterator[Fields]:
     for workflow in fleet.repository.workflows:
         for _, _, at in workflow.spec.all_tasks:
             yield Fields(workflow.origin, at, workflow.origin.value(at))
+
+
+def _documents(fleet: Fleet) -> Iterator[Document]:
+    """Yields every document with pods, whether its pool exists or not."""
+    submissions = {id(item.declared.origin): item for item in SUBMITTED.of(fleet)}
+    groups = {id(group.declared.origin): group for group in fleet.pod_groups}
+    groups |= {id(pod.origin): group for group in fleet.pod_groups for pod in group.pods}
+    origins = [declared.origin for declared in WORK_FILE.of(fleet)]
+    origins += [declared.origin for declared in fleet.repository.pod_groups]
+    yield from (Document(origin, submissions.get(id(origin)), groups.get(id(origin))) for origin in origins)
 
 
 FLEET: Node[Fleet] = Node("repository", lambda fleet: (fleet,))
@@ -131,6 +150,19 @@ CONTAINER: Node[Fields] = Node("container or task", _containers)
 SUBMITTED: Node[FleetWorkload | SubmittedSet] = Node(
     f"workload or {SET.kind} of a pool", lambda fleet: chain(fleet.workloads, fleet.submitted_sets)
 )
+TASK: Node[tuple[FleetWorkflow, FleetTask]] = Node(
+    "task of a pool",
+    lambda fleet: (
+        (workflow, task) for workflow in fleet.workflows for group in workflow.groups for task in group.tasks
+    ),
+)
+DOCUMENT: Node[Document] = Node("document with pods", _documents)
+POD_OWNER: Node[FleetWorkload | SubmittedSet | FleetPodGroup] = Node(
+    f"workload, {SET.kind} or PodGroup of a pool",
+    lambda fleet: chain(fleet.workloads, fleet.submitted_sets, fleet.pod_groups),
+)
+COMPUTE_DOMAIN: Node[ClaimedDomain] = Node("ComputeDomain", lambda fleet: fleet.compute_domains.items())
+AUTOSCALER: Node[tuple[Autoscaler, Scaled | None]] = Node("autoscaler", scalers)
 SENT: Node[FleetWorkflow | FleetWorkload | SubmittedSet] = Node(
     f"workflow, workload or {SET.kind}", lambda fleet: chain(fleet.workflows, fleet.workloads, fleet.submitted_sets)
 )
