@@ -74,7 +74,7 @@ from kubectl_tas.check.secrets import check_companion_secrets, check_workflow_se
 from kubectl_tas.check.segment_annotations import check_segment_sizes, check_segments
 from kubectl_tas.check.selectors import check_selected, check_selectors
 from kubectl_tas.check.settings import check_admin_sources, check_config, check_kartas, check_layout, check_operator
-from kubectl_tas.check.task_platforms import Judged, check_task_platform, check_unused_platforms
+from kubectl_tas.check.task_platforms import JudgedTasks, check_task_platform, check_unused_platforms
 from kubectl_tas.check.timeouts import Evictions, check_default_lifetimes, check_evictions, check_lifetimes
 from kubectl_tas.check.unique import check_folded_names, check_part_names, check_unique, check_unique_work
 from kubectl_tas.check.versions import (
@@ -143,7 +143,7 @@ FLEET_CHECKS: tuple[Look[Any], ...] = (
     look_at_fleet(check_admission, "the sum of all work of a queue"),
 )
 """Checks of shared objects and of all work together. The checks read only those fields that ``Submission`` has."""
-TASK_PLATFORMS = Look(nodes.TASK, check_task_platform, shared=Judged)
+TASK_PLATFORMS = Look(nodes.TASK, check_task_platform, shared=JudgedTasks)
 WORK_CHECKS: tuple[Look[Any], ...] = (
     Look(nodes.WORKFLOW_FILE, check_workflow_names),
     Look(nodes.WORK_FILE, check_kind_names),

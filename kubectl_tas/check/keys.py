@@ -414,7 +414,7 @@ def check_reserved(companion: Declared[Companion], _fleet: Fleet) -> Iterator[Di
             yield from reserved_of(companion.origin, part)
 
 
-class Document(NamedTuple):
+class WorkDocument(NamedTuple):
     """A document with pods, or with a PodGroup."""
 
     origin: Origin
@@ -433,7 +433,7 @@ class Surroundings:
             self.channels.setdefault(space, []).append(template)
         self.queues = frozenset(queue for backend in fleet.backends for queue in fleet.leaf_queues(backend))
 
-    def agreed(self, document: Document) -> Mapping[Decides, tuple[str, str]]:
+    def agreed(self, document: WorkDocument) -> Mapping[Decides, tuple[str, str]]:
         """Returns what the pool, or the PodGroup, of a document decides, with the reason."""
         group, sent = document.group, document.sent
         if group is None:
@@ -443,7 +443,7 @@ class Surroundings:
         return agreed_shard(group.pool) if group.pool is not None else {}
 
 
-def check_document(document: Document, around: Surroundings) -> Iterator[Diagnostic]:
+def check_document(document: WorkDocument, around: Surroundings) -> Iterator[Diagnostic]:
     """Checks a workload, a PodCliqueSet or a PodGroup at any depth, whether its pool exists or not."""
     origin, values = document.origin, around.agreed(document)
     namespace = values.get(Decides.NAMESPACE, ("", ""))[0]

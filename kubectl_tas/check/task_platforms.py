@@ -152,7 +152,7 @@ class _Made:
         return None
 
 
-class Judged:
+class JudgedTasks:
     """What has been judged of tasks: each distinct pod, and each finding, counts once."""
 
     def __init__(self, fleet: Fleet) -> None:
@@ -167,17 +167,17 @@ class Judged:
                 yield finding
 
 
-def check_task_platform(sent: tuple[FleetWorkflow, FleetTask], judged: Judged) -> Iterator[Diagnostic]:
+def check_task_platform(sent: tuple[FleetWorkflow, FleetTask], judged: JudgedTasks) -> Iterator[Diagnostic]:
     """Checks a task against the platforms and pod templates of its pool."""
     yield from judged.new(_of_task(*sent, judged))
 
 
 def check_unused_platforms(fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks platforms and pod templates that no workflow uses, each with one sample task."""
-    yield from Judged(fleet).new((*_of_pools(fleet), *_of_nodes(fleet)))
+    yield from JudgedTasks(fleet).new((*_of_pools(fleet), *_of_nodes(fleet)))
 
 
-def _of_task(workflow: FleetWorkflow, task: FleetTask, judged: Judged) -> Iterator[Diagnostic]:
+def _of_task(workflow: FleetWorkflow, task: FleetTask, judged: JudgedTasks) -> Iterator[Diagnostic]:
     if workflow.pool.platforms.by_name:
         yield from _named(workflow, task)
         yield from _allowed(workflow, task)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from kubectl_tas.check.compute_domains import ClaimedDomain
 from kubectl_tas.check.conflicts import Fields
 from kubectl_tas.check.growth import Scaled, scalers
-from kubectl_tas.check.keys import Document
+from kubectl_tas.check.keys import WorkDocument
 from kubectl_tas.diagnostics import Diagnostic
 from kubectl_tas.kinds import SET
 from kubectl_tas.kinds.backdoors import pods_at
@@ -105,14 +105,14 @@ def _containers(fleet: Fleet) -> Iterator[Fields]:
             yield Fields(workflow.origin, at, workflow.origin.value(at))
 
 
-def _documents(fleet: Fleet) -> Iterator[Document]:
+def _documents(fleet: Fleet) -> Iterator[WorkDocument]:
     """Yields every document with pods, whether its pool exists or not."""
     submissions = {id(item.declared.origin): item for item in SUBMITTED.of(fleet)}
     groups = {id(group.declared.origin): group for group in fleet.pod_groups}
     groups |= {id(pod.origin): group for group in fleet.pod_groups for pod in group.pods}
     origins = [declared.origin for declared in WORK_FILE.of(fleet)]
     origins += [declared.origin for declared in fleet.repository.pod_groups]
-    yield from (Document(origin, submissions.get(id(origin)), groups.get(id(origin))) for origin in origins)
+    yield from (WorkDocument(origin, submissions.get(id(origin)), groups.get(id(origin))) for origin in origins)
 
 
 FLEET: Node[Fleet] = Node("repository", lambda fleet: (fleet,))
@@ -156,7 +156,7 @@ TASK: Node[tuple[FleetWorkflow, FleetTask]] = Node(
         (workflow, task) for workflow in fleet.workflows for group in workflow.groups for task in group.tasks
     ),
 )
-DOCUMENT: Node[Document] = Node("document with pods", _documents)
+DOCUMENT: Node[WorkDocument] = Node("document with pods", _documents)
 POD_OWNER: Node[FleetWorkload | SubmittedSet | FleetPodGroup] = Node(
     f"workload, {SET.kind} or PodGroup of a pool",
     lambda fleet: chain(fleet.workloads, fleet.submitted_sets, fleet.pod_groups),

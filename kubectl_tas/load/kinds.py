@@ -76,9 +76,10 @@ class Kind:
     @property
     def schema(self) -> str:
         """The name of the JSON Schema file, without suffix; empty for a kind that the Config declares."""
-        if self.page is not None:
-            recognition = self.page.recognition
-            return "" if self.page.is_declared else (recognition.schema or recognition.kind).lower()
+        page = self.page or kinds.page_of(self.name)
+        if page is not None:
+            recognition = page.recognition
+            return "" if page.is_declared else (recognition.schema or recognition.kind).lower()
         return self.place.rpartition(":")[2].lower()
 
     @property
