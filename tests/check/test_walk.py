@@ -6,8 +6,12 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from kubectl_tas.check import FLEET_CHECKS, WORK_CHECKS
-from kubectl_tas.check.walk import FLEET
+from kubectl_tas.check.walk import CONTAINER, FLEET, POD_SPEC
+from tests.support.every_kind import NAME, examples, files_of
+from tests.support.fleets import fleet_of
 from tests.support.golden import ROOT
 
 WHOLE = {
@@ -67,6 +71,9 @@ READERS = {
 }
 """The functions that go over such a list, by module, and why: each compares several documents."""
 
+NOT_SEEN = {"PodTemplate": "a pool's template is judged in each pod that the tool makes of it: check_task_platform"}
+"""Kinds of documents whose pods are no nodes of the walk, and why."""
+
 
 def _readers(path: Path) -> Iterator[str]:
     """The functions of a module that read one of the lists."""
@@ -91,3 +98,14 @@ def test_no_check_goes_over_the_fleet_to_find_pods() -> None:
     assert {name: found for name, found in readers.items() if found} == {
         name: set(functions) for name, functions in READERS.items()
     }
+
+
+@pytest.mark.parametrize("kind", examples())
+def test_the_walk_has_the_pods_and_containers_of_every_kind(kind: str) -> None:
+    """A check of a container's own field sees tasks, and the pods of workloads, sets, PodGroups and declared kinds."""
+    example = examples()[kind]
+    fleet = fleet_of(files_of(example, {example.path: example.text(example.document, NAME)}))
+    for node, place in ((POD_SPEC, "spec"), (CONTAINER, "container"), (CONTAINER, "task")):
+        seen = {fields.path for fields in node.of(fleet)}
+        written = {path for pods in example.pods if (path := getattr(pods, place)) is not None}
+        assert written <= seen or kind in NOT_SEEN
