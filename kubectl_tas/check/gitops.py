@@ -149,8 +149,9 @@ def check_suspended(declared: Declared[Workload], _fleet: Fleet) -> Iterator[Dia
     if path is not None and KUEUE not in spec.metadata.labels:
         what = "paused" if path[-1] == "paused" else "suspended"
         message = f"{spec.kind} {spec.metadata.name} is {what}: no new pod of it starts until you change this file"
-        if "jobTemplate" in path:
-            message = f"each Job of {spec.kind} {spec.metadata.name} is suspended: no pod of it starts"
+        if spec.page.makes.is_scheduled and path != ("spec", "suspend"):
+            run = spec.page.makes.objects[0].kind
+            message = f"each {run} of {spec.kind} {spec.metadata.name} is suspended: no pod of it starts"
         hint = f"Remove {path[-1]}, or remove the file."
         yield Diagnostic(SUSPENDED, message, origin.locate(path, key=True), hint=hint)
 
