@@ -425,7 +425,7 @@ class WorkDocument(NamedTuple):
 
 
 class Surroundings:
-    """What a repository has around its documents with pods."""
+    """The queues, ConfigMaps and claim templates that documents with pods may name."""
 
     def __init__(self, fleet: Fleet) -> None:
         self.fleet, self.maps, self.channels = fleet, config_maps(fleet), dict[str, list[str]]()

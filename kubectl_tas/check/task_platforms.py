@@ -153,7 +153,7 @@ class _Made:
 
 
 class JudgedTasks:
-    """What has been judged of tasks: each distinct pod, and each finding, counts once."""
+    """The pods and findings of earlier tasks. Each distinct pod, and each finding, counts once."""
 
     def __init__(self, fleet: Fleet) -> None:
         self.fleet, self.pods = fleet, set[str]()

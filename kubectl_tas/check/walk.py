@@ -62,7 +62,7 @@ class Look(Generic[N]):
     needs_all: bool = False
     """Whether the check looks for missing objects, and so needs all documents."""
     shared: Callable[[Fleet], Any] | None = None
-    """Makes what the check needs of all nodes together, once. The check gets it in the place of the fleet."""
+    """Makes data that the check needs of all nodes together, once. The check gets it in the place of the fleet."""
     why: str = ""
     """Reason why a check looks at the fleet as a whole."""
 

@@ -584,7 +584,7 @@ _PATHS = (
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """What comes along with a spec that another kind embeds. The page of that kind says the rest."""
+    """Facts that come along with a spec that another kind embeds. The page of that kind says the rest."""
 
     fields: tuple[Field, ...]
     pods: tuple[Pods, ...]
