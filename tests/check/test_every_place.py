@@ -77,7 +77,7 @@ def codes(item: Object) -> set[str]:
     ((origin,), _) = parse("w.yaml", json.dumps(item))
     return {
         found.rule.code
-        for part in parts(origin)
+        for part in parts(origin.data)
         for found in (*devices_of(origin, part, {}), *expressions_of(origin, part), *backdoors_of(origin, part, {}))
     }
 
