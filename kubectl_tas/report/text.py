@@ -102,7 +102,7 @@ def rule_page(rule: Rule) -> str:
     return f"# {rule.code}\n\n**{rule.severity.value}**: {rule.summary}\n\n{rule.rationale}\n\n{waiving(rule)}\n"
 
 
-def rule_data(rule: Rule) -> shapes.Rule:
+def rule_data(rule: Rule) -> shapes.RuleJson:
     """Returns one rule as data for programs."""
     return {
         "code": rule.code,
