@@ -70,6 +70,10 @@ class GitOps(ABC):
     def forget(self) -> None:
         """Removes what tests gave to the tool, and leaves what it has applied."""
 
+    def number_for(self, folders: int) -> int:
+        """Returns the number of Applications or Kustomizations for folders with a kustomization."""
+        return folders
+
     def begin(self, remote: Remote, *documents: str) -> None:
         """Applies documents of ``integrations/`` for a repository."""
         items = [item for document in documents for item in safe_load_all(document.replace(URL, remote.url))]
@@ -222,6 +226,9 @@ class Flux(GitOps):
             revision = status.get("lastAppliedRevision", "").rpartition(":")[2]
             found.append(Sync(item["metadata"]["name"], revision, is_done, ready.get("message", "")))
         return found
+
+    def number_for(self, folders: int) -> int:
+        return 2 if folders == 1 else folders
 
     def refresh(self) -> None:
         now = str(time.time())
