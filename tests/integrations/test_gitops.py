@@ -269,6 +269,43 @@ def test_work_is_applied_beside_every_companion(tool: GitOps, layout: str, begin
     tool.cluster.wait("its pod runs", tool.cluster.bound)
 
 
+@both_tools
+@both_layouts
+def test_what_init_writes_is_applied_as_it_is(tool: GitOps, layout: str, server: GitServer, work_tree: Path) -> None:
+    work = {"workflows/a.yaml": workflow("a", 2, 8), "workflows/b.yaml": job("b", 2, 8)}
+    write(work_tree, {"tas.yaml": TAS, **TEAM, **work})
+    configure(work_tree, gitops=tool.name, layout=layout, createNamespaces=True)
+    delivery = Delivery(tool, server.offer(work_tree))
+    tool.cluster.have_nodes(nodes(4))
+    written = kubectl_tas("init", "--ci=none", f"--gitops={tool.name}", work_tree)
+    assert written.code == 0, written.err
+    revision = delivery.push()
+    file = "argocd/application.yaml" if isinstance(tool, ArgoCD) else "flux/gpu-pools.yaml"
+    tool.begin(delivery.remote, text(work_tree / file))
+    if isinstance(tool, ArgoCD):
+        checks = str(work_tree / "argocd/health.yaml")
+        tool.cluster.must("patch", "configmap", "argocd-cm", "--namespace=argocd", f"--patch-file={checks}")
+    delivery.wait(revision)
+    assert delivery.lacking() == set()
+    tool.cluster.wait("all run", lambda: len(tool.cluster.bound()) == 4)
+
+
+@only_argocd
+def test_a_progressive_sync_applies_the_platform_first(tool: ArgoCD, begin: Begin) -> None:
+    cluster = tool.cluster
+    cluster.have_nodes(nodes(4))
+    delivery = begin(TEAM | {"workflows/a.yaml": workflow("a", 2, 8)}, "sharded")
+    if not tool.steps():
+        pytest.skip("the ApplicationSet controller runs without --enable-progressive-syncs")
+    write(delivery.root, {"pools/crew.yaml": pool("crew", guarantee=8)})
+    write(delivery.root, {f"workflows/{name}.yaml": job(name, 1, 8, pool=name) for name in ("team", "crew")})
+    delivery.apply()
+    ((_, end),) = tool.operations("platform")
+    assert all(end <= begun for begun, _ in tool.operations("pools"))
+    cluster.wait("all run", lambda: len(cluster.bound()) == 4)
+    cluster.wait("all steps are done", lambda: set(tool.steps().values()) == {"Healthy"})
+
+
 @only_flux
 def test_two_kustomizations_take_over_from_one(tool: Flux, server: GitServer, work_tree: Path) -> None:
     """A single Kustomization for the flat layout had the name of the second one."""

@@ -171,6 +171,21 @@ class ArgoCD(GitOps):
         for path in self._paths(f"{ARGO}/applications"):
             self._patch(path, annotation, value)
 
+    def steps(self) -> dict[str, str]:
+        """Returns the status of each Application by name, where ApplicationSets sync step by step."""
+        sets = self.cluster.api.items(f"{ARGO}/applicationsets")
+        listed = [item for found in sets for item in found.get("status", {}).get("applicationStatus", ())]
+        return {item["application"]: item["status"] for item in listed}
+
+    def operations(self, step: str) -> list[tuple[str, str]]:
+        """Returns begin and end of the last sync of each Application of a step: platform or pools."""
+        found = [
+            item["status"]["operationState"]
+            for item in self.cluster.api.items(f"{ARGO}/applications")
+            if item["metadata"]["labels"]["kubectl-tas/step"] == step
+        ]
+        return [(state["startedAt"], state["finishedAt"]) for state in found]
+
     def health_checks(self, *, are_added: bool) -> None:
         """Adds the health checks of ``health.yaml``, or removes them."""
         data = load(self.folder / "health.yaml")["data"]
