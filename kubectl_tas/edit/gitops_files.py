@@ -104,7 +104,7 @@ def flux_part(delivery: Delivery, part: str, path: str, *, pool: str = "", note:
 
 def _flux_part(delivery: Delivery, part: str, path: str, suffix: str, note: str) -> str:
     return _template("flux.yaml.j2").render(
-        **_common(delivery), part=part, suffix=suffix, path=scalar(f"./{path}"), note=note, queue=QUEUE
+        **_common(delivery, suffix), part=part, path=scalar(f"./{path}"), note=note, queue=QUEUE
     )
 
 
@@ -122,9 +122,12 @@ def _flux(delivery: Delivery, backend: str, file: str) -> str:
     return "---\n".join(documents)
 
 
-def _common(delivery: Delivery) -> dict[str, str]:
+def _common(delivery: Delivery, suffix: str = "") -> dict[str, str]:
+    """Returns what all templates take. A name such as ``2026`` or ``on`` needs quotes, unless it begins another one."""
     return {
-        "name": delivery.name,
+        "prefix": delivery.name,
+        "repository": scalar(delivery.name, flow=True),
+        "name": scalar(f"{delivery.name}{suffix}", flow=True),
         "url": scalar(delivery.url),
         "branch": scalar(delivery.branch, flow=True),
         "output": delivery.output,
