@@ -187,9 +187,9 @@ class ArgoCD(GitOps):
         return [(state["startedAt"], state["finishedAt"]) for state in found]
 
     def health_checks(self, *, are_added: bool) -> None:
-        """Adds the health checks of ``health.yaml``, or removes them."""
+        """Adds the health checks of ``health.yaml``, or removes them. The types of fields stay: webhooks need them."""
         data = load(self.folder / "health.yaml")["data"]
-        given = data if are_added else dict.fromkeys(data)
+        given = {key: value if are_added or ".knownTypeFields." in key else None for key, value in data.items()}
         path = "/api/v1/namespaces/argocd/configmaps/argocd-cm"
         self.cluster.api.call("PATCH", path, {"data": given}, MERGE)
 
