@@ -199,7 +199,7 @@ def _kueue_files(files: Sequence[str]) -> tuple[list[Document], list[Diagnostic]
     """Returns the documents of all files and of the manifests in folders, with each item of a List on its own."""
     found: list[Document] = []
     problems: list[Diagnostic] = []
-    for file in [path for name in files for path in (_manifests(name) if Path(name).is_dir() else (name,))]:
+    for file in [path for name in files for path in (manifests(name) if Path(name).is_dir() else (name,))]:
         name = "<stdin>" if file == "-" else file
         text, problem = decode(name, read_named(file, hint="Name a file with objects of Kueue."))
         documents, others = ((), (problem,)) if problem else parse(name, text)
@@ -209,7 +209,7 @@ def _kueue_files(files: Sequence[str]) -> tuple[list[Document], list[Diagnostic]
     return found, problems
 
 
-def _manifests(folder: str) -> Iterator[str]:
+def manifests(folder: str) -> Iterator[str]:
     """Yields the YAML and JSON files below a folder, sorted; skips hidden files and links to folders."""
     for above, folders, files in os.walk(folder, onerror=_unreadable):
         folders[:] = sorted(name for name in folders if not is_hidden(name))
@@ -263,7 +263,7 @@ def _written(root: Path, imported: Imported, heading: str) -> int:
         say("Becomes:")
     for line in imported.becomes:
         say(f"  {line}")
-    _tell_unplaced(imported.unplaced, heading)
+    tell_unplaced(imported.unplaced, heading)
     for note in imported.notes:
         say(note, err=True)
     if not wanted:
@@ -274,7 +274,7 @@ def _written(root: Path, imported: Imported, heading: str) -> int:
 
 
 def _nothing(imported: Imported) -> int:
-    _tell_unplaced(imported.unplaced, CLUSTER)
+    tell_unplaced(imported.unplaced, CLUSTER)
     say("Nothing was written: nothing of the cluster can be declared.", err=True)
     return 1
 
@@ -377,21 +377,21 @@ def _tell(objects: Sequence[Compared], imported: Imported) -> None:
     if new:
         say("New:")
         _list(new)
-    _tell_unplaced(imported.unplaced, CLUSTER)
+    tell_unplaced(imported.unplaced, CLUSTER)
     for note in imported.notes:
         say(note, err=True)
 
 
-def _tell_unplaced(unplaced: Iterable[Unplaced], heading: str) -> None:
+def tell_unplaced(unplaced: Iterable[Unplaced], heading: str, *, err: bool = False) -> None:
     """Prints the objects without a place in files, by reason."""
     by_reason: dict[tuple[str, str], list[str]] = {}
     for item in unplaced:
         held = f" (GPUs in use: {item.gpus})" if item.gpus else ""
         by_reason.setdefault((item.kind, item.reason), []).append(f"{item.name}{held}")
     if by_reason:
-        say(heading)
+        say(heading, err=err)
     for (kind, reason), names in by_reason.items():
-        say(f"  {kind} {', '.join(names)}: {reason}")
+        say(f"  {kind} {', '.join(names)}: {reason}", err=err)
 
 
 def _list(objects: Iterable[Compared]) -> None:

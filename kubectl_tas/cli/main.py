@@ -21,6 +21,10 @@ from kubectl_tas.late import imported
 COMMANDS = {
     "init": ("kubectl_tas.cli.setup:init", "Write a small working repository to DIR, by default the working folder."),
     "import": ("kubectl_tas.cli.importing:import_group", "Import pools from a cluster, from Kueue or from OSMO."),
+    "adopt": (
+        "kubectl_tas.cli.adopt:adopt_command",
+        "Write work of Kueue, Volcano, YuniKorn or KAI as this repository wants it.",
+    ),
     "subpool": ("kubectl_tas.cli.subpool:subpool", "Create, change, retire and list subpools."),
     "render": ("kubectl_tas.cli.render:render", "Write the manifests of the whole repository."),
     "validate": (
