@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import get_args
 
 import click
 
 from kubectl_tas.cli.addressing import place_of
 from kubectl_tas.cli.importing import manifests, tell_unplaced
-from kubectl_tas.cli.options import FILE, FOLDER, OPEN_TARGET, repository_option, to_option
+from kubectl_tas.cli.options import (
+    FILE,
+    FOLDER,
+    OPEN_TARGET,
+    pairs,
+    priority_class_option,
+    repository_option,
+    to_option,
+)
 from kubectl_tas.cli.session import Session, check_source, find_root, open_session, read_named, show_findings
 from kubectl_tas.cli.terminal import say, show
 from kubectl_tas.diagnostics import Diagnostic, TasError
 from kubectl_tas.edit.apply import FileEdit, as_edited, lock, new_errors, write
-from kubectl_tas.imports.adoption import Adopted, Wishes, adopt
+from kubectl_tas.imports.adoption import Adopted, adopt
+from kubectl_tas.imports.written import Wishes
 from kubectl_tas.late import dataclass
 from kubectl_tas.load.source import FolderSource, OverlaySource, decode, is_read
-from kubectl_tas.model.osmo_workflow import Priority
 from kubectl_tas.report.style import unified
 
 UNEQUAL = "Has no equal here:"
@@ -36,21 +43,6 @@ class _Given:
     """The content that is at that path; None: nothing."""
 
 
-def _pairs(what: str, values: Sequence[str] = ()) -> Callable[..., dict[str, str]]:
-    """Returns a callback that reads NAME=VALUE."""
-
-    def read(_context: click.Context, _option: click.Parameter, given: Sequence[str]) -> dict[str, str]:
-        found = {}
-        for text in given:
-            name, _, value = text.partition("=")
-            if not name or not value or (values and value not in values):
-                raise click.BadParameter(f"{text!r} is not {what}")
-            found[name] = value
-        return found
-
-    return read
-
-
 @click.command("adopt", epilog="Example: kubectl tas adopt old/train.yaml --pool team--research --dry-run")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=FILE)
 @click.option("--pool", metavar="POOL", default="", type=OPEN_TARGET, help="Pool, or pool--subpool, of all work.")
@@ -59,17 +51,10 @@ def _pairs(what: str, values: Sequence[str] = ()) -> Callable[..., dict[str, str
     "queues",
     metavar="QUEUE=POOL",
     multiple=True,
-    callback=_pairs("QUEUE=POOL"),
+    callback=pairs("QUEUE=POOL"),
     help="Pool of the work in this queue of the other scheduler. Repeatable.",
 )
-@click.option(
-    "--priority-class",
-    "priorities",
-    metavar="NAME=PRIORITY",
-    multiple=True,
-    callback=_pairs("NAME=PRIORITY, with HIGH, NORMAL or LOW", get_args(Priority)),
-    help="HIGH, NORMAL or LOW for this class of the other scheduler. Repeatable.",
-)
+@priority_class_option
 @to_option("DIR", FOLDER, "The folder in the repository for files from elsewhere.", default="workflows")
 @click.option("--dry-run", is_flag=True, help="Print the diff and write nothing.")
 @repository_option

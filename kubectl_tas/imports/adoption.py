@@ -6,7 +6,7 @@ and all that only the other scheduler reads is removed. What has no equal here i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
 from typing import Any
@@ -15,8 +15,8 @@ from kubectl_tas.check.fields import shape_of
 from kubectl_tas.check.gitops import exported
 from kubectl_tas.check.workload_labels import WORKLOAD_LABEL, WORKLOAD_POOL
 from kubectl_tas.diagnostics import Diagnostic, Location, TasError
-from kubectl_tas.imports.foreign_keys import FIELDS, MEANING, OF_FOREIGN, Says, scheduler_of
-from kubectl_tas.imports.written import Unplaced, distinct
+from kubectl_tas.imports.foreign_keys import FIELDS, MEANING, OF_FOREIGN, OLD_KEYS, Says, is_of_yunikorn, scheduler_of
+from kubectl_tas.imports.written import Unplaced, Wishes, distinct
 from kubectl_tas.kai import NON_PREEMPTIBLE_FROM, PRIORITY_CLASSES
 from kubectl_tas.kinds import SET, page_of
 from kubectl_tas.kinds.grouping import ANNOTATIONS as ROOT_ANNOTATIONS
@@ -33,7 +33,7 @@ from kubectl_tas.model import labels
 from kubectl_tas.model.backdoors import ANNOTATIONS, LABELS, Decides, parts, state_of
 from kubectl_tas.model.backdoors import FIELDS as FIELDS_OF_PODS
 from kubectl_tas.model.base import OWN_METADATA, KeyPath, whole_number
-from kubectl_tas.model.config import PRIORITY_VALUES
+from kubectl_tas.model.config import nearest_priority
 from kubectl_tas.model.kindlists import belongs_elsewhere
 from kubectl_tas.model.osmo_workflow import PRIORITIES
 from kubectl_tas.model.workloads import read
@@ -54,19 +54,8 @@ _LEVEL_KEYS = (
     *(labels.PLACEMENT_REQUIRED, labels.PLACEMENT_PREFERRED),
     *(labels.SEGMENT_REQUIRED, labels.SEGMENT_PREFERRED),
 )
+TAKEN_OUT = "taken out"
 _TITLES = {Says.REQUIRED: labels.PLACEMENT_REQUIRED, Says.PREFERRED: labels.PLACEMENT_PREFERRED}
-
-
-@dataclass(frozen=True, slots=True)
-class Wishes:
-    """What the user says about the work to adopt."""
-
-    pool: str = ""
-    """Pool, or pool--subpool, of all work. Empty: the queue of each says it."""
-    queues: Mapping[str, str] = field(default_factory=dict)
-    """Pool, or pool--subpool, of each queue of the other scheduler, by QUEUE or NAMESPACE/QUEUE."""
-    priorities: Mapping[str, str] = field(default_factory=dict)
-    """HIGH, NORMAL or LOW by name of a class."""
 
 
 @dataclass(slots=True)
@@ -109,14 +98,22 @@ class _Adopting:
     """Names of work that are taken, by kind and name."""
 
 
-def adopt(files: Mapping[str, str], fleet: Fleet, wishes: Wishes) -> Adopted:
-    """Adopts all work in ``files``, texts by path, for the repository of ``fleet``."""
+Place = tuple[str, int, KeyPath]
+"""A document: its file, its index there, and its path in a List."""
+
+
+def adopt(
+    files: Mapping[str, str], fleet: Fleet, wishes: Wishes, only: Collection[Place] | None = None
+) -> Adopted:
+    """Adopts all work in ``files``, texts by path, for the repository of ``fleet``. If ``only`` is given, all other
+    documents are taken out.
+    """
     adopting = _Adopting(fleet=fleet, wishes=wishes, adopted=Adopted(), classes=_classes(fleet, wishes))
     read_files = {path: _documents(path, text, adopting.adopted) for path, text in files.items()}
     for document in (each for documents in read_files.values() for each in documents):
         _survey(document, adopting)
     for path, documents in read_files.items():
-        text = _adopted_text(files[path], documents, adopting)
+        text = _adopted_text(files[path], documents, adopting, only)
         if text != files[path]:
             adopting.adopted.texts[path] = text
     return adopting.adopted
@@ -141,10 +138,8 @@ def _classes(fleet: Fleet, wishes: Wishes) -> dict[str, str]:
 
 
 def _nearest(value: int) -> str:
-    """Returns the nearest priority of a value. KAI may preempt work below 100, so this is LOW."""
-    if value < NON_PREEMPTIBLE_FROM:
-        return "LOW"
-    return min(PRIORITY_VALUES, key=lambda name: abs(PRIORITY_VALUES[name] - value))
+    """Returns the priority of a PriorityClass. KAI may preempt work below 100, so this is LOW."""
+    return "LOW" if value < NON_PREEMPTIBLE_FROM else nearest_priority(value)
 
 
 def _text_at(document: Document, *path: str | int) -> str:
@@ -186,7 +181,7 @@ def _survey(document: Document, adopting: _Adopting) -> None:
     elif kind.endswith("PriorityClass") and name not in adopting.wishes.priorities:
         value = document.value(("value",))
         if type(value) is int and name not in adopting.classes:
-            adopting.classes[name] = _nearest(value)
+            adopting.classes[name] = _nearest(value) if kind == "PriorityClass" else nearest_priority(value)
     elif isinstance(_page(document, adopting.fleet), WorkloadKind):
         adopting.names[f"{kind}/{_text_at(document, 'metadata', 'name')}"] = 1
         for gang in dict.fromkeys(value for says, _, value in _sayings(document) if says is Says.GROUP):
@@ -198,7 +193,9 @@ def _number(value: object) -> int | None:
     return number if type(number) is int and number > 0 else None
 
 
-def _adopted_text(text: str, documents: Iterable[Document], adopting: _Adopting) -> str:
+def _adopted_text(
+    text: str, documents: Sequence[Document], adopting: _Adopting, only: Collection[Place] | None
+) -> str:
     """Returns the text of a file with all its documents adopted. Documents of the other scheduler are taken out."""
     works: list[_Work] = []
     leaving: list[Document] = []
@@ -207,7 +204,9 @@ def _adopted_text(text: str, documents: Iterable[Document], adopting: _Adopting)
         page = _page(document, adopting.fleet)
         group, kind = _api_group(document), _text_at(document, "kind")
         is_class = kind == "PriorityClass"
-        if page is None and (is_class or scheduler_of(f"{group}/") or scheduler_of(f"{group}/group-name")):
+        if only is not None and (document.path, document.index, document.within) not in only:
+            leaving.append(document)
+        elif page is None and (is_class or scheduler_of(f"{group}/") or scheduler_of(f"{group}/group-name")):
             leaving.append(document)
         elif isinstance(page, Kind):
             others.append(document)
@@ -221,26 +220,38 @@ def _adopted_text(text: str, documents: Iterable[Document], adopting: _Adopting)
         if _text_at(document, "metadata", "namespace") in moved:
             entries += _removals(document, [("metadata", "namespace")])
         text = _set(text, document, entries, adopting.adopted)
-    for document in sorted(leaving, key=lambda each: -each.index):
-        text = _without(text, document, adopting)
-    return text
+    for document in leaving:
+        _tell_leaving(document, adopting)
+    return _without(text, documents, leaving, adopting.adopted)
 
 
-def _without(text: str, document: Document, adopting: _Adopting) -> str:
+def _tell_leaving(document: Document, adopting: _Adopting) -> None:
     kind, name = _text_at(document, "kind"), _called(document)
-    is_gang = kind in _GROUP_KINDS
     priority = adopting.classes.get(name) if kind.endswith("PriorityClass") else None
     reason = f"its work is {priority} here" if priority else ""
     reason = reason or belongs_elsewhere(_text_at(document, "apiVersion"), kind) or "only the other scheduler reads it"
-    adopted = adopting.adopted
-    try:
-        if document.within:
-            raise TasError("an item of a List is not taken out of it")
-        text = without_document(text, document.index)
-    except TasError as error:
-        adopted.refusals.append(_by_hand(document, error))
-    if not is_gang:
-        adopted.unequal.append(Unplaced(kind, name, f"taken out: {reason}"))
+    if kind not in _GROUP_KINDS:
+        adopting.adopted.unequal.append(Unplaced(kind, name, f"{TAKEN_OUT}: {reason}"))
+
+
+def _without(text: str, documents: Sequence[Document], leaving: Sequence[Document], adopted: Adopted) -> str:
+    """Returns the text without some documents. A List of which nothing stays goes as a whole."""
+    staying = {document.index for document in documents} - {
+        index
+        for index in {document.index for document in leaving}
+        if all(document in leaving for document in documents if document.index == index)
+    }
+    for document in sorted(leaving, key=lambda each: (-each.index, [-1 * int(step) for step in each.within[1::2]])):
+        try:
+            if document.index in staying:
+                text = set_values(text, document.index, [(document.within, None, None)])
+        except TasError as error:
+            adopted.refusals.append(_by_hand(document, error))
+    for index in sorted({document.index for document in leaving} - staying, reverse=True):
+        try:
+            text = without_document(text, index) if text else text
+        except TasError as error:
+            adopted.refusals.append(_by_hand(next(each for each in leaving if each.index == index), error))
     return text
 
 
@@ -276,7 +287,7 @@ def _removals(document: Document, paths: Iterable[KeyPath], kept: Iterable[KeyPa
         if above <= going:
             break
         going |= above
-    for path in sorted(going, key=str):
+    for path in sorted(going, key=lambda each: [(isinstance(step, int), step) for step in each], reverse=True):
         if not any(path[:end] in going for end in range(1, len(path))):
             yield path, None, None
 
@@ -288,10 +299,12 @@ def _is_emptied(value: object, path: KeyPath, going: set[KeyPath]) -> bool:
 def _sayings(document: Document) -> Iterator[tuple[Says | None, KeyPath, Any]]:
     """Yields what a document says to a scheduler: its meaning, its path and its value. None: it has no equal."""
     is_foreign = bool(scheduler_of(f"{_api_group(document)}/"))
-    for what, path, value in parts(document):
+    found = list(parts(document))
+    plain = OLD_KEYS if any(_is_of_yunikorn(value) for _, _, value in found) else {}
+    for what, path, value in found:
         if what in ("labels", "annotations", "keys"):
             for key, text in value.items():
-                if says := _of_key(str(key), what):
+                if says := (plain[key],) if key in plain else _of_key(str(key), what):
                     yield says[0], (*path, key), text
         elif what == "field":
             row = FIELDS_OF_PODS[str(path[-1])]
@@ -303,6 +316,10 @@ def _sayings(document: Document) -> Iterator[tuple[Says | None, KeyPath, Any]]:
         row_of_field = FIELDS.get(name) or (OF_FOREIGN.get(name) if is_foreign else None)
         if row_of_field is not None:
             yield row_of_field[0], path, value
+
+
+def _is_of_yunikorn(value: Any) -> bool:
+    return value == "yunikorn" or (isinstance(value, dict) and any(map(is_of_yunikorn, value)))
 
 
 def _of_key(key: str, where: str) -> tuple[Says | None] | None:
@@ -576,7 +593,7 @@ class _Work:
                 self._added[*ROOT_ANNOTATIONS, labels.BATCH_MIN_MEMBER] = str(wanted)
             return
         is_gang = gang.one_pod_group is not False and not gang.starts_one_by_one and gang.has_plugin
-        if not is_gang and pods != 1:
+        if not is_gang and pods != 1 and (group is not None or minimum != 1):
             if gang.not_owned:
                 self._lost[f"a gang: {gang.not_owned}"] = None
                 return
@@ -591,8 +608,9 @@ class _Work:
     def _plan_levels(self, page: WorkloadKind, pool: FleetPool) -> None:
         """Plans placements. KAI reads the level of a whole gang on the object, and segments on a pod template."""
         by_label = {level.label: level.key for level in pool.levels} | {level.key: level.key for level in pool.levels}
-        alone = page.gang.one_pod_group is False and (*_ROOT_LABELS, labels.OWNED) not in self._added
-        alone = alone and (*_ROOT_LABELS, labels.GANG) not in self._added
+        gangs = [(*_ROOT_LABELS, label) for label in (labels.OWNED, labels.GANG)]
+        is_gang = any(path in self._added or self._document.value(path) for path in gangs)
+        alone = page.gang.one_pod_group is False and not is_gang
         for says, annotation in _TITLES.items():
             wanted = self._said.get(says, {})
             keys = {path: by_label.get(str(label)) for path, label in wanted.items()}
@@ -658,9 +676,9 @@ class _Work:
                 self._gone[path] = None
                 self._lost[f"managedBy {value}: no work moves to another cluster"] = None
             elif path[-1] in ("schedulingGates", "finalizers") and isinstance(value, list) and value:
-                held = [each.get("name") if isinstance(each, dict) else each for each in value]
-                if all(scheduler_of(str(each)) for each in held):
-                    self._gone[path] = None
+                held = [scheduler_of(str(each.get("name") if isinstance(each, dict) else each)) for each in value]
+                items = ((*path, index) for index, scheduler in enumerate(held) if scheduler)
+                self._gone |= dict.fromkeys([path] if all(held) else items)
 
     def _plan_deadline(self) -> None:
         for path, value in self._said.get(Says.DEADLINE, {}).items():
@@ -679,6 +697,10 @@ class _Work:
 
     def _tell_rest(self) -> None:
         """Lists what is removed and has no equal."""
+        if scheduler := scheduler_of(f"{_api_group(self._document)}/"):
+            # syncJob of pkg/controllers/job/job_controller_actions.go makes no pods before the PodGroup is Inqueue
+            what = f"{scheduler}'s controller makes its pods once {scheduler}'s scheduler admits it"
+            self._lost[f"its kind: {what}. Write a Job, a JobSet or a PyTorchJob instead"] = None
         for path, value in self._said.get(None, {}).items():
             self._lost[f"{path[-1]}: {value}: only {scheduler_of(str(path[-1]))} reads it"] = None
         for path, value in self._said.get(Says.HERE, {}).items():

@@ -98,7 +98,13 @@ OF_FOREIGN: dict[str, tuple[Says, str]] = {
     "spec.networkTopology": (Says.HERE, "its tiers are no levels of a pool"),
 }
 """Fields of kinds that belong to another scheduler."""
-TIMEOUTS = ("activeDeadlineSeconds",)
+OLD_KEYS = {"queue": Says.QUEUE, "applicationId": Says.HERE}
+"""Labels that YuniKorn reads on its own work."""
+
+
+def is_of_yunikorn(key: object) -> bool:
+    """Whether only YuniKorn reads a label or an annotation."""
+    return scheduler_of(str(key)) == _YUNIKORN
 
 
 def scheduler_of(key: str) -> str:

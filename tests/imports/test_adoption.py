@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import copy
 import re
+import shutil
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
 from kubectl_tas.diagnostics import Severity
-from kubectl_tas.imports.adoption import Wishes, adopt
+from kubectl_tas.imports.adoption import adopt
 from kubectl_tas.imports.foreign_keys import scheduler_of
+from kubectl_tas.imports.written import Wishes
 from kubectl_tas.kinds import SET, page_of
+from tests.support.cli import kubectl_tas
 from tests.support.every_kind import Example, at_path, examples, files_of
 from tests.support.fleets import fleet_of, judged_files, said
+from tests.support.golden import at, case_input, cases
 from tests.support.pyyaml import dumped, safe_load
 
+CASES = cases("commands/adopt")
 PATH = "workflows/work.yaml"
 
 
@@ -138,3 +144,23 @@ def test_work_of_every_kind_passes_with_nothing_of_the_other_scheduler(kind: str
     assert [line for line in errors({**shared, PATH: after}) if line not in before] == []
     again = adopt({PATH: after}, fleet_of(shared), Wishes())
     assert (again.texts, again.refusals) == ({}, [])
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_what_is_written(case: Path, tmp_path: Path, snapshot: Any) -> None:
+    """Each case is read as if one had to apply it; what is written passes `validate`."""
+    root = tmp_path / "r"
+    shutil.copytree(case_input(case), root)
+    (root / "old").mkdir()
+    (root / "old/work.yaml").write_text((case / "work.yaml").read_text())
+    pool = () if "queue" in (case / "work.yaml").read_text() else ("--pool", "team--research")
+    arguments = ("-C", root, "adopt", root / "old/work.yaml", *pool, "--priority-class", "urgent=HIGH")
+    dry = kubectl_tas(*arguments, "--dry-run")
+    assert not (root / "workflows").exists()
+    result = kubectl_tas(*arguments)
+    assert (result.code, result.out.replace("wrote workflows/work.yaml\n", "")) == (0, dry.out), result.err
+    written = (root / "workflows/work.yaml").read_text()
+    told = result.out.partition("Becomes:")
+    assert f"{told[1]}{told[2]}{result.err}\n{written}" == snapshot(extension_class=at(case / "output.txt"))
+    found = kubectl_tas("-C", root, "validate")
+    assert (found.code, scheduler_of(found.out)) == (0, ""), found.out
