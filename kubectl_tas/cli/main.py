@@ -42,6 +42,10 @@ COMMANDS = {
         "kubectl_tas.cli.fit:fit_command",
         "Check whether the nodes have a placement for WORK, and whether KAI finds it.",
     ),
+    "doctor": (
+        "kubectl_tas.cli.doctor:doctor",
+        "Look at kubectl, the clusters and the repository, and say what to mend.",
+    ),
     "cluster": ("kubectl_tas.cli.cluster:cluster", "Save the state of a cluster."),
     "nodes": ("kubectl_tas.cli.cluster:nodes", "Generate nodes to plan with."),
     "snapshot": (
@@ -73,7 +77,7 @@ COMMANDS = {
     "help": ("kubectl_tas.cli.manual:help_command", "Show the help of COMMAND; without COMMAND, list all commands."),
 }
 """The module of each command, and the first sentence of its help."""
-SECTIONS = {"init": "Write", "validate": "Review", "pool": "Ask", "cluster": "Clusters", "rule": "Tools"}
+SECTIONS = {"init": "Write", "validate": "Review", "pool": "Ask", "doctor": "Clusters", "rule": "Tools"}
 """The headings of the list of commands, each by its first command."""
 BROKEN_PIPE = 141
 """The exit code of a shell for a program that SIGPIPE ended."""

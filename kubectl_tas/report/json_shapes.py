@@ -1079,6 +1079,26 @@ class Patch(TypedDict):
     """Other changes that help or are needed, in words."""
 
 
+class Checked(TypedDict):
+    """One thing that `doctor` looked at."""
+
+    subject: str
+    """repository, kubectl, or cluster and the name of a backend."""
+    about: str
+    state: str
+    """ok, note, problem, or unknown if nobody could tell."""
+    message: str
+    todo: str
+    """What to do. Empty if nothing has to be done."""
+
+
+class Doctor(TypedDict):
+    """All that `doctor` looked at."""
+
+    version: int
+    checks: list[Checked]
+
+
 OUTPUTS: dict[str, tuple[type, ...]] = {
     "validate": (Findings,),
     "check": (Findings,),
@@ -1097,6 +1117,7 @@ OUTPUTS: dict[str, tuple[type, ...]] = {
     "workflow why": (Whys,),
     "admit": (Answers,),
     "fit": (Fits, Pending, Growth),
+    "doctor": (Doctor,),
     "rule": (Rules,),
     "version": (Version,),
 }
