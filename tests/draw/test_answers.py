@@ -45,7 +45,7 @@ def facts(found: Fit) -> dict[str, str]:
 ABOUT = [("Workflow", "w"), ("PodGroup", "all"), ("Asks", "4 pods with 32 GPUs")]
 EVERY = ("Nodes", "4 of 4 can be used")
 GROW = ("Helps", "no smaller change that was tried; more nodes: kubectl tas fit w --nodes n --grow")
-FREE = ("or", "ask with a solver which nodes to free: pip install 'kubectl-tas[fit]'")
+FREE = ("or", "ask with a solver which nodes to free: pip install ortools")
 CHANGES = (Change("admit", "do this", nodes=("n",)), Change("tasks", "or that", pods=("ns/p",), fewer=2))
 
 
@@ -92,7 +92,7 @@ CHANGES = (Change("admit", "do this", nodes=("n",)), Change("tasks", "or that", 
                 ("KAI finds it", "no"),
                 ("Why", "each kind of pod has room by itself, but KAI's order finds no placement for all"),
                 ("Room", "for 3 in rack-a, of 4 pods"),
-                ("Solver", "none; kubectl-tas[fit] has one, which tells of pods that differ too"),
+                ("Solver", "none; ortools is one, which tells of pods that differ too"),
                 GROW,
             ],
         ),
