@@ -33,7 +33,7 @@ _EXISTS = {
     Outcome.UNKNOWN: "not known",
 }
 _FOUND = {
-    Outcome.MISSED: "no: KAI tries one order of names and domains, and this order fails",
+    Outcome.MISSED: "no: KAI places groups alphabetically, without backtracking",
     Outcome.NO_ROOM: "no",
     Outcome.UNKNOWN: "no",
 }

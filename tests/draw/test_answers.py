@@ -73,7 +73,7 @@ CHANGES = (Change("admit", "do this", nodes=("n",)), Change("tasks", "or that", 
                 EVERY,
                 ("Runs", "1 of 4 pods are on nodes already"),
                 ("A placement exists", "yes"),
-                ("KAI finds it", "no: KAI tries one order of names and domains, and this order fails"),
+                ("KAI finds it", "no: KAI places groups alphabetically, without backtracking"),
                 (
                     "Why",
                     "SubGroups go in the order of their names, the tightest domain first; "
@@ -386,8 +386,8 @@ def test_why_no_rack_helps_is_told_where_it_is_known(short: Shortage | None, mor
     ("condition", "cells"),
     [
         (None, ["-", "-", "-"]),
-        (Condition("False", "AllAvailable"), ["False", "AllAvailable", "-"]),
-        (Condition("True", "Unavailable", ("rack", "host")), ["True", "Unavailable", "rack,", "host"]),
+        (Condition("False", "AllAvailable"), ["yes", "AllAvailable", "-"]),
+        (Condition("True", "Unavailable", ("rack", "host")), ["no", "Unavailable", "rack,", "host"]),
     ],
 )
 def test_a_set_of_which_grove_says_nothing_has_empty_cells(condition: Condition | None, cells: list[str]) -> None:
