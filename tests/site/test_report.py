@@ -495,7 +495,7 @@ def test_where_nodes_are_known_work_says_whether_kai_places_it(placed: Path) -> 
     assert "rack 2 blue: 3 pods, 24 GPUs room for 3 pods 3 nodes 24 of 24 GPUs free" in text
     text = words(placed, "work/workflow-missed.html")
     assert "not found PodGroup missed-workers-b75e6cb5 Asks 7 pods" in text
-    assert "KAI finds it no: KAI tries one order of names and domains" in text
+    assert "KAI finds it no: KAI places groups alphabetically, without backtracking" in text
     assert "no room PodGroup too-large" in words(placed, "work/workflow-too-large.html")
     for name, badge in (("placed", "good has room"), ("missed", "bad not found"), ("too-large", "bad no room")):
         tone, _, word = badge.partition(" ")
