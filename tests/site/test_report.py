@@ -389,7 +389,7 @@ def test_waived_findings_are_shown_as_waived(tmp_path: Path) -> None:
     text = words(tmp_path / "site", "findings/index.html")
     assert "1 waived" in text
     assert "Waived in workflows/pretrain.yaml" in text
-    assert "note waived workflows/pretrain.yaml" in text
+    assert "info waived workflows/pretrain.yaml" in text
 
 
 def test_usage_may_come_from_a_cluster(small: Path, tmp_path: Path) -> None:
