@@ -100,8 +100,7 @@ _TOOLS = {"argocd": "Argo CD", "flux": "Flux"}
 def check_exported(declared: Declared[Workload] | Declared[CliqueSet], _fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks a workload or a PodCliqueSet. One finding names all fields to delete."""
     kind, origin = declared.spec.kind, declared.origin
-    refused = [*_there(origin, _REFUSED), *(_of_job(origin) if _makes_selector(origin) else ())]
-    written_by_server = [*refused, *_there(origin, _WRITTEN)]
+    refused, written_by_server = exported(origin)
     if written_by_server:
         rule = OBJECT_EXPORTED if refused else SERVER_FIELDS
         why = "cannot be applied" if refused else "the API server writes itself"
@@ -109,6 +108,12 @@ def check_exported(declared: Declared[Workload] | Declared[CliqueSet], _fleet: F
         message = f"{what}: it has {_paths(refused or written_by_server)}, which {why}"
         place = origin.locate(written_by_server[0], key=True)
         yield Diagnostic(rule, message, place, hint=f"Delete {_paths(written_by_server)}.")
+
+
+def exported(origin: Origin) -> tuple[list[KeyPath], list[KeyPath]]:
+    """Returns the fields of an export that the API server refuses, and all fields that it writes itself."""
+    refused = [*_there(origin, _REFUSED), *(_of_job(origin) if _makes_selector(origin) else ())]
+    return refused, [*refused, *_there(origin, _WRITTEN)]
 
 
 def _paths(paths: list[KeyPath]) -> str:

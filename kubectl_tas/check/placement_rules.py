@@ -215,6 +215,8 @@ def _unread(workload: FleetWorkload) -> Iterator[Diagnostic]:
         yield from _nowhere(workload, workload.placement, why, hint)
     are_read = places_parts(workload) or is_placed_as_a_whole(workload)
     for item in workload.outside if are_read else workload.templates:
+        if item.annotations_path == podgrouper.row(workload).placed_at:
+            continue
         why = f"KAI reads no placement of {item.name} in a {workload.kind}"
         yield from _nowhere(workload, item.placement, why, _instead(workload, item))
 

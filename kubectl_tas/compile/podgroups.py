@@ -137,7 +137,7 @@ def preview_set_pod_groups(fleet: Fleet) -> Iterator[Artifact]:
         backend = submitted.pool.backend
         if backend.is_kai:
             name = f"pg-{gang.name}"
-            annotations = {NOTE: f"What KAI makes of PodGang {gang.name}; its name goes on with the UID"}
+            annotations = {NOTE: f"What KAI makes of PodGang {gang.name}; to its name KAI adds the UID"}
             if backend.writes_pod_groups_of_sets:
                 name = gang.name
                 annotations = {SKIP_PODGROUPER: "true", NOTE: f"What Grove writes for KAI of PodGang {gang.name}"}

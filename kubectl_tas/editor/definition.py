@@ -290,14 +290,14 @@ def renamed(before: Judgement, item: Renamed, new: str) -> Mapping[str, tuple[st
     """Returns the text of each changed file before and after the renaming.
     Raises TasError if the renaming fails or brings errors.
     """
-    whole = judged(before.root, before.typed, before, also=before.run.survey.parts.raws)
+    whole = judged(before.root, before.typed, before, also=before.run.files.source.raws)
     if not whole.run.loaded.complete:
         hint = "Correct the unreadable file first: it may contain the name too."
         raise TasError(f'"{item.old}" is not renamed: a file cannot be read', hint=hint)
     planned = item.plan(whole.fleet, new=new)
     if isinstance(planned, Diagnostic):
         raise TasError(planned.message, hint=planned.hint)
-    raws = whole.run.survey.parts.raws
+    raws = whole.run.files.source.raws
     found: dict[str, bytes] = {}
     for edit in planned:
         assert isinstance(edit, SetValues)  # a name is a value

@@ -23,6 +23,7 @@ PAGE = page.WorkloadKind(
         one_pod_group=False,
         names_part=False,
         segment_template="Move it to the pod template.",
+        default_class="inference",  # deployment_grouper.go
     ),
     start=page.ALL_AT_ONCE,
     filled_in=page.FilledIn(),

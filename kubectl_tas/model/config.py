@@ -26,6 +26,11 @@ PRIORITY_VALUES = {"HIGH": 125, "NORMAL": 100, "LOW": 50}
 """The value of the PriorityClass for each OSMO priority."""
 
 
+def nearest_priority(value: int) -> str:
+    """Returns the priority whose value is nearest."""
+    return min(PRIORITY_VALUES, key=lambda name: abs(PRIORITY_VALUES[name] - value))
+
+
 Time = Annotated[
     str,
     StringConstraints(pattern=r"^[1-9][0-9]*(s|m|h)$"),
