@@ -64,8 +64,8 @@ def release(version: str) -> Release | None:
 
     Raises ValueError if ``version`` does not match PATTERN.
     """
-    wanted = _order(version)
-    return next((row for row in reversed(TABLE) if _order(row.since) <= wanted), None)
+    order = _order(version)
+    return next((row for row in reversed(TABLE) if _order(row.since) <= order), None)
 
 
 def is_newer(version: str) -> bool:
@@ -81,10 +81,10 @@ def first_with(has: Callable[[Release], object]) -> str:
 @cache
 def _order(version: str) -> tuple[int, ...]:
     """Returns a version as numbers that compare; a release candidate comes before its release."""
-    found = re.fullmatch(PATTERN, version)
-    if found is None:
+    match = re.fullmatch(PATTERN, version)
+    if match is None:
         raise ValueError(f"not a version: {version!r}")
-    *numbers, stage, number, candidate = found.groups()
+    *numbers, stage, number, candidate = match.groups()
     if stage is None:
         return (*map(int, numbers), len(_STAGES))
     last = (1,) if candidate is None else (0, int(candidate))

@@ -85,21 +85,21 @@ def _described(name: str, tool: Tool, server: Server) -> types.Tool:
     )
 
 
-def _answered(tool: Tool, given: dict[str, Any], server: Server) -> types.CallToolResult:
+def _answered(tool: Tool, call_arguments: dict[str, Any], server: Server) -> types.CallToolResult:
     """Answers one call. Errors are returned as text."""
     try:
-        arguments = tool.read_arguments(given)
-        said = tool.answer(started(server), arguments)
-        if not isinstance(said.answer, dict):
-            return _refused(said.notes)
-        answer = page_of(said.answer, arguments.get("offset", 0), arguments.get("limit", DEFAULT_LIMIT))
+        arguments = tool.read_arguments(call_arguments)
+        reply = tool.answer(started(server), arguments)
+        if not isinstance(reply.answer, dict):
+            return _refused(reply.notes)
+        answer = page_of(reply.answer, arguments.get("offset", 0), arguments.get("limit", DEFAULT_LIMIT))
     except TasError as error:
         return _refused(refusal(error))
     except OSError as error:
         return _refused(f"error: {error.filename or ''}: {error.strerror or error}")
     except Exception as error:  # a bug in one answer does not end the server
         return _refused(f"internal error: {type(error).__name__}: {error}")
-    answer["notes"] = said.notes
+    answer["notes"] = reply.notes
     text = _encodable(json.dumps(answer, ensure_ascii=False, separators=(",", ":")))
     return types.CallToolResult(
         content=[types.TextContent(type="text", text=text)], structured_content=json.loads(text)

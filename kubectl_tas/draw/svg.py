@@ -217,14 +217,14 @@ def bar_shapes(bar: Bar, x: float, y: float) -> Iterator[str]:
         yield _striped("added", x + filled, y, bar.part(bar.added) * BAR_WIDTH)
 
 
-def _bar(style_class: str, x: float, y: float, wide: float) -> str:
-    return f'<rect class="{NAMESPACE}-{style_class}" x="{_n(x)}" y="{_n(y)}" width="{_n(wide)}" height="{_n(BAR_HEIGHT)}"/>'
+def _bar(css: str, x: float, y: float, wide: float) -> str:
+    return f'<rect class="{NAMESPACE}-{css}" x="{_n(x)}" y="{_n(y)}" width="{_n(wide)}" height="{_n(BAR_HEIGHT)}"/>'
 
 
-def _striped(style_class: str, x: float, y: float, wide: float) -> str:
+def _striped(css: str, x: float, y: float, wide: float) -> str:
     """Draws a striped part of a bar, which readers can recognise without colour."""
     path = f"M{_n(x)} {_n(y + BAR_HEIGHT / 2)}h{_n(wide)}"
-    return f'<path class="{NAMESPACE}-{style_class}" stroke-width="{_n(BAR_HEIGHT)}" d="{path}"/>'
+    return f'<path class="{NAMESPACE}-{css}" stroke-width="{_n(BAR_HEIGHT)}" d="{path}"/>'
 
 
 def _sample(look: Look, down: float) -> Iterator[str]:

@@ -26,11 +26,17 @@ def lines(box: Box) -> Iterator[str]:
     yield from _below(box, "")
 
 
-def bar(bar_: Bar) -> str:
+def bar(figure_bar: Bar) -> str:
     """Renders a bar as characters, followed by its text."""
-    taken = min(_CELLS, round(bar_.filled * _CELLS / bar_.size)) if bar_.size > 0 else _CELLS if bar_.filled else 0
-    added = min(_CELLS - taken, round(bar_.added * _CELLS / bar_.size)) if bar_.size > 0 else 0
-    return f"{'█' * taken}{'▒' * added}{'░' * (_CELLS - taken - added)} {bar_.text}"
+    taken = (
+        min(_CELLS, round(figure_bar.filled * _CELLS / figure_bar.size))
+        if figure_bar.size > 0
+        else _CELLS
+        if figure_bar.filled
+        else 0
+    )
+    added = min(_CELLS - taken, round(figure_bar.added * _CELLS / figure_bar.size)) if figure_bar.size > 0 else 0
+    return f"{'█' * taken}{'▒' * added}{'░' * (_CELLS - taken - added)} {figure_bar.text}"
 
 
 def pod_segments(index: int, segments: Sequence[tuple[FleetWorkload, PodSegment]]) -> str:

@@ -129,14 +129,14 @@ def _rows(file: Path) -> tuple[Row, ...] | None:
 
 
 def _effects(
-    given: Sequence[Row] | None, macros: Sequence[Row], below: Sequence[str], name: str
+    rows: Sequence[Row] | None, macros: Sequence[Row], below: Sequence[str], name: str
 ) -> Iterator[tuple[Row | None, str, str]]:
     """Yields each line that may mean a file in the folders ``below``, with its worst effect and the attribute."""
-    if not given:
-        yield from ((None, UNREAD, ATTRIBUTES),) if given is None else ()
+    if not rows:
+        yield from ((None, UNREAD, ATTRIBUTES),) if rows is None else ()
         return
     forms = [(effect, form, _macros(macros, form.fullmatch)) for effect, form in _TREATMENTS]
-    for row in given:
+    for row in rows:
         if row.pattern.startswith(_MACRO) or not _may_mean(row.pattern, below, name):
             continue
         for effect, form, named in forms:
@@ -150,8 +150,10 @@ def _macros(rows: Sequence[Row], has_form: Callable[[str], object]) -> frozenset
     """Returns the names of macros that give an attribute of a form, also by way of other macros."""
     named: frozenset[str] = frozenset()
     defined = [(row.pattern.removeprefix(_MACRO), row.attributes) for row in rows if row.pattern.startswith(_MACRO)]
-    while more := {name for name, words in defined if any(word in named or has_form(word) for word in words)} - named:
-        named |= more
+    while (
+        further := {name for name, words in defined if any(word in named or has_form(word) for word in words)} - named
+    ):
+        named |= further
     return named
 
 
@@ -168,13 +170,13 @@ def _may_mean(pattern: str, below: Sequence[str], name: str) -> bool:
     ending = _ENDING.fullmatch(Path(pattern).suffix)
     if ending and f".{ending[1]}" not in _MANIFESTS:
         return False
-    parts = anchored.split("/")
-    for part, folder in zip(parts if "/" in pattern else (), below, strict=False):
-        if "**" in part:
+    segments = anchored.split("/")
+    for segment, folder in zip(segments if "/" in pattern else (), below, strict=False):
+        if "**" in segment:
             return True
-        if not fnmatchcase(folder, part):
+        if not fnmatchcase(folder, segment):
             return False
-    return "/" not in pattern or len(parts) > len(below)
+    return "/" not in pattern or len(segments) > len(below)
 
 
 def settings_of_git(file: Path) -> str | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from kubectl_tas.draw import fitfigure, fitpages
 from kubectl_tas.draw.gangfigure import Picture, figure
-from kubectl_tas.place.answers import Outcome
+from kubectl_tas.place.answers import FitOutcome
 from kubectl_tas.place.gangs_to_place import LeftOut
 from kubectl_tas.report.style import printable
 from kubectl_tas.resolve.fleet import sent
@@ -112,7 +112,7 @@ def _without_room(content: Content) -> Iterator[tuple[Submission, Badge, str]]:
     """Yields admitted work that does not run because KAI finds no nodes for it now."""
     for submission in content.places.work:
         answers = [answer for answer in content.fits.get(id(submission), ()) if not isinstance(answer, LeftOut)]
-        bad = next((answer for answer in answers if answer.outcome is not Outcome.FITS), None)
+        bad = next((answer for answer in answers if answer.outcome is not FitOutcome.FITS), None)
         if bad is not None and content.verdict(submission).outcome not in OPEN:
             yield submission, _FITS[bad.outcome], f"{bad.gang.kind} {bad.gang.name}: {fitpages.why(bad)}"
 
@@ -166,11 +166,11 @@ def _facts(content: Content, picture: Picture) -> Facts:
     return Facts(tuple(rows))
 
 
-_FITS: dict[Outcome, Badge] = {
-    Outcome.FITS: Badge("has room", "good"),
-    Outcome.NO_ROOM: Badge("no room", "bad"),
-    Outcome.MISSED: Badge("not found", "bad"),
-    Outcome.UNKNOWN: Badge("not known", "fair"),
+_FITS: dict[FitOutcome, Badge] = {
+    FitOutcome.FITS: Badge("has room", "good"),
+    FitOutcome.NO_ROOM: Badge("no room", "bad"),
+    FitOutcome.MISSED: Badge("not found", "bad"),
+    FitOutcome.UNKNOWN: Badge("not known", "fair"),
 }
 """The badge for each outcome of ``fit``."""
 

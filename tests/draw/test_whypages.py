@@ -13,7 +13,7 @@ from kubectl_tas.gangs.workload_gang import PodSegment
 from kubectl_tas.live.live_cluster import QueueUsage
 from kubectl_tas.live.reasons import Saying
 from kubectl_tas.place.gangs_to_place import LeftOut
-from kubectl_tas.place.pending_reasons import About, Cause
+from kubectl_tas.place.pending_reasons import Cause, CauseKind
 from kubectl_tas.place.pending_work import GangNow, State, Why
 from kubectl_tas.quantities import NO_LIMIT, Amounts
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
@@ -52,8 +52,8 @@ FIVE = tuple(
     for n in range(5)
 )
 FULL = why(
-    Cause(About.QUOTA, "it is full", FIVE, place=Location("a.yaml", 3, 5), hint="Wait."),
-    Cause(About.OTHER, "odd", (Saying("Pod w-0", "Failed", "x" * 401, times=2),)),
+    Cause(CauseKind.QUOTA, "it is full", FIVE, place=Location("a.yaml", 3, 5), hint="Wait."),
+    Cause(CauseKind.OTHER, "odd", (Saying("Pod w-0", "Failed", "x" * 401, times=2),)),
     gangs=(
         GangNow("ml", "g0", {}, 3, State.ABSENT),
         GangNow("ml", "g1", {"Running": 2, "Pending": 1}, None, State.WAITS),
@@ -148,20 +148,20 @@ def test_what_the_queue_holds_is_told_if_known(usage: QueueUsage | None, text: s
 
 
 def test_a_cause_of_which_nobody_says_more_is_one_line() -> None:
-    assert page(Cause(About.OTHER, "nobody knows"))[-1] == "1. Nobody knows"
-    (found,) = whypage.data([why(Cause(About.OTHER, "nobody knows"))])["workflows"]
+    assert page(Cause(CauseKind.OTHER, "nobody knows"))[-1] == "1. Nobody knows"
+    (found,) = whypage.data([why(Cause(CauseKind.OTHER, "nobody knows"))])["workflows"]
     assert found["causes"] == [{"about": "other", "text": "nobody knows", "hint": "", "place": None, "said": []}]
 
 
 def test_a_cause_has_its_place_and_what_helps() -> None:
-    cause = Cause(About.QUOTA, "it is full", place=Location("a.yaml", 3, 5), hint="Wait.")
+    cause = Cause(CauseKind.QUOTA, "it is full", place=Location("a.yaml", 3, 5), hint="Wait.")
     assert page(cause)[-2:] == ["File:  a.yaml:3:5", "Help:  Wait."]
     (found,) = whypage.data([why(cause)])["workflows"]
     assert found["causes"][0]["place"] == {"file": "a.yaml", "line": 3, "column": 5}
 
 
 def said(*sayings: Saying) -> list[str]:
-    return page(Cause(About.OTHER, "a cause", sayings))[6:]
+    return page(Cause(CauseKind.OTHER, "a cause", sayings))[6:]
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from kubectl_tas.live import cluster_state, kubectl
 from kubectl_tas.live.kubectl import Access, Given
 from kubectl_tas.live.live_cluster import Cluster
 from kubectl_tas.live.reasons import told
-from kubectl_tas.place.kai_snapshot import Scheduler, snapshot
+from kubectl_tas.place.kai_snapshot import SnapshotScheduler, snapshot
 from kubectl_tas.place.node_resources import read_nodes
 from kubectl_tas.place.queues import held_gangs, total_resources, trees
 from kubectl_tas.place.uncharged import holdings, objects_of
@@ -435,7 +435,7 @@ def nodes_of(cluster: Cluster) -> None:
 def snapshot_of(cluster: Cluster) -> None:
     release = kai.release("0.17")
     assert release is not None
-    snapshot(Scheduler(release, "kai-scheduler", "kai.scheduler/queue", None), cluster.nodes_and_pods(), ())
+    snapshot(SnapshotScheduler(release, "kai-scheduler", "kai.scheduler/queue", None), cluster.nodes_and_pods(), ())
 
 
 def imported(cluster: Cluster) -> None:

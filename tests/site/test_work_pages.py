@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_tas.place.answers import Fit, Outcome
+from kubectl_tas.place.answers import Fit, FitOutcome
 from kubectl_tas.place.gangs_to_place import LeftOut
-from kubectl_tas.place.node_resources import Nodes, read_nodes
+from kubectl_tas.place.node_resources import ClusterNodes, read_nodes
 from kubectl_tas.site import work
 from kubectl_tas.site.blocks import Badge, Facts, Filters, Link, Page, Table, Text
 from kubectl_tas.site.content import Content, verdict_badge
@@ -146,20 +146,20 @@ def test_findings_come_before_facts_where_there_are_any(all_verdicts: Path) -> N
     }
 
 
-def nodes(*gpus: int) -> dict[str, Nodes]:
+def nodes(*gpus: int) -> dict[str, ClusterNodes]:
     return {"default": read_nodes(nodes_of(*gpus), ["Pod"])}
 
 
 BADGES = {
-    Outcome.FITS: Badge("has room", "good"),
-    Outcome.NO_ROOM: Badge("no room", "bad"),
-    Outcome.MISSED: Badge("not found", "bad"),
-    Outcome.UNKNOWN: Badge("not known", "fair"),
+    FitOutcome.FITS: Badge("has room", "good"),
+    FitOutcome.NO_ROOM: Badge("no room", "bad"),
+    FitOutcome.MISSED: Badge("not found", "bad"),
+    FitOutcome.UNKNOWN: Badge("not known", "fair"),
 }
 
 
 @pytest.mark.parametrize("outcome", BADGES)
-def test_what_fit_says_of_work(repository: Path, outcome: Outcome) -> None:
+def test_what_fit_says_of_work(repository: Path, outcome: FitOutcome) -> None:
     write(repository, {"pools/team.yaml": pool()} | flow("one", 2))
     told = content(repository, nodes=nodes(2))
     ((key, (answer,)),) = told.fits.items()
@@ -182,9 +182,9 @@ def test_what_fit_says_of_work(repository: Path, outcome: Outcome) -> None:
     assert blocks[3] == Text(f"PodGroup `{answer.gang.name}`", BADGES[outcome])
     assert isinstance(blocks[4], Facts)
     helps = str(dict(blocks[4].rows).get("Helps"))
-    assert helps.endswith(": kubectl tas fit one --grow") == (outcome is not Outcome.FITS)
+    assert helps.endswith(": kubectl tas fit one --grow") == (outcome is not FitOutcome.FITS)
     waiting = work.waiting(told).rows
-    assert [row[1] for row in waiting] == [BADGES[outcome]] * (outcome is not Outcome.FITS)
+    assert [row[1] for row in waiting] == [BADGES[outcome]] * (outcome is not FitOutcome.FITS)
     assert all(str(row[2]).startswith(f"PodGroup {answer.gang.name}: ") for row in waiting)
 
 
