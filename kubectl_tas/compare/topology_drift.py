@@ -15,7 +15,7 @@ from kubectl_tas.resolve.podcliqueset import FleetPodCliqueSet
 from kubectl_tas.resolve.topologies import FleetTopology
 
 if TYPE_CHECKING:
-    from kubectl_tas.model.grovekinds import PodCliqueSet
+    from kubectl_tas.model.grovekinds import CliqueSet
 
 
 CONDITION = "TopologyLevelsUnavailable"
@@ -24,7 +24,7 @@ CONDITION = "TopologyLevelsUnavailable"
 SET_LEVELS_UNAVAILABLE = Rule(
     "set-levels-unavailable",
     Severity.WARNING,
-    "A PodCliqueSet of the cluster asks for a level or topology that the cluster lacks.",
+    "A Grove set of the cluster asks for a level or topology that the cluster lacks.",
     "Grove drops such constraints from the gang and sets the condition TopologyLevelsUnavailable, so KAI may place "
     "pods of the set anywhere. Restore the topology, or deploy the set again with domains that exist.",
     protects=Waiving.CONFIG,
@@ -244,9 +244,7 @@ def _unavailable(
         for clique_set in fleet.pod_clique_sets
         if clique_set.backend is not None and clique_set.backend.name == backend
     )
-    places: dict[SetKey, Declared[PodCliqueSet]] = {
-        clique_set.key: clique_set.declared for clique_set in sets_of_backend
-    }
+    places: dict[SetKey, Declared[CliqueSet]] = {clique_set.key: clique_set.declared for clique_set in sets_of_backend}
     for (namespace, name), placed in sets.items():
         state = condition(placed, live)
         if state is None or state.status == "False":

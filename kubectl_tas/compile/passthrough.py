@@ -62,9 +62,14 @@ def compile_sets(fleet: Fleet) -> Iterator[Artifact]:
 
 
 def compile_companions(fleet: Fleet) -> Iterator[Artifact]:
-    """Yields every companion, for its pool if it has exactly one."""
+    """Yields every companion, for its pool if it has exactly one.
+
+    Flux dry-runs all objects of a folder before it applies the first, and the API server refuses a Pod without its
+    ServiceAccount. So these are in no pool's folder with Flux.
+    """
     for companion in fleet.companions:
-        pool, *other_pools = fleet.pools_of(companion) or (None,)
+        is_shared = fleet.config.gitops == "flux" and companion.kind == "ServiceAccount"
+        pool, *other_pools = (() if is_shared else fleet.pools_of(companion)) or (None,)
         text = with_demands(companion.declared.origin, companion_demands(fleet, companion))
         namespace_of_backend = companion.backend, companion.namespace
         yield _passed(

@@ -33,7 +33,7 @@ _EXISTS = {
     FitOutcome.UNKNOWN: "not known",
 }
 _FOUND = {
-    FitOutcome.MISSED: "no: KAI tries one order of names and domains, and this order fails",
+    FitOutcome.MISSED: "no: KAI places groups alphabetically, without backtracking",
     FitOutcome.NO_ROOM: "no",
     FitOutcome.UNKNOWN: "no",
 }
@@ -71,12 +71,12 @@ def about(answer: Fit, node_options: str) -> list[tuple[str, str]]:
         facts.append(("Lacks", lacks_text(answer.lacks)))
     facts += [("Helps" if not index else "or", change.text) for index, change in enumerate(answer.changes)]
     if answer.outcome is FitOutcome.UNKNOWN and not solver.is_installed():
-        facts.append(("Solver", "none; kubectl-tas[fit] has one, which tells of pods that differ too"))
+        facts.append(("Solver", "none; ortools is one, which tells of pods that differ too"))
     if answer.outcome is not FitOutcome.FITS and not answer.changes:
         command = f"kubectl tas fit {answer.sent.name}{node_options} --grow"
         facts.append(("Helps", f"no smaller change that was tried; more nodes: {command}"))
         if answer.outcome is FitOutcome.NO_ROOM and not solver.is_installed():
-            facts.append(("or", "ask with a solver which nodes to free: pip install 'kubectl-tas[fit]'"))
+            facts.append(("or", "ask with a solver which nodes to free: pip install ortools"))
     return facts
 
 

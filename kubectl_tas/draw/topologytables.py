@@ -30,7 +30,10 @@ from kubectl_tas.words import shortened
 if TYPE_CHECKING:
     from kubectl_tas.report import json_shapes as shapes
 
-HEADER = ("TOPOLOGY", "PODCLIQUESET", CONDITION, "REASON", "MISSING")
+AVAILABLE = "ALL LEVELS AVAILABLE"
+HEADER = ("TOPOLOGY", "PODCLIQUESET", AVAILABLE, "REASON", "MISSING")
+_IS_AVAILABLE = {"False": "yes", "True": "no", "Unknown": "unknown"}
+"""An answer for each status of ``CONDITION``, which Grove words the other way round."""
 DRIFT_HEADER = ("TOPOLOGY", "IN THE REPOSITORY", "IN THE CLUSTER")
 COVERAGE_HEADER = ("TOPOLOGY", "NODES OUTSIDE", "LEVEL", "NODES WITHOUT ITS LABEL")
 SUGGESTION_HEADER = ("LEVEL", "LABEL", "SET BY", "NODES WITHOUT", "DOMAINS", "NODES IN EACH", "GPUS IN EACH")
@@ -88,7 +91,7 @@ def page(fleet: Fleet, topology: FleetTopology) -> str:
     work = [(placed.what, placed.queue) for placed in fleet.placed_by(topology)]
     sections.append(style.section("Placed work", ("NAME", "QUEUE"), work))
     if topology.pool is None:
-        sections.append(style.section("PodCliqueSets", ("NAME", CONDITION), list(sets(fleet, topology))))
+        sections.append(style.section("PodCliqueSets", ("NAME", AVAILABLE), list(sets(fleet, topology))))
     return "\n".join(sections)
 
 
@@ -135,7 +138,7 @@ def sets(fleet: Fleet, topology: FleetTopology) -> Iterator[tuple[str, str]]:
         state = condition(clique_set.spec, declared_domains)
         assert state is not None  # a set that uses a topology has the condition
         missing = f" (it lacks {', '.join(state.missing)})" if state.missing else ""
-        yield _set_name(fleet, clique_set), f"{state.status}{missing}"
+        yield _set_name(fleet, clique_set), f"{_IS_AVAILABLE[state.status]}{missing}"
 
 
 def uses(topology_uses: Sequence[Use]) -> str:
@@ -153,7 +156,7 @@ def conditions(topology_uses: Sequence[Use]) -> str:
 def _condition_cells(condition: Condition | None) -> tuple[str, str, str]:
     if condition is None:
         return NONE, NONE, NONE
-    return condition.status, condition.reason, ", ".join(condition.missing) or NONE
+    return _IS_AVAILABLE[condition.status], condition.reason, ", ".join(condition.missing) or NONE
 
 
 def differences(drifts: Sequence[Drift]) -> str:

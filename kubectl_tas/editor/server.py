@@ -485,6 +485,14 @@ async def _code_action(server: Server, params: types.CodeActionParams) -> list[t
     text, uri = texts.of(path), params.text_document.uri
     selection_start, last = text.offset(params.range.start), text.offset(params.range.end)
     actions = []
+    codes = [
+        finding.rule.code
+        for finding, location in judgement.shown_in(path)
+        if _meets(text, location, selection_start, last)
+    ]
+    for title, adopted in views.adoptions(judgement, path, text.text, codes):
+        edits = types.WorkspaceEdit({uri: text.edits(adopted)})
+        actions.append(types.CodeAction(printable(title), types.CodeActionKind.QuickFix, edit=edits))
     for finding, location in judgement.shown_in(path):
         edit_of_finding = fix(finding, location, text)
         if edit_of_finding is not None and edit_of_finding.start <= last and selection_start <= edit_of_finding.end:
@@ -502,6 +510,12 @@ async def _code_action(server: Server, params: types.CodeActionParams) -> list[t
                 )
             )
     return actions
+
+
+def _meets(text: Text, place: Location, first: int, last: int) -> bool:
+    """Whether a place and a range of a text have a character in common."""
+    start, end = text.span(place)
+    return start <= last and first <= end
 
 
 async def _completion(server: Server, params: types.CompletionParams) -> types.CompletionList | None:

@@ -10,6 +10,7 @@ from itertools import islice, permutations
 
 from kubectl_tas.gangs.workflow_gang import ANY, build
 from kubectl_tas.gpus import GPU
+from kubectl_tas.kinds import SET
 from kubectl_tas.late import dataclass
 from kubectl_tas.place import kai_allocate, solver
 from kubectl_tas.place.feasibility import Existence, Shortage, exists, shortage_of
@@ -30,11 +31,11 @@ _NAMED_TASKS = 6
 """Most tasks named in a line."""
 MAX_PARTS = 8
 """Most parts for which fewer pods are tried."""
-_NAMED = {"Workflow": "the groups", "PodCliqueSet": "the cliques", "PodGroup": "the SubGroups"}
+_NAMED = {"Workflow": "the groups", SET.kind: "the cliques", "PodGroup": "the SubGroups"}
 """Word for SubGroups in each kind of file in which people choose their names."""
 _SOFTLY = {
     "Workflow": "requirementType: preferred",
-    "PodCliqueSet": "pack: {preferred: ...}",
+    SET.kind: "pack: {preferred: ...}",
     "PodGroup": "preferredTopologyLevel",
 }
 """Syntax for a preferred level in each kind of file; workloads use an annotation."""

@@ -1079,6 +1079,26 @@ class PatchJson(TypedDict):
     """Other changes that help or are needed, in words."""
 
 
+class CheckedJson(TypedDict):
+    """One thing that `doctor` looked at."""
+
+    subject: str
+    """repository, kubectl, or cluster and the name of a backend."""
+    about: str
+    state: str
+    """ok, note, problem, or unknown if nobody could tell."""
+    message: str
+    todo: str
+    """What to do. Empty if nothing has to be done."""
+
+
+class DoctorJson(TypedDict):
+    """All that `doctor` looked at."""
+
+    version: int
+    checks: list[CheckedJson]
+
+
 OUTPUTS: dict[str, tuple[type, ...]] = {
     "validate": (FindingsJson,),
     "check": (FindingsJson,),
@@ -1097,6 +1117,7 @@ OUTPUTS: dict[str, tuple[type, ...]] = {
     "workflow why": (WhysJson,),
     "admit": (AnswersJson,),
     "fit": (FitsJson, PendingJson, GrowthJson),
+    "doctor": (DoctorJson,),
     "rule": (RulesJson,),
     "version": (VersionJson,),
 }

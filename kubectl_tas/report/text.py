@@ -37,7 +37,7 @@ def summary(diagnostics: Sequence[Diagnostic], files: int, *, waived: int = 0, c
     besides = f"; {waived} waived" if waived else ""
     if not diagnostics:
         return f"No problems found {where}{besides}.\n"
-    names = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+    names = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "info"}
     phrases = [plural(counts[kind], name) for kind, name in names.items() if counts[kind]]
     return f"{paint(', '.join(phrases), BOLD, colour=colour)} {where}{besides}.\n"
 

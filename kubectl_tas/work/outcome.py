@@ -15,10 +15,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
-from kubectl_tas.check import check_work
+from kubectl_tas.check import TASK_PLATFORMS, check_work
 from kubectl_tas.check.growth import waits_for_sums
-from kubectl_tas.check.task_platforms import check_platforms
 from kubectl_tas.check.visibledevices import config_maps
+from kubectl_tas.check.walk import walk
 from kubectl_tas.diagnostics import TasError, has_errors
 from kubectl_tas.gangs.admission import Admission
 from kubectl_tas.gangs.podgrouper import pod_group_name
@@ -187,7 +187,7 @@ def _is_alone(fleet: Fleet) -> bool:
         kind.startswith("PodClique") for _, kind, _ in _scaled(fleet)
     )  # Grove makes PodCliques from a PodCliqueSet
     is_known = are_resolved and not fleet.dangling and not (in_groups or replaced or of_sets or waits_for_sums(fleet))
-    return is_known and not any(check_platforms(fleet))
+    return is_known and not any(walk(fleet, (TASK_PLATFORMS,)))
 
 
 def _annotates(workload: Workload, key: str) -> bool:
