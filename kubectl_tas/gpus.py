@@ -135,7 +135,7 @@ def _shown(amount: Decimal) -> Hundredths:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ContainerRequests:
     """The resources of a container, or of the pod itself."""
 
     limits: Amounts
@@ -177,7 +177,10 @@ def is_unknown_mig(name: str) -> bool:
 
 
 def of_pod(
-    init: Iterable[Asked], containers: Iterable[Asked], pod: Asked | None, annotations: Mapping[str, str]
+    init: Iterable[ContainerRequests],
+    containers: Iterable[ContainerRequests],
+    pod: ContainerRequests | None,
+    annotations: Mapping[str, str],
 ) -> Gpus:
     """Returns the GPUs of a pod, from its init containers, containers, ``spec.resources`` and annotations."""
     starting = ((container.is_sidecar, container.gpus) for container in init)

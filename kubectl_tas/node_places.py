@@ -25,7 +25,7 @@ _LAYERS = range(1, 5)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class NodeLabelPlace:
     """A label, and its meaning."""
 
     label: str
@@ -38,25 +38,25 @@ class Place:
 
 
 PLACES = (
-    Place("topology.kubernetes.io/region", "region", _KUBERNETES),
-    Place("topology.kubernetes.io/zone", "zone", _KUBERNETES),
+    NodeLabelPlace("topology.kubernetes.io/region", "region", _KUBERNETES),
+    NodeLabelPlace("topology.kubernetes.io/zone", "zone", _KUBERNETES),
     *(
-        Place(f"{owner}.coreweave.cloud/{name}", name, _COREWEAVE)
+        NodeLabelPlace(f"{owner}.coreweave.cloud/{name}", name, _COREWEAVE)
         for name in ("fabric", "superpod", "leafgroup")
         for owner in ("backend", "ib")
     ),
-    *(Place(f"fabric.topograph.run/tier-{tier}", f"tier-{tier}", _TOPOGRAPH) for tier in _TIERS),
-    *(Place(f"topology.k8s.aws/network-node-layer-{layer}", f"layer-{layer}", _EKS) for layer in _LAYERS),
-    Place("cloud.google.com/gce-topology-block", "block", _GKE),
-    Place("cloud.google.com/gce-topology-subblock", "subblock", _GKE),
-    Place("node.coreweave.cloud/rack", "rack", _COREWEAVE),
-    Place(GPU_CLIQUE, "gpu-clique", _GPUS, joins_gpus=True),
-    Place("accelerator.topograph.run/domain", "accelerator", _TOPOGRAPH, joins_gpus=True),
-    Place("accelerator.topograph.run/sub-domain", "sub-domain", _TOPOGRAPH, joins_gpus=True),
-    Place("topology.k8s.aws/ultraserver-id", "ultraserver", _EKS, joins_gpus=True),
-    Place("ds.coreweave.com/nvlink.domain", "nvlink-domain", _COREWEAVE, joins_gpus=True),
-    Place("cloud.google.com/gce-topology-host", "machine", _GKE),
-    Place(HOSTNAME, "host", _KUBERNETES),
+    *(NodeLabelPlace(f"fabric.topograph.run/tier-{tier}", f"tier-{tier}", _TOPOGRAPH) for tier in _TIERS),
+    *(NodeLabelPlace(f"topology.k8s.aws/network-node-layer-{layer}", f"layer-{layer}", _EKS) for layer in _LAYERS),
+    NodeLabelPlace("cloud.google.com/gce-topology-block", "block", _GKE),
+    NodeLabelPlace("cloud.google.com/gce-topology-subblock", "subblock", _GKE),
+    NodeLabelPlace("node.coreweave.cloud/rack", "rack", _COREWEAVE),
+    NodeLabelPlace(GPU_CLIQUE, "gpu-clique", _GPUS, joins_gpus=True),
+    NodeLabelPlace("accelerator.topograph.run/domain", "accelerator", _TOPOGRAPH, joins_gpus=True),
+    NodeLabelPlace("accelerator.topograph.run/sub-domain", "sub-domain", _TOPOGRAPH, joins_gpus=True),
+    NodeLabelPlace("topology.k8s.aws/ultraserver-id", "ultraserver", _EKS, joins_gpus=True),
+    NodeLabelPlace("ds.coreweave.com/nvlink.domain", "nvlink-domain", _COREWEAVE, joins_gpus=True),
+    NodeLabelPlace("cloud.google.com/gce-topology-host", "machine", _GKE),
+    NodeLabelPlace(HOSTNAME, "host", _KUBERNETES),
 )
 """The known labels from the coarsest to the finest, as far as labels of different components compare."""
 LIKE = {
@@ -81,14 +81,14 @@ SINCE_1_0 = {
 """The labels of Topograph since 1.0 that replace each older one; tier 0 is nearest to the node."""
 
 
-def place_of(label: str) -> Place | None:
+def place_of(label: str) -> NodeLabelPlace | None:
     """Returns the place for a label; None if the label tells no place or is unknown."""
     exact = next((candidate for candidate in PLACES if candidate.label == label), None)
     if exact is None and label.startswith(BEFORE_1_0):
         name = label.removeprefix(BEFORE_1_0)
         now = SINCE_1_0.get(name)
         new = place_of(now) if now else None
-        return Place(label, name, "Topograph before 1.0", joins_gpus=new.joins_gpus) if new else None
+        return NodeLabelPlace(label, name, "Topograph before 1.0", joins_gpus=new.joins_gpus) if new else None
     return exact
 
 

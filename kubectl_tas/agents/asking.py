@@ -31,7 +31,7 @@ _OWN = ("KUBECTL_TAS_BASE", "KUBECTL_TAS_COLOR", "KUBECTL_TAS_DEBUG", "KUBECTL_T
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
+class AgentServer:
     """The options that the server was started with."""
 
     root: Path
@@ -57,7 +57,7 @@ class Said:
 class Call:
     """One call of a tool. It may run several commands within its time limit."""
 
-    server: Server
+    server: AgentServer
     end: float = field(default=0.0)
 
     def ask(self, words: Sequence[str], *, stdin: str = "", root: Path | None = None) -> Said:
@@ -88,19 +88,19 @@ class Call:
         return str(self.server.root / path)
 
 
-def started(server: Server) -> Call:
+def started(server: AgentServer) -> Call:
     """Returns a call whose time starts now."""
     return Call(server, time.monotonic() + server.seconds)
 
 
-def cluster_words(server: Server) -> tuple[str, ...]:
+def cluster_words(server: AgentServer) -> tuple[str, ...]:
     """Returns the options that name the cluster. Raises TasError if the server has none."""
     if not server.cluster:
         raise NO_CLUSTER
     return server.cluster
 
 
-def node_words(server: Server) -> tuple[str, ...]:
+def node_words(server: AgentServer) -> tuple[str, ...]:
     """Returns the options that name the source of nodes. Raises TasError if the server has no nodes and no cluster."""
     return server.nodes or cluster_words(server)
 

@@ -144,11 +144,11 @@ def state_file(file: str) -> str:
     if file != "-":
         return file
     from kubectl_tas.cli.session import read_stdin
-    from kubectl_tas.live.kubectl import MAX_STATE, Given
+    from kubectl_tas.live.kubectl import MAX_STATE, NamedContent
 
     noted = click.get_current_context().meta
     if _STDIN not in noted:
-        noted[_STDIN] = Given.of("standard input", read_stdin(MAX_STATE))
+        noted[_STDIN] = NamedContent.of("standard input", read_stdin(MAX_STATE))
     given: str = noted[_STDIN]
     return given
 

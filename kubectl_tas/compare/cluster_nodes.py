@@ -17,7 +17,7 @@ from kubectl_tas.gangs.written_gangs import gangs_of_set
 from kubectl_tas.kai import Feature
 from kubectl_tas.kinds import SET
 from kubectl_tas.late import dataclass
-from kubectl_tas.live.live_cluster import Node
+from kubectl_tas.live.live_cluster import LiveNode
 from kubectl_tas.model import labels
 from kubectl_tas.node_places import admits, choices, instead, values_at
 from kubectl_tas.report.text import plural
@@ -89,7 +89,7 @@ class Coverage:
         return f"{self.backend}/{self.topology}" if self.backend else self.topology
 
 
-def coverage(fleet: Fleet, backend: str, nodes: Sequence[Node]) -> list[Coverage]:
+def coverage(fleet: Fleet, backend: str, nodes: Sequence[LiveNode]) -> list[Coverage]:
     """Returns the coverage of each topology of the fleet that is for a backend."""
     coverages = []
     cluster = backend if len(fleet.backends) > 1 else None
@@ -103,7 +103,7 @@ def coverage(fleet: Fleet, backend: str, nodes: Sequence[Node]) -> list[Coverage
     return coverages
 
 
-def check_nodes(fleet: Fleet, backend: FleetBackend, nodes: Sequence[Node]) -> Iterator[Diagnostic]:
+def check_nodes(fleet: Fleet, backend: FleetBackend, nodes: Sequence[LiveNode]) -> Iterator[Diagnostic]:
     """Reports guarantees, selectors and topologies of a backend that its nodes cannot satisfy."""
     if not backend.is_kai:
         return
@@ -153,7 +153,7 @@ def _selects_none(pool: FleetPool) -> Diagnostic:
     return Diagnostic(SELECTOR_WITHOUT_NODES, message, pool.declared.at("spec", *path), hint=hint)
 
 
-def _platforms(pool: FleetPool, nodes: Sequence[Node]) -> Iterator[Diagnostic]:
+def _platforms(pool: FleetPool, nodes: Sequence[LiveNode]) -> Iterator[Diagnostic]:
     """Reports platforms whose pods match none of the pool's nodes."""
     for platform in pool.platforms.by_name.values() if nodes else ():
         selector = pool.nodes.selector | platform.chosen
@@ -164,7 +164,7 @@ def _platforms(pool: FleetPool, nodes: Sequence[Node]) -> Iterator[Diagnostic]:
             yield Diagnostic(SELECTOR_WITHOUT_NODES, message, location, hint="Correct it, or label the nodes.")
 
 
-def _chosen(submission: FleetWorkload | SubmittedSet, nodes: Sequence[Node]) -> Iterator[Diagnostic]:
+def _chosen(submission: FleetWorkload | SubmittedSet, nodes: Sequence[LiveNode]) -> Iterator[Diagnostic]:
     """Reports the first label in the node choice of pods that, with the labels before, leaves no node."""
     origin, pool = submission.declared.origin, submission.pool
     if isinstance(submission, FleetWorkload):
@@ -194,7 +194,7 @@ def _chosen(submission: FleetWorkload | SubmittedSet, nodes: Sequence[Node]) -> 
 
 
 def _exceeded(
-    backend: FleetBackend, pools: Sequence[FleetPool], usable: dict[str, frozenset[str]], nodes: Sequence[Node]
+    backend: FleetBackend, pools: Sequence[FleetPool], usable: dict[str, frozenset[str]], nodes: Sequence[LiveNode]
 ) -> Iterator[Diagnostic]:
     """Reports sets of nodes, smallest first, with too few GPUs for the pools that can use no other nodes."""
     reported: set[str] = set()
@@ -213,7 +213,9 @@ def _exceeded(
             spent |= within
 
 
-def _exceeds(backend: FleetBackend, pools: Sequence[FleetPool], nodes: Sequence[Node], guaranteed: int) -> Diagnostic:
+def _exceeds(
+    backend: FleetBackend, pools: Sequence[FleetPool], nodes: Sequence[LiveNode], guaranteed: int
+) -> Diagnostic:
     largest, guaranteeing = max(pools, key=_guaranteed), [pool for pool in pools if _guaranteed(pool)]
     besides = {pool.name: " besides its child pools" if pool.children else "" for pool in pools}
     shares = ", ".join(f"{pool.name} {_guaranteed(pool)}{besides[pool.name]}" for pool in guaranteeing)
@@ -247,7 +249,7 @@ def _is_used(fleet: Fleet, topology: FleetTopology, backend: FleetBackend) -> bo
     )
 
 
-def _split(topology: FleetTopology, backend: FleetBackend, nodes: Sequence[Node]) -> Iterator[Diagnostic]:
+def _split(topology: FleetTopology, backend: FleetBackend, nodes: Sequence[LiveNode]) -> Iterator[Diagnostic]:
     """Reports the first domain of each level that lies in several domains of the level above. For KAI a domain is
     defined by all labels down to its level (``calcDomainId`` of pkg/scheduler/plugins/topology, 0.12 to 0.17).
     """
@@ -265,7 +267,7 @@ def _split(topology: FleetTopology, backend: FleetBackend, nodes: Sequence[Node]
             break
 
 
-def _unlabelled(topology: FleetTopology, backend: FleetBackend, nodes: Sequence[Node]) -> Iterator[Diagnostic]:
+def _unlabelled(topology: FleetTopology, backend: FleetBackend, nodes: Sequence[LiveNode]) -> Iterator[Diagnostic]:
     called = f"pool {topology.pool}" if topology.pool else f'the cluster topology "{topology.name}"'
     hint = "Correct the label, label the nodes, or leave the level out."
     none, outside = f"no node of backend {backend.name} has", f"so all nodes ({len(nodes)}) are outside of the topology"
@@ -294,7 +296,7 @@ REQUIRED_ABOVE_COMMON_DOMAIN = Rule(
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _RequestedLevel:
     """The finest level of a constraint: the preferred level, or else the required one."""
 
     work: str
@@ -308,7 +310,7 @@ class _Asked:
     place: Location
 
 
-def check_domains(fleet: Fleet, backend: FleetBackend, nodes: Sequence[Node]) -> Iterator[Diagnostic]:
+def check_domains(fleet: Fleet, backend: FleetBackend, nodes: Sequence[LiveNode]) -> Iterator[Diagnostic]:
     """Reports work of a backend that KAI never places on these nodes, even if all nodes are empty."""
     if not backend.has(Feature.TOPOLOGY):
         return
@@ -343,7 +345,7 @@ def check_domains(fleet: Fleet, backend: FleetBackend, nodes: Sequence[Node]) ->
         yield Diagnostic(REQUIRED_ABOVE_COMMON_DOMAIN, message, request.place, hint=hint)
 
 
-def _shared_levels(topology: FleetTopology, nodes: Sequence[Node]) -> int:
+def _shared_levels(topology: FleetTopology, nodes: Sequence[LiveNode]) -> int:
     """Returns how many levels, from the coarsest, have one common value on all nodes; 0 without nodes."""
     for depth, level in enumerate(topology.levels):
         if len({node.labels[level.label] for node in nodes}) != 1:
@@ -351,7 +353,7 @@ def _shared_levels(topology: FleetTopology, nodes: Sequence[Node]) -> int:
     return len(topology.levels)
 
 
-def _asked(fleet: Fleet, backend: FleetBackend) -> Iterator[_Asked]:
+def _asked(fleet: Fleet, backend: FleetBackend) -> Iterator[_RequestedLevel]:
     for workflow in fleet.workflows:
         if workflow.pool.backend == backend:
             for group, gang in zip(workflow.groups, gangs_of_workflow(fleet, workflow), strict=True):
@@ -361,14 +363,14 @@ def _asked(fleet: Fleet, backend: FleetBackend) -> Iterator[_Asked]:
                         requirement.path for requirement in requirements if requirement.level.label == finest[1]
                     )
                     location = workflow.declared.at(*path)
-                    yield _Asked(f"workflow {workflow.name}", *finest, workflow.pool.shard, location)
+                    yield _RequestedLevel(f"workflow {workflow.name}", *finest, workflow.pool.shard, location)
     for workload in fleet.workloads:
         for placement in workload.placements if workload.pool.backend == backend else ():
             finest_placement, is_preferred = placement.preferred or placement.required, placement.preferred is not None
             if finest_placement is not None:
                 work, location = f"{workload.kind} {workload.name}", workload.declared.at(*finest_placement.path)
                 finest = placement.topology, finest_placement.level.label, is_preferred
-                yield _Asked(work, *finest, workload.pool.shard, location)
+                yield _RequestedLevel(work, *finest, workload.pool.shard, location)
     for pod_group in fleet.pod_groups:
         for constraint, path in pod_group.constraints if pod_group.backend == backend else ():
             label = constraint.preferredTopologyLevel or constraint.requiredTopologyLevel
@@ -376,7 +378,7 @@ def _asked(fleet: Fleet, backend: FleetBackend) -> Iterator[_Asked]:
                 is_preferred = constraint.preferredTopologyLevel is not None
                 field = "preferredTopologyLevel" if is_preferred else "requiredTopologyLevel"
                 finest, location = (constraint.topology, label, is_preferred), pod_group.declared.at(*path, field)
-                yield _Asked(
+                yield _RequestedLevel(
                     f"PodGroup {pod_group.name}", *finest, pod_group.pool.shard if pod_group.pool else None, location
                 )
     for submitted in fleet.submitted_sets:
@@ -384,7 +386,7 @@ def _asked(fleet: Fleet, backend: FleetBackend) -> Iterator[_Asked]:
         if clique_set.backend == backend and clique_set.is_previewed:
             location = clique_set.declared.at("metadata", "name")
             for finest in chain.from_iterable(map(_of_gang, gangs_of_set(clique_set))):
-                yield _Asked(f"{SET.kind} {clique_set.name}", *finest, submitted.pool.shard, location)
+                yield _RequestedLevel(f"{SET.kind} {clique_set.name}", *finest, submitted.pool.shard, location)
 
 
 def _of_gang(gang: Gang) -> Iterator[tuple[str, str, bool]]:

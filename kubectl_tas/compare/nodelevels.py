@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
 from kubectl_tas.late import dataclass
-from kubectl_tas.live.live_cluster import Node
+from kubectl_tas.live.live_cluster import LiveNode
 from kubectl_tas.node_places import HOSTNAME, place_of, rank
 from kubectl_tas.words import shortened
 
@@ -25,7 +25,7 @@ class Domains:
     """Name of the level."""
     maker: str
     """The tool that sets the label; empty if unknown."""
-    nodes: Mapping[str, tuple[Node, ...]]
+    nodes: Mapping[str, tuple[LiveNode, ...]]
     """Nodes by the value of the label."""
     lacking: tuple[str, ...]
     """Sorted names of nodes without the label."""
@@ -52,7 +52,7 @@ class Domains:
 
 
 @dataclass(frozen=True, slots=True)
-class Suggestion:
+class SuggestedLevels:
     """A suggested topology for some nodes."""
 
     considered: int
@@ -65,7 +65,7 @@ class Suggestion:
     """The other labels, each with the reason."""
 
 
-def split(domains: Mapping[str, Sequence[Node]], coarser: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+def split(domains: Mapping[str, Sequence[LiveNode]], coarser: str) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yields the domains with several values of the label ``coarser``, each with these values."""
     for name in sorted(domains):
         above = {node.labels[coarser] for node in domains[name] if coarser in node.labels}
@@ -73,16 +73,16 @@ def split(domains: Mapping[str, Sequence[Node]], coarser: str) -> Iterator[tuple
             yield name, tuple(sorted(above))
 
 
-def domains_of(nodes: Sequence[Node], label: str) -> dict[str, tuple[Node, ...]]:
+def domains_of(nodes: Sequence[LiveNode], label: str) -> dict[str, tuple[LiveNode, ...]]:
     """Returns the nodes that have a label, by its value."""
-    nodes_by_value: dict[str, list[Node]] = defaultdict(list)
+    nodes_by_value: dict[str, list[LiveNode]] = defaultdict(list)
     for node in nodes:
         if label in node.labels:
             nodes_by_value[node.labels[label]].append(node)
     return {name: tuple(nodes_by_value[name]) for name in sorted(nodes_by_value)}
 
 
-def suggest(nodes: Sequence[Node], labels: Sequence[str] = ()) -> Suggestion:
+def suggest(nodes: Sequence[LiveNode], labels: Sequence[str] = ()) -> SuggestedLevels:
     """Suggests levels for nodes, from labels that are known to name places, or only from ``labels``. If labels do not
     nest, labels that join GPUs take precedence, then zones, then coarser labels.
     """
@@ -100,10 +100,10 @@ def suggest(nodes: Sequence[Node], labels: Sequence[str] = ()) -> Suggestion:
             levels.append(candidate)
     levels.sort(key=lambda level: (len(level.nodes), rank(level.label)))
     left_out.sort(key=lambda pair: (rank(pair[0].label), pair[0].label))
-    return Suggestion(len(considered), len(nodes) - len(considered), tuple(_named_apart(levels)), tuple(left_out))
+    return SuggestedLevels(len(considered), len(nodes) - len(considered), tuple(_named_apart(levels)), tuple(left_out))
 
 
-def _domains(nodes: Sequence[Node], label: str) -> Domains:
+def _domains(nodes: Sequence[LiveNode], label: str) -> Domains:
     named_place = place_of(label)
     key = named_place.key if named_place else label.rpartition("/")[2].lower().replace(".", "-").replace("_", "-")
     lacking = tuple(sorted(node.name for node in nodes if label not in node.labels))

@@ -62,7 +62,7 @@ class PlacedSet(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class GroveCondition:
     """Grove's report about the levels that a set uses."""
 
     status: Literal["True", "False", "Unknown"]
@@ -92,7 +92,7 @@ class Drift:
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class TopologyUse:
     """A PodCliqueSet and the cluster topology that it uses."""
 
     namespace: str
@@ -101,7 +101,7 @@ class Use:
     """The topology; None if the set asks for no placement."""
     is_default: bool
     """Whether the topology is the default, which the set does not name."""
-    condition: Condition | None
+    condition: GroveCondition | None
     """The condition; None if no topology applies, or if the topologies are unknown."""
     backend: str | None = None
     """The cluster of the set, if the fleet has several."""
@@ -127,7 +127,7 @@ def full_name(backend: str | None, namespace: str, name: str) -> str:
     return "/".join(segment for segment in (backend, namespace, name) if segment is not None)
 
 
-def declared_uses(fleet: Fleet) -> list[Use]:
+def declared_uses(fleet: Fleet) -> list[TopologyUse]:
     """Returns the use of each set in the repository, judged by the topologies of the repository."""
     declared_domains = domains(declared_levels(fleet))
     return [
@@ -142,7 +142,7 @@ def declared_uses(fleet: Fleet) -> list[Use]:
     ]
 
 
-def live_uses(state: GroveState, *, check: bool, backend: str | None = None) -> list[Use]:
+def live_uses(state: GroveState, *, check: bool, backend: str | None = None) -> list[TopologyUse]:
     """Returns the use of each set in a cluster, judged by the topologies of the cluster. ``backend`` is set if the
     fleet has several. Raises TasError if the sets are unknown, or if ``check`` is set and the topologies are unknown.
     """
@@ -165,9 +165,9 @@ def _use(
     *,
     is_named: bool,
     backend: str | None = None,
-) -> Use:
+) -> TopologyUse:
     is_default = placed_set.topology_name is not None and not is_named
-    return Use(
+    return TopologyUse(
         *key,
         placed_set.topology_name,
         is_default,
@@ -186,17 +186,17 @@ def cluster_of(fleet: Fleet, clique_set: FleetPodCliqueSet) -> str | None:
     return clique_set.backend.name if clique_set.backend and len(fleet.backends) > 1 else None
 
 
-def condition(placed_set: PlacedSet, topologies: Mapping[str, Collection[str]]) -> Condition | None:
+def condition(placed_set: PlacedSet, topologies: Mapping[str, Collection[str]]) -> GroveCondition | None:
     """Returns the condition of a set; None if no topology applies. ``topologies`` has the domains by name."""
     name = placed_set.topology_name
     if name is None:
         return None
     if name not in topologies:
-        return Condition("Unknown", "ClusterTopologyNotFound")
+        return GroveCondition("Unknown", "ClusterTopologyNotFound")
     missing = tuple(domain for domain in placed_set.domains if domain not in topologies[name])
     if missing:
-        return Condition("True", "ClusterTopologyLevelsUnavailable", missing)
-    return Condition("False", "AllClusterTopologyLevelsAvailable")
+        return GroveCondition("True", "ClusterTopologyLevelsUnavailable", missing)
+    return GroveCondition("False", "AllClusterTopologyLevelsAvailable")
 
 
 def declared_levels(fleet: Fleet) -> dict[str, Levels]:

@@ -23,7 +23,7 @@ from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, TasErro
 from kubectl_tas.late import dataclass
 from kubectl_tas.live.cliquesets import GroveState
 from kubectl_tas.live.kubectl import ForbiddenError, NoSuchResourceError
-from kubectl_tas.live.live_cluster import Cluster, Clusters, Node
+from kubectl_tas.live.live_cluster import Cluster, Clusters, LiveNode
 from kubectl_tas.load.rights import misplaced, name_of, outside
 from kubectl_tas.model.config import PRIORITY_VALUES
 from kubectl_tas.resolve.clusters import FleetBackend
@@ -73,20 +73,20 @@ NODES_UNREAD = Rule(
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
+class _ClusterSeen:
     """The state of a cluster that a comparison needs."""
 
     grove: GroveState | None
     """State of Grove; None if nothing of Grove needs comparison."""
     queues: Mapping[str, bool]
     """Whether work runs in each queue, if known."""
-    nodes: Sequence[Node] | None
+    nodes: Sequence[LiveNode] | None
     hidden: str = ""
     """The reason why kubectl-tas could not read the nodes."""
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class Comparison:
     """Result of a comparison."""
 
     found: list[Diagnostic]
@@ -94,13 +94,13 @@ class Compared:
     """Backends whose cluster, or its nodes, could not be read."""
 
 
-def compare(fleet: Fleet, before: Earlier | None, clusters: Clusters | None, *, complete: bool = True) -> Compared:
+def compare(fleet: Fleet, before: Earlier | None, clusters: Clusters | None, *, complete: bool = True) -> Comparison:
     """Compares ``fleet`` with ``clusters`` and with ``before``; None skips either. Reads only the necessary parts of a
     cluster. Raises TasError if the only cluster cannot be read.
 
     If loading was not ``complete``, seemingly removed objects may be in an unread document.
     """
-    seen: dict[str, _Seen] = {}
+    seen: dict[str, _ClusterSeen] = {}
     findings: list[Diagnostic] = []
     if clusters is not None:
         answers = clusters.ask(lambda cluster: _look(cluster, fleet, before.fleet if before else None))
@@ -117,12 +117,12 @@ def compare(fleet: Fleet, before: Earlier | None, clusters: Clusters | None, *, 
         )
         findings += (diagnostic for check in CHECKS for diagnostic in check(change))
     cluster_names = clusters.names if clusters is not None else frozenset()
-    return Compared(
+    return Comparison(
         findings, cluster_names.difference(name for name, in_cluster in seen.items() if not in_cluster.hidden)
     )
 
 
-def _differences(fleet: Fleet, backend: FleetBackend, seen: _Seen) -> Iterator[Diagnostic]:
+def _differences(fleet: Fleet, backend: FleetBackend, seen: _ClusterSeen) -> Iterator[Diagnostic]:
     if seen.grove is not None:
         yield from check_drift(fleet, backend.name, seen.grove)
     if seen.nodes is not None:
@@ -142,7 +142,7 @@ def _unread(fleet: Fleet, name: str, error: TasError) -> Diagnostic:
     return Diagnostic(CLUSTER_UNREAD, f"backend {name}: {error.message}", location, hint=error.hint)
 
 
-def _look(cluster: Cluster, fleet: Fleet, before: Fleet | None) -> _Seen:
+def _look(cluster: Cluster, fleet: Fleet, before: Fleet | None) -> _ClusterSeen:
     """Returns the state of a cluster. Raises TasError if a necessary part cannot be read."""
     grove = _grove(cluster, *((fleet, before) if before else (fleet,)))
     queues = _queues(cluster, before, fleet) if before else {}
@@ -152,7 +152,7 @@ def _look(cluster: Cluster, fleet: Fleet, before: Fleet | None) -> _Seen:
         if cluster.file is not None or not isinstance(error, ForbiddenError):
             raise
         nodes, hidden = None, error.message  # they may be hidden from who may see queues
-    return _Seen(grove, queues, nodes, hidden)
+    return _ClusterSeen(grove, queues, nodes, hidden)
 
 
 def _grove(cluster: Cluster, *fleets: Fleet) -> GroveState | None:

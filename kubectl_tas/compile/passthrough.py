@@ -17,7 +17,7 @@ from kubectl_tas.compile.metadata import folder
 from kubectl_tas.compile.podgroups import WORKLOADS
 from kubectl_tas.gangs.apply_demands import entries_of, merged
 from kubectl_tas.gangs.pool_demands import Demand, companion_demands, demands, member_demands
-from kubectl_tas.grove import TEMPLATE, Release
+from kubectl_tas.grove import TEMPLATE, GroveRelease
 from kubectl_tas.late import late_pattern
 from kubectl_tas.load.compose import TooDeepError, TooManyError
 from kubectl_tas.load.document import roots
@@ -134,7 +134,7 @@ def _respelled(submitted: SubmittedSet) -> Iterator[Entry]:
         yield from _domains(constraint, path, release)
 
 
-def _domains(constraint: PackConstraint, path: KeyPath, release: Release) -> Iterator[Entry]:
+def _domains(constraint: PackConstraint, path: KeyPath, release: GroveRelease) -> Iterator[Entry]:
     if release.has_pack and constraint.packDomain is not None:
         if constraint.pack is None:
             yield (*path, "packDomain"), Renamed("pack", {"required": constraint.packDomain}), None

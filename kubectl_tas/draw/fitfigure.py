@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from kubectl_tas.draw import fitpages as pages
-from kubectl_tas.draw.figure import ALL_SHOWN, FIRST_SHOWN, Bar, Box, Figure, Look, folded
+from kubectl_tas.draw.figure import ALL_SHOWN, FIRST_SHOWN, Bar, Box, BoxLook, Figure, folded
 from kubectl_tas.gpus import GPU
 from kubectl_tas.late import dataclass
 from kubectl_tas.place.answers import Fit, nodes_of
@@ -40,7 +40,7 @@ def _boxes(answer: Fit, nodes: ClusterNodes) -> tuple[Box, ...]:
         boxes.append(drawing.outside(outside))
     elsewhere = len(nodes.nodes) - len(usable)
     if elsewhere:
-        boxes.append(Box("of another shard of the scheduler", words=(plural(elsewhere, "node"),), look=Look.OUT))
+        boxes.append(Box("of another shard of the scheduler", words=(plural(elsewhere, "node"),), look=BoxLook.OUT))
     return tuple(boxes)
 
 
@@ -83,7 +83,7 @@ class _Drawing:
             for nodes_of_domain in below[hidden_domain].values()
             for node in nodes_of_domain
         ]
-        yield self._box(Box(f"and {len(hidden)} more", look=Look.MORE, count=len(hidden)), nodes, {})
+        yield self._box(Box(f"and {len(hidden)} more", look=BoxLook.MORE, count=len(hidden)), nodes, {})
 
     def outside(self, nodes: Sequence[NodeResources]) -> Box:
         """Draws the nodes that lack the label of a level. A gang with levels cannot use them."""
@@ -91,7 +91,7 @@ class _Drawing:
             return self._box(Box("outside of the topology"), nodes, self._placed([None]))
         lacks = Counter(label for node in nodes for label in self.answer.item.labels if label not in node.labels)
         words = [f"{count} without the label {label}" for label, count in lacks.items()]
-        return Box("outside of the topology", words=(plural(len(nodes), "node"), *words), look=Look.OUT)
+        return Box("outside of the topology", words=(plural(len(nodes), "node"), *words), look=BoxLook.OUT)
 
     @cached_property
     def _taken(self) -> set[Domain]:
@@ -116,7 +116,7 @@ class _Drawing:
         number = plural(len(nodes), "node")
         room = self._room(usable) if usable else ()
         words = (*goes, *room, f"{len(usable)} of {number} can be used" if reasons else number)
-        look = Look.CHOSEN if goes else box.look if usable else Look.OUT
+        look = BoxLook.CHOSEN if goes else box.look if usable else BoxLook.OUT
         bars = (self._bar(usable, placed),) if usable else ()
         return replace(box, words=(*words, *(f"{count} {reason}" for reason, count in reasons)), look=look, bars=bars)
 

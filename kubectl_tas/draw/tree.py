@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kubectl_tas.draw.figure import Bar, Box, Figure, Look
+from kubectl_tas.draw.figure import Bar, Box, BoxLook, Figure
 from kubectl_tas.gangs.workload_gang import PodSegment
 from kubectl_tas.report import style
 from kubectl_tas.report.style import printable
@@ -65,4 +65,4 @@ def _line(box: Box) -> str:
     words = ", ".join((*box.lines, *map(bar, box.bars)))
     if not words:
         return box.title
-    return f"{box.title} ({words})" if box.look in (Look.ITEM, Look.MORE) else f"{box.title}: {words}"
+    return f"{box.title} ({words})" if box.look in (BoxLook.ITEM, BoxLook.MORE) else f"{box.title}: {words}"

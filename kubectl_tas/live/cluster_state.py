@@ -149,7 +149,7 @@ _STUCK: Shape = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _KindToRead:
     """A kind of object that a record reads."""
 
     kind: str
@@ -162,16 +162,16 @@ class _Asked:
 
 
 ASKED = (
-    _Asked("Queue", QUEUES, needed=True),
-    _Asked("PodGroup", POD_GROUPS, namespaced=True, needed=True),
-    _Asked("Node", NODES),
-    _Asked("Pod", PODS, namespaced=True, of_nodes=True),
-    *(_Asked("Topology", resource) for resource in TOPOLOGIES),
-    _Asked("PriorityClass", PRIORITY_CLASSES),
-    _Asked(SET.kind, cliquesets.SETS, namespaced=True),
-    _Asked("PodClique", cliquesets.CLIQUES, namespaced=True),
-    _Asked("ClusterTopology", cliquesets.TOPOLOGIES),
-    _Asked("ClusterTopologyBinding", cliquesets.BINDINGS),
+    _KindToRead("Queue", QUEUES, needed=True),
+    _KindToRead("PodGroup", POD_GROUPS, namespaced=True, needed=True),
+    _KindToRead("Node", NODES),
+    _KindToRead("Pod", PODS, namespaced=True, of_nodes=True),
+    *(_KindToRead("Topology", resource) for resource in TOPOLOGIES),
+    _KindToRead("PriorityClass", PRIORITY_CLASSES),
+    _KindToRead(SET.kind, cliquesets.SETS, namespaced=True),
+    _KindToRead("PodClique", cliquesets.CLIQUES, namespaced=True),
+    _KindToRead("ClusterTopology", cliquesets.TOPOLOGIES),
+    _KindToRead("ClusterTopologyBinding", cliquesets.BINDINGS),
 )
 
 

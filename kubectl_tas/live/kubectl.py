@@ -95,13 +95,13 @@ def _environment() -> dict[str, str]:
     return {**os.environ, "HOME": home if os.path.isabs(home) else os.sep}  # noqa: PTH117
 
 
-class Given(str):
+class NamedContent(str):
     """A name for messages in place of a file's path, with the content that was given instead of a file."""
 
     content: bytes
 
     @classmethod
-    def of(cls, name: str, content: bytes) -> Given:
+    def of(cls, name: str, content: bytes) -> NamedContent:
         """Returns the name with its content."""
         given = cls(name)
         given.content = content
@@ -110,7 +110,7 @@ class Given(str):
 
 def read_file(path: str) -> list[dict[str, Any]]:
     """Returns the objects in a file: one JSON list or object, or several in a row. Raises TasError for others."""
-    if isinstance(path, Given):
+    if isinstance(path, NamedContent):
         return list(parse(path.content, path))
     return list(parse(read_plain(path, MAX_STATE, hint="Name a file with JSON."), path))
 

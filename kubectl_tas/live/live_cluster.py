@@ -50,7 +50,7 @@ _WELL = {
 
 
 @dataclass(frozen=True, slots=True)
-class QueueUsage:
+class LiveQueueUsage:
     """The usage of one queue."""
 
     allocated: Amounts
@@ -87,7 +87,7 @@ class QueueUsage:
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class LiveNode:
     """One node of a cluster."""
 
     name: str
@@ -124,7 +124,7 @@ class RunningGroup:
 class ClusterState:
     """The queues of a cluster by name, and the PodGroups that run."""
 
-    queues: dict[str, QueueUsage]
+    queues: dict[str, LiveQueueUsage]
     objects: tuple[Mapping[str, Any], ...] = ()
     """The queues as kubectl prints them."""
     running: tuple[RunningGroup, ...] = ()
@@ -160,7 +160,7 @@ class Cluster:
             return cliquesets.from_cluster(self.access)
         return cliquesets.from_file(self.file, self.access.namespace)
 
-    def nodes(self) -> list[Node] | None:
+    def nodes(self) -> list[LiveNode] | None:
         """Returns the nodes; None if a file has no nodes. Raises TasError if they cannot be read."""
         objects = kubectl.get(self.access, NODES) if self.file is None else kubectl.read_file(self.file)
         nodes = nodes_among(objects)
@@ -271,14 +271,14 @@ def from_file(path: str, namespace: str | None = None) -> ClusterState:
     return replace(state, lacks=TasError(f"{path} has no Queue, so it does not say what runs", hint=hint))
 
 
-def nodes_among(objects: Iterable[Mapping[str, Any]]) -> list[Node]:
+def nodes_among(objects: Iterable[Mapping[str, Any]]) -> list[LiveNode]:
     """Returns the nodes among objects of a cluster."""
     return [_node(fields) for fields in objects if fields.get("kind") == "Node"]
 
 
-def _node(fields: Mapping[str, Any]) -> Node:
+def _node(fields: Mapping[str, Any]) -> LiveNode:
     metadata, spec, status = fields["metadata"], fields.get("spec") or {}, fields.get("status") or {}
-    return Node(
+    return LiveNode(
         metadata["name"],
         metadata.get("labels") or {},
         gpus.of_node({name: _quantity(amount) for name, amount in (status.get("allocatable") or {}).items()}),
@@ -337,7 +337,7 @@ def work_of(fields: Mapping[str, Any]) -> str:
 
 def _usage(
     queues: Iterable[Mapping[str, Any]], pod_groups: Iterable[Mapping[str, Any]], *, is_whole: bool
-) -> dict[str, QueueUsage]:
+) -> dict[str, LiveQueueUsage]:
     running: Counter[str] = Counter()
     doubts: dict[str, str] = {}
     unlooked: set[str] = set()
@@ -348,7 +348,7 @@ def _usage(
         if pods < 0:
             doubts[queue] = "one of its PodGroups says that fewer than no pods run"
         running[queue] += pods > 0
-    usage_by_queue: dict[str, QueueUsage] = {}
+    usage_by_queue: dict[str, LiveQueueUsage] = {}
     for queue_fields in queues:
         name = queue_fields["metadata"]["name"]
         is_idle = is_whole and name not in unlooked
@@ -358,20 +358,20 @@ def _usage(
     return usage_by_queue
 
 
-def _held(queue: Mapping[str, Any], running: int, doubt: str, *, is_idle: bool) -> QueueUsage:
+def _held(queue: Mapping[str, Any], running: int, doubt: str, *, is_idle: bool) -> LiveQueueUsage:
     """Returns what a queue holds. KAI leaves empty values out of a status, and writes no status before a PodGroup names
     the queue. ``is_idle`` says that the queue's PodGroups are known and hold nothing.
     """
     status = queue.get("status")
     if status is None:
-        return QueueUsage(NOTHING, NOTHING, running, doubt or ("" if is_idle else "it has no status"))
+        return LiveQueueUsage(NOTHING, NOTHING, running, doubt or ("" if is_idle else "it has no status"))
     allocated, non_preemptible = _amounts(status, "allocated"), _amounts(status, "allocatedNonPreemptible")
     requested = _amounts(status, "requested")
     for name in RESOURCES:
         least = min(allocated.of(name), non_preemptible.of(name), requested.of(name))
         if least < 0:
             doubt = doubt or f"it says that {said(name, least)} are allocated"
-    return QueueUsage(allocated, non_preemptible, running, doubt, requested)
+    return LiveQueueUsage(allocated, non_preemptible, running, doubt, requested)
 
 
 def _running(pod_group: Mapping[str, Any]) -> Decimal:

@@ -132,7 +132,7 @@ class LiveGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class LiveQueue:
+class QueueInCluster:
     """A Queue of the cluster."""
 
     name: str
@@ -144,7 +144,7 @@ class LiveQueue:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ClusterAnswers:
     """Everything that a cluster says."""
 
     items: Sequence[Mapping[str, Any]]
@@ -158,12 +158,12 @@ class Told:
 
     controllers: tuple[Controller, ...] = ()
     """Objects of the requested kinds that make pods, or that other such objects have made."""
-    queues: tuple[LiveQueue, ...] = ()
+    queues: tuple[QueueInCluster, ...] = ()
     topologies: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Node labels of the levels, by name of the Topology."""
 
 
-def told(cluster: Cluster, namespace: str, further_kinds: Mapping[str, str] | None = None) -> Told:
+def ask_cluster(cluster: Cluster, namespace: str, further_kinds: Mapping[str, str] | None = None) -> ClusterAnswers:
     """Reads what a cluster says of the work in a namespace. ``further_kinds`` are read too, by kubectl's names.
 
     Raises TasError if PodGroups cannot be read, or if a file has neither PodGroups nor Pods. Everything else that
@@ -206,7 +206,7 @@ def _asked(
             gaps[kind] = error.message
 
 
-def _read(objects: Sequence[dict[str, Any]], gaps: Mapping[str, str], kinds: Collection[str]) -> Told:
+def _read(objects: Sequence[dict[str, Any]], gaps: Mapping[str, str], kinds: Collection[str]) -> ClusterAnswers:
     by_kind: dict[str, list[dict[str, Any]]] = {}
     for fields in objects:
         by_kind.setdefault(str(fields.get("kind")), []).append(fields)
@@ -223,7 +223,7 @@ def _read(objects: Sequence[dict[str, Any]], gaps: Mapping[str, str], kinds: Col
     if broken:
         and_more = f"; and {len(broken) - 1} more" if len(broken) > 1 else ""
         gaps = {"Event": f"{broken[0]}{and_more}", **gaps}
-    return Told(
+    return ClusterAnswers(
         objects,
         tuple(sorted(map(_group, by_kind.get("PodGroup", ())), key=lambda group: (group.namespace, group.name))),
         tuple(sorted(map(_pod, by_kind.get("Pod", ())), key=lambda pod: (pod.namespace, pod.name))),
@@ -310,11 +310,11 @@ def _group(fields: Mapping[str, Any]) -> LiveGroup:
     )
 
 
-def _queue(fields: Mapping[str, Any]) -> LiveQueue:
+def _queue(fields: Mapping[str, Any]) -> QueueInCluster:
     metadata, spec = fields["metadata"], fields.get("spec") or {}
     name = metadata["name"]
     shown, parent = (str(spec.get(key) or "") for key in ("displayName", "parentQueue"))
-    return LiveQueue(name, shown or name, parent, _word(metadata.get("labels") or {}, NODE_POOL))
+    return QueueInCluster(name, shown or name, parent, _word(metadata.get("labels") or {}, NODE_POOL))
 
 
 def _topology(fields: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:

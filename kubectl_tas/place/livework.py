@@ -11,9 +11,9 @@ from kubectl_tas.diagnostics import Location
 from kubectl_tas.kinds import page_of
 from kubectl_tas.late import dataclass
 from kubectl_tas.live.cluster_state import TOPOLOGIES
-from kubectl_tas.live.live_cluster import QueueUsage, state_of
+from kubectl_tas.live.live_cluster import LiveQueueUsage, state_of
 from kubectl_tas.live.owners import Controller, resources
-from kubectl_tas.live.reasons import LiveGroup, LivePod, Saying, Told, is_race, unnamed
+from kubectl_tas.live.reasons import ClusterAnswers, LiveGroup, LivePod, Saying, is_race, unnamed
 from kubectl_tas.model.kindlists import written
 from kubectl_tas.model.labels import TASK, WORKFLOW
 from kubectl_tas.place.gangs_to_place import GangToPlace, LeftOut, Needed, unplaced
@@ -51,7 +51,7 @@ class LiveWork:
 
     fleet: Fleet
     sent: Submission
-    told: Told
+    told: ClusterAnswers
 
     @cached_property
     def expected(self) -> list[GangToPlace | LeftOut]:
@@ -142,7 +142,7 @@ class LiveWork:
         return [group.name for group in self._groups_here if self._is_other_version(group)]
 
     @cached_property
-    def queues(self) -> Mapping[str, QueueUsage] | None:
+    def queues(self) -> Mapping[str, LiveQueueUsage] | None:
         """Usage of the cluster's queues; None if unknown."""
         return None if "Queue" in self.told.gaps else state_of(self.told.items).queues
 

@@ -14,8 +14,8 @@ from kubectl_tas.gangs.admission import Verdict, answers
 from kubectl_tas.kinds import page_of
 from kubectl_tas.late import dataclass
 from kubectl_tas.live.kubectl import complete_kinds
-from kubectl_tas.live.live_cluster import POD_GROUPS, QueueUsage
-from kubectl_tas.live.reasons import LiveGroup, Saying, Told, gathered, unnamed
+from kubectl_tas.live.live_cluster import POD_GROUPS, LiveQueueUsage
+from kubectl_tas.live.reasons import ClusterAnswers, LiveGroup, Saying, gathered, unnamed
 from kubectl_tas.model.kindlists import written
 from kubectl_tas.model.labels import NODE_POOL, POD_GROUP, PREEMPTION_DELAY, SKIP_PODGROUPER
 from kubectl_tas.place.answers import OTHER_SHARD, Fit, FitOutcome, fit
@@ -88,7 +88,7 @@ class Why:
     """Queue of the PodGroups, which may differ from the file's; the file's queue if there is no PodGroup."""
     quota: Amounts | None
     """Guarantee of that queue; None if no file states one."""
-    usage: QueueUsage | None
+    usage: LiveQueueUsage | None
     """Resources that the queue holds; None if unknown."""
     causes: tuple[Cause, ...]
     """Causes, sorted; empty if nothing is pending."""
@@ -98,7 +98,7 @@ class Why:
     """Reason why objects of a kind are unknown, by kind."""
 
 
-def why(fleet: Fleet, sent: Submission, cluster: Told) -> Why:
+def why(fleet: Fleet, sent: Submission, cluster: ClusterAnswers) -> Why:
     """Explains one submission to a backend with KAI."""
     return _Question(LiveWork(fleet, sent, cluster)).answer()
 

@@ -12,7 +12,7 @@ from kubectl_tas.report.style import printable
 from kubectl_tas.resolve.fleet import sent
 from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.site import blocks, places
-from kubectl_tas.site.blocks import Badge, Block, Cell, Drawing, Facts, Filters, Link, Page, Table, Text, drawing
+from kubectl_tas.site.blocks import Badge, Block, Cell, Drawing, Facts, Filters, Link, Page, Table, TextBlock, drawing
 from kubectl_tas.site.content import Content, verdict_badge
 from kubectl_tas.site.found import findings_of
 
@@ -127,7 +127,7 @@ def _unread(content: Content) -> tuple[Block, ...]:
     )
     if not rows:
         return ()
-    explanation = Text("What is sent to no pool of the repository is not among the rest; its findings say why.")
+    explanation = TextBlock("What is sent to no pool of the repository is not among the rest; its findings say why.")
     return explanation, Table("Sent to no pool", ("Name", "Kind", "File"), rows)
 
 
@@ -143,7 +143,7 @@ def _page(content: Content, submission: Submission) -> Page:
 
 def _verdict(picture: Picture) -> Block:
     verdict = picture.verdict
-    return Text(f"{verdict.text}. {verdict.hint}".strip(), verdict_badge(verdict.outcome))
+    return TextBlock(f"{verdict.text}. {verdict.hint}".strip(), verdict_badge(verdict.outcome))
 
 
 def _facts(content: Content, picture: Picture) -> Facts:
@@ -179,12 +179,14 @@ def _placement(content: Content, submission: Submission) -> Iterator[Block]:
     """Yields the answers of ``fit`` about work that does not run."""
     answers = content.fits.get(id(submission), ())
     if answers:
-        yield Text("As `kubectl tas fit` says of what pods leave free on the nodes of the cluster.", title="Placement")
+        yield TextBlock(
+            "As `kubectl tas fit` says of what pods leave free on the nodes of the cluster.", title="Placement"
+        )
     for answer in answers:
         if isinstance(answer, LeftOut):
-            yield Text(f"No answer: {answer.reason}.")
+            yield TextBlock(f"No answer: {answer.reason}.")
             continue
-        yield Text(f"{answer.gang.kind} `{answer.gang.name}`", _FITS[answer.outcome])
+        yield TextBlock(f"{answer.gang.kind} `{answer.gang.name}`", _FITS[answer.outcome])
         answer_lines = fitpages.about(answer, "")[1:]
         yield Facts(tuple((name.strip(), text) for name, text in answer_lines if text != answer.gang.name))
         drawn = fitfigure.figure(answer, content.nodes[submission.pool.backend.name], "")

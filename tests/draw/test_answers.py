@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from kubectl_tas.compare.topology_drift import Condition, Use
+from kubectl_tas.compare.topology_drift import GroveCondition, TopologyUse
 from kubectl_tas.draw import capacitypages, fitpages, topologytables
 from kubectl_tas.gangs.gang import Gang
 from kubectl_tas.gpus import GPU
@@ -392,11 +392,11 @@ def test_why_no_rack_helps_is_told_where_it_is_known(short: Shortage | None, mor
     ("condition", "cells"),
     [
         (None, ["-", "-", "-"]),
-        (Condition("False", "AllAvailable"), ["yes", "AllAvailable", "-"]),
-        (Condition("True", "Unavailable", ("rack", "host")), ["no", "Unavailable", "rack,", "host"]),
+        (GroveCondition("False", "AllAvailable"), ["yes", "AllAvailable", "-"]),
+        (GroveCondition("True", "Unavailable", ("rack", "host")), ["no", "Unavailable", "rack,", "host"]),
     ],
 )
-def test_a_set_of_which_grove_says_nothing_has_empty_cells(condition: Condition | None, cells: list[str]) -> None:
-    use = Use("ml", "chat", "racks", is_default=False, condition=condition)
+def test_a_set_of_which_grove_says_nothing_has_empty_cells(condition: GroveCondition | None, cells: list[str]) -> None:
+    use = TopologyUse("ml", "chat", "racks", is_default=False, condition=condition)
     (row,) = topologytables.conditions([use]).splitlines()[1:]
     assert row.split() == ["racks", "ml/chat", *cells]

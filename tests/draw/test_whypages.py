@@ -10,7 +10,7 @@ import pytest
 from kubectl_tas.diagnostics import Location
 from kubectl_tas.draw import tree, whypage
 from kubectl_tas.gangs.workload_gang import PodSegment
-from kubectl_tas.live.live_cluster import QueueUsage
+from kubectl_tas.live.live_cluster import LiveQueueUsage
 from kubectl_tas.live.reasons import Saying
 from kubectl_tas.place.gangs_to_place import LeftOut
 from kubectl_tas.place.pending_reasons import Cause, CauseKind
@@ -61,7 +61,7 @@ FULL = why(
     ),
     lone={"Pending": 2, "Failed": 1},
     quota=Amounts(8),
-    usage=QueueUsage(Amounts(6), Amounts(2), 1),
+    usage=LiveQueueUsage(Amounts(6), Amounts(2), 1),
     gaps={"Pod": "no right", "Policy": "no such"},
     fits=(LeftOut(SENT, "why not"),),
 )
@@ -130,7 +130,7 @@ def test_all_data_of_a_page() -> None:
     ]
     assert (full["about"], full["hint"], len(full["said"])) == ("quota", "Wait.", 5)
     assert found["notKnown"] == {"Pod": "no right", "Policy": "no such"}
-    (unknown,) = whypage.data([why(usage=QueueUsage(Amounts(6), Amounts(2), 1, doubt="odd"))])["workflows"]
+    (unknown,) = whypage.data([why(usage=LiveQueueUsage(Amounts(6), Amounts(2), 1, doubt="odd"))])["workflows"]
     assert unknown["queue"] == {"name": "q", "quota": None, "held": None, "heldNonPreemptible": None}
 
 
@@ -138,12 +138,12 @@ def test_all_data_of_a_page() -> None:
     ("usage", "text"),
     [
         (None, "q"),
-        (QueueUsage(Amounts(0), Amounts(0), 0), "q, no GPU held"),
-        (QueueUsage(Amounts(1), Amounts(0), 1), "q, 1 GPU held, 0 of them not preemptible"),
-        (QueueUsage(Amounts(1), Amounts(0), 1, doubt="odd"), "q"),
+        (LiveQueueUsage(Amounts(0), Amounts(0), 0), "q, no GPU held"),
+        (LiveQueueUsage(Amounts(1), Amounts(0), 1), "q, 1 GPU held, 0 of them not preemptible"),
+        (LiveQueueUsage(Amounts(1), Amounts(0), 1, doubt="odd"), "q"),
     ],
 )
-def test_what_the_queue_holds_is_told_if_known(usage: QueueUsage | None, text: str) -> None:
+def test_what_the_queue_holds_is_told_if_known(usage: LiveQueueUsage | None, text: str) -> None:
     assert f"Queue:  {text}" in page(usage=usage)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubectl_tas.live.reasons import LiveGroup, LivePod, Saying, Told
+from kubectl_tas.live.reasons import ClusterAnswers, LiveGroup, LivePod, Saying
 from kubectl_tas.place.livework import LiveWork
 from kubectl_tas.place.pending_reasons import CauseKind, ReportedRefusal, cause_kind_of, is_of_waiting, refusal_of
 from kubectl_tas.place.pending_work import why
@@ -211,7 +211,7 @@ def test_what_only_the_cluster_explains_has_a_text_and_a_hint(
     said = Saying("PodGroup pg-train", reason, message)
     group = podgroup(GROUP, 3, said)
     gaps = {"Node": "unread", "Queue": "unread"}
-    found = why(fleet, sent, Told((), (group,), (pod("train-a", GROUP), pod("train-b", GROUP)), {}, gaps))
+    found = why(fleet, sent, ClusterAnswers((), (group,), (pod("train-a", GROUP), pod("train-b", GROUP)), {}, gaps))
     assert found.queue == "osmo-pool-default-team--shared"
     assert [(cause.about.value, cause.text, cause.hint) for cause in found.causes if cause.said] == [
         (about, text, hint)
@@ -239,6 +239,6 @@ def test_a_gang_whose_file_does_not_tell_its_pods_is_complete_by_its_pod_group(
     group = podgroup("odd", minimum)
     phases = [*["Pending", "Running"][:pods], "Succeeded", "Failed"]
     made = [pod(f"p{at}", "odd", phase) for at, phase in enumerate(phases)]
-    work = LiveWork(fleet, sent, Told((), (group,), tuple(made), {}, gaps))
+    work = LiveWork(fleet, sent, ClusterAnswers((), (group,), tuple(made), {}, gaps))
     assert (work.known, work.groups, len(work.pods)) == ([], [group], pods + 2)
     assert work.is_complete(group) is is_complete
