@@ -159,6 +159,7 @@ BOUNDS: dict[str, dict[str, Bound]] = {
         "name": spellings.label,
         "restartPolicy": _RESTARTS,
         "terminationMessagePolicy": ("File", "FallbackToLogsOnError"),
+        "workingDir": spellings.working_folder,
     },
     "ContainerPort": {
         "containerPort": _PORT,
@@ -269,6 +270,7 @@ BOUNDS: dict[str, dict[str, Bound]] = {
     "SecretVolumeSource": _FILES,
     "SecurityContext": {**_USER, "procMount": ("Default", "Unmasked")},
     "ServiceAccountTokenProjection": {"expirationSeconds": range(600, 2**32 + 1), "path": spellings.file_path},
+    "SleepAction": {"seconds": _SECONDS},
     "StatefulSetOrdinals": {"start": _COUNT},
     "StatefulSetPersistentVolumeClaimRetentionPolicy": {"whenDeleted": _KEPT, "whenScaled": _KEPT},
     "StatefulSetSpec": {

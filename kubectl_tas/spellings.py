@@ -99,6 +99,12 @@ sysctl = _spelled(
 )
 some = _spelled(r"[\s\S]+", "must not be empty", "Write one.")
 absolute = _spelled(r"/[\s\S]*", "must be an absolute path", "Begin it with '/'.")
+working_folder = _spelled(
+    r"|([/\\]|[A-Za-z]:[/\\])[\s\S]*|[\s\S]*\{\{[\s\S]*",
+    "must be an absolute path, or no container starts",
+    "Begin it with '/'.",
+)
+"""A folder in which a command runs. runc refuses a relative one (``validateProcessSpec`` of runc 1.3: libcontainer)."""
 medium = _spelled(r"(Memory|HugePages(-.+)?)?", "must be Memory, HugePages or empty", "Write Memory, or leave it out.")
 _IMAGE = _spelled(
     rf"({_HOST}/)?{_PART}(/{_PART})*(:{_TAG})?(@{_DIGEST})?",

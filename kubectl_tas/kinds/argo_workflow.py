@@ -34,7 +34,7 @@ PAGE = page.WorkloadKind(
     ),
     fields=(),
     pods=tuple(page.Pods(path, is_optional=True, form="podforms:ArgoTemplate") for path in _TEMPLATES),
-    pod_rules=page.PodRules(restart=(), defaults_at="spec"),
+    pod_rules=page.PodRules(restart=(), defaults_at="spec", ports_known=True),
     gang=Grouping(first_pod, one_pod_group=False, not_owned="the file does not say how many of its pods run at a time"),
     start=page.ALL_AT_ONCE,
     filled_in=page.FilledIn(),
