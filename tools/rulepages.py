@@ -57,6 +57,7 @@ SUBJECTS = {
         "check.operator_refusals",
         "check.gitops",
         "check.keys",
+        "check.other_schedulers",
         "check.replicas",
         "check.owned",
         "check.resource_requests",

@@ -44,6 +44,7 @@ from kubectl_tas.check.object_names import (
     check_workflow_names,
 )
 from kubectl_tas.check.osmo_service import check_osmo_pool, check_osmo_workflow, check_tokens
+from kubectl_tas.check.other_schedulers import check_gang_of_pods, check_leftovers
 from kubectl_tas.check.owned import check_gangs
 from kubectl_tas.check.placement_rules import check_placement, check_pod_placement
 from kubectl_tas.check.pod_templates import check_container, check_pod_spec, check_pod_templates, check_tasks
@@ -171,6 +172,8 @@ WORK_CHECKS: tuple[Look[Any], ...] = (
     Look(nodes.WORKLOAD, check_finished),
     Look(nodes.WORKLOAD_FILE, check_suspended),
     look_at_fleet(check_documents),
+    Look(nodes.WORKLOAD_FILE, check_leftovers),
+    Look(nodes.POD_SPEC, check_gang_of_pods),
     Look(nodes.COMPANION, check_argo_plugin),
     Look(nodes.WORKFLOW, check_visible_devices),
     Look(nodes.COMPANION_FILE, check_companion_name),

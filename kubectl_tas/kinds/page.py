@@ -483,11 +483,25 @@ class Makes:
 
 
 @dataclass(frozen=True, slots=True)
+class Lost:
+    """A field that only another scheduler reads."""
+
+    path: str
+    lost: str
+    """What the object has not, in words."""
+    instead: str
+    """The hint: what to do so that it has it."""
+    is_gang: bool = False
+    """Whether nothing is lost if this tool makes the pods a gang."""
+
+
+@dataclass(frozen=True, slots=True)
 class Marks:
-    """Keys of an object from which others than KAI take queue or priority."""
+    """What others than KAI read of an object."""
 
     queue: str = ""
     """The annotation of the object from which its operator takes the queue of all pods."""
+    lost: tuple[Lost, ...] = ()
 
 
 Check = Callable[[Section], Iterator[Refused]]
