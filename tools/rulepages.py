@@ -61,6 +61,7 @@ SUBJECTS = {
         "check.replicas",
         "check.owned",
         "check.resource_requests",
+        "check.commands",
     ),
     "Behind the pool's back": (
         "check.growth",

@@ -7,6 +7,7 @@ from typing import Any
 from kubectl_tas.check import walk as nodes
 from kubectl_tas.check.clique_placement import check_default_topology, check_grove
 from kubectl_tas.check.cliques import check_cliques
+from kubectl_tas.check.commands import check_command, check_processes
 from kubectl_tas.check.companion_names import check_companion, check_companion_name, check_companions, check_named
 from kubectl_tas.check.compute_domains import check_compute_domains
 from kubectl_tas.check.fields import (
@@ -163,6 +164,8 @@ WORK_CHECKS: tuple[Look[Any], ...] = (
     Look(nodes.WORKLOAD_FILE, check_pod_templates),
     Look(nodes.POD_SPEC, check_pod_spec),
     Look(nodes.CONTAINER, check_container),
+    Look(nodes.CONTAINER, check_command),
+    Look(nodes.WORKLOAD_FILE, check_processes),
     Look(nodes.POD_SPEC, check_privileged),
     Look(nodes.WORKFLOW_FILE, check_tasks),
     Look(nodes.WORKLOAD_FILE, check_labels),

@@ -130,7 +130,7 @@ def _starts_together(gang: Grouping, document: Document) -> bool:
 
 
 def check_gang_of_pods(spec: Fields, _fleet: Fleet) -> Iterator[Diagnostic]:
-    """Checks fields of a PodSpec by which kube-scheduler makes gangs (Kubernetes 1.35 to 1.37: PodSpec of pkg/apis/core)."""
+    """Checks fields of a PodSpec by which kube-scheduler makes gangs (since Kubernetes 1.35)."""
     for field in filter(spec.has, ("workloadRef", "schedulingGroup")):
         lost, hint = _gang(spec.origin.data, field, "", page_of_document(spec.origin.data))
         message = f"KAI ignores {spec.at(field)}, which is kube-scheduler's{lost and f': {lost}'}"

@@ -59,7 +59,7 @@ _IN_CONTAINERS: tuple[_List, ...] = (
     ("volumeMounts", "mountPath", "mount path"),
     ("volumeDevices", "devicePath", "device path"),
 )
-_CALLS: tuple[KeyPath, ...] = (
+CALLS: tuple[KeyPath, ...] = (
     *((probe,) for probe in ("livenessProbe", "readinessProbe", "startupProbe")),
     *(("lifecycle", hook) for hook in ("postStart", "preStop")),
 )
@@ -117,7 +117,7 @@ def check_made_pod(origin: Origin, fleet: Fleet) -> Iterator[Diagnostic]:
 def check_container(container: Fields, _fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks the lists of a container, and the ports that its probes and hooks name."""
     yield from _once(container, _IN_CONTAINERS)
-    for call in _CALLS:
+    for call in CALLS:
         if call[0] in container.value:
             for action in (container.below(*call, name) for name in ("httpGet", "tcpSocket")):
                 yield from _called(container, action)

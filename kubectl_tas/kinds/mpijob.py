@@ -12,7 +12,12 @@ from kubectl_tas.kinds.naming import Alphabet, Names, Naming, last_index
 from kubectl_tas.kinds.section import Document, value_at
 
 _JOB = kubeflow.job(
-    "MPIJob", "mpiReplicaSpecs", "Launcher and Worker.", leader="Launcher", needed=("Launcher", "Worker")
+    "MPIJob",
+    "mpiReplicaSpecs",
+    "Launcher and Worker.",
+    leader="Launcher",
+    needed=("Launcher", "Worker"),
+    gpus_used="spec.slotsPerWorker",
 )
 _POLICY = ("spec", "launcherCreationPolicy")
 

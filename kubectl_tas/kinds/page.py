@@ -120,6 +120,8 @@ class Pods:
     """Path of the field that asks for this container."""
     instead: str = ""
     """Path of the template that counts if the object has none at ``path``."""
+    gpus_used: str = ""
+    """Path of the number of GPUs that the operator's program uses in each pod."""
     is_optional: bool = False
     """Whether there are no such pods if the object has nothing at ``path``."""
     is_late: bool = False
@@ -488,7 +490,7 @@ class Lost:
 
     path: str
     lost: str
-    """What the object has not, in words."""
+    """What the object loses, in words."""
     instead: str
     """The hint: what to do so that it has it."""
     is_gang: bool = False
@@ -592,7 +594,7 @@ def declared(recognition: Recognition, pods: tuple[Pods, ...], gang: Grouping) -
 
 _PATHS = (
     *("path", "default", "at_most", "factor", "least", "paused", "unless", "within", "completions", "instead", "job"),
-    *("jobs", "beside", "beside_where"),
+    *("jobs", "beside", "beside_where", "gpus_used"),
 )
 
 
