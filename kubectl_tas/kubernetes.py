@@ -232,6 +232,7 @@ BOUNDS: dict[str, dict[str, Bound]] = {
     },
     "PodFailurePolicyRule": {"action": ("FailJob", "FailIndex", "Ignore", "Count")},
     "PodOS": {"name": ("linux", "windows")},
+    "PodSchedulingGate": {"name": spellings.label_key},
     "PodReadinessGate": {"conditionType": spellings.label_key},
     "PodResourceClaim": {
         "name": spellings.label,
@@ -535,6 +536,15 @@ class OperatorShapes(Shapes):
         return base
 
 
+def text_of_older_releases(value: int | str) -> spellings.Refusal:
+    """Checks a value that is a number in the newest release of an operator, and may be text in an older one."""
+    if isinstance(value, int):
+        return spellings.number_or_text(value)
+    number = f"Write it without quotes: {value}." if value.isdecimal() else "Write a number."
+    hint = f"{number} If your release takes text, name it in spec.operators of the Config."
+    return "must be a whole number: the newest release of its operator takes no text", hint
+
+
 def _field(versions: list[str | dict[str, Any] | None], *, always: bool) -> Field:
     """Returns a field that accepts what any of its versions accepts; None among these means: left out.
 
@@ -549,6 +559,8 @@ def _field(versions: list[str | dict[str, Any] | None], *, always: bool) -> Fiel
         bound = tuple(dict.fromkeys(word for part in parts for word in part["words"]))
     elif all("least" in part for part in parts):
         bound = range(min(part["least"] for part in parts), max(part["most"] for part in parts) + 1)
+    elif loose == "int-or-string" != written[-1]:
+        bound = text_of_older_releases
     return Field(loose, is_required, bound)
 
 

@@ -97,6 +97,9 @@ sysctl = _spelled(
     "must be the name of a sysctl",
     "Write one such as net.core.somaxconn.",
 )
+path_segment = _spelled(
+    r"(?!\.\.?$)[^/%]+", "must be a name without '/' and '%'", "Write the name as the cluster has it."
+)
 some = _spelled(r"[\s\S]+", "must not be empty", "Write one.")
 absolute = _spelled(r"/[\s\S]*", "must be an absolute path", "Begin it with '/'.")
 working_folder = _spelled(

@@ -314,6 +314,7 @@ COMBINATIONS: Mapping[str, Check] = {
     "PodAffinityTerm": _over_nodes,
     "PodFailurePolicyOnExitCodesRequirement": jobs.exit_codes,
     "PodFailurePolicyRule": jobs.failure_rule,
+    "PodSecurityContext": containers.security_of_pod,
     "PodResourceClaim": one_of("no claim", "resourceClaimName", "resourceClaimTemplateName"),
     "PodSpec": _pod,
     "Probe": all_of(containers.probe, one_of("nothing to probe with", "exec", "grpc", "httpGet", "tcpSocket")),

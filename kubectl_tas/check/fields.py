@@ -188,7 +188,9 @@ def _refused(origin: Origin, path: KeyPath, value: Any, bound: Bound) -> Iterato
             hint = did_you_mean(str(value), words, folds=True)
             yield invalid_value(origin, path, f"must be one of {', '.join(words)}", value, hint)
     elif (found := spellings.within(value, bound) if isinstance(bound, range) else bound(value)) is not None:
-        yield invalid_value(origin, path, found[0], value, found[1])
+        finding = invalid_value(origin, path, found[0], value, found[1])
+        is_older = bound is kubernetes.text_of_older_releases and isinstance(value, str)
+        yield replace(finding, rule=OPERATOR_FIELD, level=Severity.WARNING) if is_older else finding
 
 
 def _elsewhere(key: str, path: KeyPath, fields: dict[str, Shape]) -> str:

@@ -52,6 +52,7 @@ _IN_PODS: tuple[_List, ...] = (
     ("volumes", "name", "volume name"),
     ("imagePullSecrets", "name", "pull secret"),
     ("resourceClaims", "name", "resource claim"),
+    ("schedulingGates", "name", "scheduling gate"),
 )
 _IN_CONTAINERS: tuple[_List, ...] = (
     ("env", "name", "variable"),

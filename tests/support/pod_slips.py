@@ -67,6 +67,8 @@ _STARTING: list[Object] = [
 _MOUNTS = ["/a:/data", "/b:/data", "/c:/var/run/nvidia-container-devices/0"]
 _AS_ROOT = {"runAsNonRoot": True, "runAsUser": 0}
 _HTTP, _TCP, _SLEEP = {"httpGet": {"port": "htpp"}}, {"tcpSocket": {"port": "htpp"}}, {"sleep": {"seconds": -1}}
+_GATES = [{"name": "example.com/a"}, {"name": "example.com/a"}]
+_SYSCTLS = [{"name": "net.core.somaxconn", "value": "1"}, {"name": "net.core.somaxconn", "value": "2"}]
 _TERMS = ("affinity", "nodeAffinity", _REQUIRED, "nodeSelectorTerms")
 
 SLIPS: tuple[Slip, ...] = (
@@ -201,6 +203,9 @@ SLIPS: tuple[Slip, ...] = (
         ("another priority class", ("priorityClassName",), "system-node-critical", "workload-conflict"),
         ("a priority as a number", ("priority",), 1000, "pod-priority"),
         ("a scheduling gate", ("schedulingGates",), [{"name": "example.com/gate"}], "pod-held"),
+        ("a name of a scheduling gate", ("schedulingGates",), [{"name": "a b"}], "invalid-value", 0, "name"),
+        ("two scheduling gates of one name", ("schedulingGates",), _GATES, "item-duplicate", 1, "name"),
+        ("a sysctl twice", ("securityContext",), {"sysctls": _SYSCTLS}, "fields-conflict", "sysctls", 1, "name"),
         ("a deadline of 0", ("activeDeadlineSeconds",), 0, "invalid-value"),
         ("a DNS policy without servers", ("dnsPolicy",), "None", "fields-conflict"),
         ("a negative user", ("securityContext", "runAsUser"), -1, "invalid-value"),
