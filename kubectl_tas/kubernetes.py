@@ -317,7 +317,6 @@ _BOUNDS_OF: dict[str, dict[str, dict[str, Bound]]] = {
     "argo-workflows": {
         "Container": {
             **BOUNDS["Container"],
-            "image": spellings.unless_filled_in(spellings.image),
             "name": spellings.or_empty(spellings.label),
         }
     }

@@ -45,11 +45,6 @@ def or_empty(refused: Callable[[str], Refusal]) -> Callable[[str], Refusal]:
     return lambda text: refused(text) if text else None
 
 
-def unless_filled_in(refused: Callable[[str], Refusal]) -> Callable[[str], Refusal]:
-    """Makes a check that accepts any text with double braces, for a field that a controller may fill in."""
-    return lambda text: None if "{{" in text else refused(text)
-
-
 label = _spelled(
     rf"(?=.{{1,63}}$){_LABEL}",
     "must be at most 63 lower-case letters, digits and '-', a letter or digit first and last",

@@ -17,6 +17,7 @@ from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity, Waivin
 from kubectl_tas.kinds.section import written
 from kubectl_tas.kubernetes import Bound, OperatorShapes, Shape, Shapes
 from kubectl_tas.load.schema import (
+    INVALID_VALUE,
     UNKNOWN_FIELD,
     invalid_value,
     missing_field,
@@ -73,7 +74,10 @@ def check_fields(declared: Declared[Workload], fleet: Fleet) -> Iterator[Diagnos
         if hint := of_operator.kind_elsewhere(api_version, kind):
             message = f"{operator} {named[operator]} has no {kind} of {api_version}"
             yield Diagnostic(OPERATOR_FIELD, message, declared.at("kind"), hint=hint)
-    yield from _below(declared.origin, (), declared.origin.data, shape)
+    has_parameters = declared.spec.page.pod_rules.has_parameters
+    for finding in _below(declared.origin, (), declared.origin.data, shape):
+        if not (has_parameters and finding.rule is INVALID_VALUE and "{{" in finding.message):
+            yield finding
     yield from refused(declared)
 
 

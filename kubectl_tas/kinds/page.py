@@ -162,6 +162,10 @@ class PodRules:
     """Whether pods have roles, each with a template of its own, and the template of one may lack what others have."""
     ports_known: bool = False
     """Whether containers have only the ports in their templates."""
+    added_volumes: tuple[str, ...] = ()
+    """Names of volumes that the operator adds to the pods, with {} for the name of the object."""
+    has_parameters: bool = False
+    """Whether the operator fills in texts with double braces, so that their format is not judged."""
     defaults_at: str = ""
     """Path of fields of a PodSpec that are defaults for all pods of the object."""
     indexed_jobs: bool = False

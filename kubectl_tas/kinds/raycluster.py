@@ -48,7 +48,7 @@ PAGE = page.WorkloadKind(
             sub_group=ray.sub_group,
         ),
     ),
-    pod_rules=page.ANY_PODS,
+    pod_rules=page.PodRules(restart=(), added_volumes=("ray-logs", "shared-mem")),  # DefaultHeadPodTemplate of pod.go
     gang=ray.grouping("spec"),
     start=page.ALL_AT_ONCE,
     filled_in=page.FilledIn(counts=ray.implied_counts),

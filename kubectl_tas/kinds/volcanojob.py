@@ -27,7 +27,7 @@ PAGE = page.WorkloadKind(
     ),
     fields=(),
     pods=(page.Pods("spec.tasks[].template", "spec.tasks[].replicas"),),
-    pod_rules=page.ANY_PODS,
+    pod_rules=page.PodRules(restart=(), added_volumes=("{}-ssh", "{}-svc")),  # ssh.go and svc.go of job/plugins
     gang=Grouping(first_pod, one_pod_group=False, has_plugin=False),
     start=page.ALL_AT_ONCE,
     filled_in=page.FilledIn(),
