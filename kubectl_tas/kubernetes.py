@@ -116,6 +116,7 @@ _ALIKE = {
 _ALIKE_AT = {
     "hostAliases": "HostAlias",
     "livenessProbe": "Probe",
+    "schedulingGates": "PodSchedulingGate",
     "topologySpreadConstraints": "TopologySpreadConstraint",
 }
 """Types of Kubernetes that a CRD has with fewer fields, by the field of pods and containers that has them."""

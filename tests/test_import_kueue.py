@@ -182,15 +182,22 @@ def test_a_quota_that_no_cluster_has(tmp_path: Path, name: str, quota: object, r
     group = [{"coveredResources": [*amounts], "flavors": [{"name": "all", "resources": resources}]}]
     result = imported(tmp_path, cluster_queue("a", resourceGroups=group))
     assert f"ClusterQueue a: the quota of {name}: no cluster has as much, so here it has no limit" in result.out
-    shares = read(tmp_path / "work", "pools/a.yaml")["spec"]["resources"]
+    shares = read(tmp_path, "pools/a.yaml")["resources"]
     assert [key for key, share in shares.items() if share["guarantee"] == share["maximum"] == -1] == [resource]
     sound(tmp_path / "work")
 
 
 def test_a_cohort_in_which_one_queue_has_no_limit(tmp_path: Path) -> None:
-    result = imported(tmp_path, cluster_queue("a", "c", gpus=10**9), cluster_queue("b", "c", gpus=8))
-    assert "ClusterQueue b: the guarantee of gpu: pool c has no limit of it" in result.out
-    assert read(tmp_path / "work", "pools/c.yaml")["spec"]["resources"]["gpu"]["guarantee"] == -1
+    def queue(name: str, cpu: int) -> Item:
+        resources = [{"name": "nvidia.com/gpu", "nominalQuota": 8}, {"name": "cpu", "nominalQuota": cpu}]
+        group = {"coveredResources": ["nvidia.com/gpu", "cpu"], "flavors": [{"name": "all", "resources": resources}]}
+        return cluster_queue(name, "c", resourceGroups=[group])
+
+    result = imported(tmp_path, queue("a", 10**9), queue("b", 100))
+    assert "ClusterQueue b: the guarantee of cpu: pool c has no limit of it" in result.out
+    assert read(tmp_path, "pools/c.yaml")["resources"]["cpu"]["guarantee"] == -1
+    assert read(tmp_path, "subpools/c--b.yaml")["quota"] == 8
+    sound(tmp_path / "work")
 
 
 class TestUnplaced:

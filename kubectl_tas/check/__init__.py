@@ -36,7 +36,7 @@ from kubectl_tas.check.growth import check_growth, check_scale_targets
 from kubectl_tas.check.hierarchy import check_bindings, check_bound_levels, check_pool_topology, check_topology
 from kubectl_tas.check.keys import check_argo_plugin, check_documents
 from kubectl_tas.check.mounts import check_mounts
-from kubectl_tas.check.node_labels import check_level_labels
+from kubectl_tas.check.node_labels import check_labels_of_levels, check_level_labels
 from kubectl_tas.check.object_names import (
     check_names,
     check_pool_name,
@@ -189,6 +189,7 @@ WORK_CHECKS: tuple[Look[Any], ...] = (
     Look(nodes.WORKFLOW, check_workflow_secrets),
     Look(nodes.COMPANION, check_companion_secrets),
     Look(nodes.WORKLOAD, check_pod_placement),
+    Look(nodes.SUBMITTED, check_labels_of_levels),
     Look(nodes.WORKLOAD, check_replicas),
     Look(nodes.POD_GROUP, check_durations),
     Look(nodes.WORKLOAD, check_segment_sizes),

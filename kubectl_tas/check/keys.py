@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from enum import Flag, auto
 
-from kubectl_tas import gpus
+from kubectl_tas import gpus, quantities
 from kubectl_tas.check.filled_in import expressions_of
 from kubectl_tas.check.other_schedulers import leftover
 from kubectl_tas.check.resource_requests import notes_above, pods_of, resources_of
@@ -182,6 +182,8 @@ KEY_RESERVED = Rule(
     "kai.scheduler/last-start-timestamp, LOW work keeps GPUs that other queues have a right to. Remove the key: KAI or "
     "Grove writes it. If you copied the object from a cluster, remove all such keys.",
 )
+_OF_GPUS = ("amd.com", "gpu", "kai.scheduler", "nvidia.com", "run.ai", "runai")
+"""Domains before which people write annotations for a part of a GPU."""
 _SPARK_GROUP = "sparkoperator.k8s.io"
 _ENDINGS = (".x-k8s.io", ".io", ".dev", ".com", ".ai")
 """Endings that people wrongly append to a domain."""
@@ -232,7 +234,7 @@ def _key(origin: Origin, where: str, path: KeyPath) -> Iterator[Diagnostic]:
     if key in KNOWN[where] or key in KNOWN["both"]:
         return
     place = origin.locate(path, key=True)
-    if (finding := leftover(origin, path)) is not None:
+    if (finding := _part_of_gpu(origin, path) or leftover(origin, path)) is not None:
         yield finding
         return
     if key.startswith(labels.OWN_PREFIX) and (where == "labels" or key in KNOWN[other]):
@@ -259,6 +261,20 @@ def _key(origin: Origin, where: str, path: KeyPath) -> Iterator[Diagnostic]:
     hint = question(key, near) if near else f"Known: {', '.join(here)}."
     hint = f"Did you mean {near}? Remove it: {_WRITTEN}." if near in _BY_NOBODY else hint
     yield Diagnostic(KEY_UNKNOWN, f'nothing reads the key "{key}"', place, hint=hint)
+
+
+def _part_of_gpu(origin: Origin, path: KeyPath) -> Diagnostic | None:
+    """Returns a finding about an annotation for a part of a GPU with a domain, as node labels of GPUs have one."""
+    key, value = str(path[-1]), origin.value(path)
+    domain, _, name = key.partition("/")
+    meant = re.sub("[._]", "-", name.lower())
+    if domain not in _OF_GPUS or meant not in (gpus.FRACTION, gpus.MEMORY):
+        return None
+    mebibytes = quantities.parse(value) if meant == gpus.MEMORY and not str(value).isdecimal() else None
+    text = f"{mebibytes / 2**20:.0f}" if mebibytes else value
+    hint = f'Write {meant}: "{text}"' + (", a number of MiB." if meant == gpus.MEMORY else ".")
+    message = f"nothing reads {key}, so these pods get no part of a GPU by it"
+    return Diagnostic(KEY_UNKNOWN, message, origin.locate(path, key=True), hint=hint)
 
 
 def reserved_of(origin: Origin, part: Part) -> Iterator[Diagnostic]:

@@ -251,7 +251,8 @@ def _finalizers(of: Fields) -> Found:
     group = str(of.origin.data.get("apiVersion")).rpartition("/")[0]
     is_own = "." not in group or group.endswith(".k8s.io")
     for index, name in enumerate(listed(of.get("finalizers"))):
-        if is_own and isinstance(name, str) and "/" not in name and name not in _FINALIZERS:
+        is_plain = isinstance(name, str) and "/" not in name and not spellings.label_key(name)
+        if is_own and is_plain and name not in _FINALIZERS:
             rule = f"must have a domain, or be one of {', '.join(_FINALIZERS)}"
             yield of.invalid(rule, name, "Remove it: controllers add finalizers.", "finalizers", index)
 

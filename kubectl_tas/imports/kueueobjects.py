@@ -43,8 +43,8 @@ RESOURCE_NAMES = tuple(
 _TYPES: dict[type, str] = {dict: "object", list: "array", str: "string", int: "integer"}
 MAX_QUANTITY = 10**17
 """More bytes than any cluster has."""
-LIMITLESS: Mapping[ResourceName, int] = {"gpu": 10**7, "cpu": 10**11, "memory": MAX_QUANTITY}
-"""GPUs, millicores and bytes that no cluster has: who writes so many, or more, wants no limit."""
+LIMITLESS: Mapping[ResourceName, int] = {"gpu": MAX_QUANTITY + 1, "cpu": 10**11, "memory": 10**16}
+"""GPUs, millicores and bytes that no cluster has: who writes so many wants no limit."""
 T = TypeVar("T", dict[str, Any], list[Any], str, int)
 
 _PREEMPTION = "KAI reclaims LOW work for queues below their share, and preempts it for a higher priority in its queue"
@@ -145,7 +145,7 @@ class Given:
         problem = refused(found) if found is not None else None
         if problem is not None:
             self.add(invalid_value(self.document, path, problem[0], found, problem[1]))
-        return None if found is None or problem is not None else Fraction(min(parse(found) or 0, MAX_QUANTITY))
+        return None if found is None or problem is not None else Fraction(min(parse(found) or 0, MAX_QUANTITY + 1))
 
     def add(self, finding: Diagnostic) -> None:
         """Adds a finding about the object, without a place if the object is from a cluster."""
