@@ -7,8 +7,8 @@ import re
 import pytest
 
 from kubectl_tas.gpus import GPU
+from kubectl_tas.kinds.backdoors import parts
 from kubectl_tas.load.document import parse
-from kubectl_tas.model.backdoors import parts
 from kubectl_tas.model.base import MAX_COUNT, KeyPath, digits_up_to
 from kubectl_tas.model.config import Setting, read_setting
 from kubectl_tas.model.podforms import DynamoAmounts

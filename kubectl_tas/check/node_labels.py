@@ -9,8 +9,8 @@ from functools import lru_cache
 from kubectl_tas.check.conflicts import Fields
 from kubectl_tas.check.resource_requests import pods_of
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
+from kubectl_tas.kinds.backdoors import pods_at
 from kubectl_tas.late import late_pattern
-from kubectl_tas.model.backdoors import pods_at
 from kubectl_tas.model.base import QUALIFIED_NAME, KeyPath
 from kubectl_tas.model.repository import Origin
 from kubectl_tas.node_places import BEFORE_1_0, GPU_CLIQUE, HOSTNAME, PLACES, SINCE_1_0
@@ -77,7 +77,7 @@ def check_labels_of_levels(sent: FleetWorkload | SubmittedSet, fleet: Fleet) -> 
     )
     origin = sent.declared.origin
     for pods in pods_of(sent) if levels else ():
-        for path in pods_at(origin, pods.path):
+        for path in pods_at(origin.data, pods.path):
             for place, label in _labels_in(Fields(origin, path, origin.value(path))):
                 meant = None if label in known else misspelled(label, levels)
                 if meant is not None:

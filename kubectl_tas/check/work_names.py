@@ -6,10 +6,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from kubectl_tas import kubernetes
 from kubectl_tas.check.object_names import NAME_INVALID
 from kubectl_tas.diagnostics import Diagnostic
-from kubectl_tas.kinds import SET
+from kubectl_tas.kinds import SET, kubernetes
 from kubectl_tas.kinds.naming import ANY, Alphabet, Naming, PartNaming
 from kubectl_tas.kinds.section import Document, path_steps, values_at
 from kubectl_tas.load.schema import INVALID_VALUE
@@ -19,11 +18,11 @@ from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve.fleet import Fleet
 
 if TYPE_CHECKING:
-    from kubectl_tas.model.grovekinds import PodCliqueSet
+    from kubectl_tas.model.grovekinds import CliqueSet
     from kubectl_tas.model.workloads import Workload
 
 
-def check_kind_names(declared: Declared[Workload] | Declared[PodCliqueSet], fleet: Fleet) -> Iterator[Diagnostic]:
+def check_kind_names(declared: Declared[Workload] | Declared[CliqueSet], fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks the names of a workload or a PodCliqueSet, and of its parts."""
     yield from _names_of(declared, fleet.config.operators)
 

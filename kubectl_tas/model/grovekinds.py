@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from kubectl_tas.grove import DEFAULT_TOPOLOGY, TEMPLATE
+from kubectl_tas.kinds import SET, SetKind
 from kubectl_tas.model.base import (
     AnnotationKey,
     AnyText,
@@ -139,11 +140,13 @@ def _depth(path: KeyPath) -> int:
     return 1 if "podCliqueScalingGroups" in path else 2 if "cliques" in path else 0
 
 
-class PodCliqueSet(Open):
+class CliqueSet(Open):
     """Grove's PodCliqueSet: pods with several roles that together form one service."""
 
+    model_config = ConfigDict(title=SET.kind)
+
     apiVersion: Literal["grove.io/v1alpha1"]
-    kind: Literal["PodCliqueSet"]
+    kind: SetKind
     metadata: RootMeta
     """Name, pool (label kubectl-tas/pool), priority (label kubectl-tas/priority) and placement of the workload."""
     spec: SetSpec
