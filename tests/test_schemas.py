@@ -30,9 +30,7 @@ from tests.support.sweeps import examples
 from tools.schemas import MODELS, READ, WORKLOADS, named, schema_texts
 from tools.workload_models import workload_model
 
-DOCUMENTS: dict[str, Any] = {
-    named(model): load(GOLDEN / f"documents/{named(model).lower()}.yaml") for model in MODELS
-}
+DOCUMENTS: dict[str, Any] = {named(model): load(GOLDEN / f"documents/{named(model).lower()}.yaml") for model in MODELS}
 """A valid document of every kind, with every field that it may have."""
 TEXTS = {path.name: path.read_text() for path in sorted((ROOT / "schemas").glob("*.json"))}
 """What is committed, which takes seconds less to read than to make."""

@@ -95,7 +95,7 @@ from kubectl_tas.check.workflow_fields import (
     check_workflow,
     check_workflow_backend,
 )
-from kubectl_tas.check.workload_labels import check_labels, check_labels_of_set, check_submitted, check_workload
+from kubectl_tas.check.workload_labels import check_labels, check_submitted, check_workload
 from kubectl_tas.check.written_podgroups import check_pod_groups
 from kubectl_tas.diagnostics import Diagnostic
 from kubectl_tas.resolve.fleet import Fleet
@@ -175,8 +175,7 @@ WORK_CHECKS: tuple[Look[Any], ...] = (
     Look(nodes.WORKLOAD_FILE, check_processes),
     Look(nodes.POD_SPEC, check_privileged),
     Look(nodes.WORKFLOW_FILE, check_tasks),
-    Look(nodes.WORKLOAD_FILE, check_labels),
-    Look(nodes.CLIQUE_SET_FILE, check_labels_of_set),
+    Look(nodes.WORK_FILE, check_labels),
     Look(nodes.SUBMITTED, check_submitted),
     Look(nodes.WORKLOAD, check_workload),
     Look(nodes.WORKLOAD, check_finished),

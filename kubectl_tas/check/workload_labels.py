@@ -9,7 +9,6 @@ from kubectl_tas.check.resource_requests import pods_of
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.pool_demands import Demand, Mode, demands
-from kubectl_tas.kinds import page_of_document
 from kubectl_tas.kinds.backdoors import Part
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import MAX_COUNT, OWN_METADATA, KeyPath, whole_number
@@ -98,17 +97,11 @@ _READ_OF_SETS = (labels.POOL, labels.PRIORITY)
 """Labels that are read on a PodCliqueSet, whose gangs Grove makes."""
 
 
-def check_labels(declared: Declared[Workload], fleet: Fleet) -> Iterator[Diagnostic]:
-    """Checks the labels of a workload, whether its pool exists or not."""
+def check_labels(declared: _Sent, fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks the labels of a workload or a PodCliqueSet, whether its pool exists or not."""
     if id(declared) not in fleet.joined:
         yield from _pool(declared)
-    yield from own_labels(declared, _READ)
-
-
-def check_labels_of_set(declared: Declared[CliqueSet], _fleet: Fleet) -> Iterator[Diagnostic]:
-    """Checks the labels of a PodCliqueSet, whether its pool exists or not."""
-    yield from _pool(declared)
-    yield from own_labels(declared, _READ_OF_SETS)
+    yield from own_labels(declared, _READ_OF_SETS if declared.spec.page.makes.is_set else _READ)
 
 
 def check_submitted(sent: FleetWorkload | SubmittedSet, fleet: Fleet) -> Iterator[Diagnostic]:
@@ -134,7 +127,7 @@ def check_workload(workload: FleetWorkload, fleet: Fleet) -> Iterator[Diagnostic
 
 def _pool(declared: _Sent) -> Iterator[Diagnostic]:
     metadata = declared.spec.metadata
-    if _names_its_own(declared) and labels.POD_GROUP in metadata.annotations and not _says_pool(metadata):
+    if declared.spec.page.gang.names_its_own and labels.POD_GROUP in metadata.annotations and not _says_pool(metadata):
         message = (
             f'the PodGroup "{metadata.annotations[labels.POD_GROUP]}" is not declared here, nor a pool of this Pod'
         )
@@ -145,12 +138,6 @@ def _pool(declared: _Sent) -> Iterator[Diagnostic]:
         hint = "Add the label kubectl-tas/pool with the name of a pool, or pool--subpool."
         place = declared.origin.locate(("metadata", "labels", labels.POOL), key=True)
         yield Diagnostic(WORKLOAD_POOL, message, place, hint=hint)
-
-
-def _names_its_own(declared: _Sent) -> bool:
-    """Whether KAI leaves an object alone that names its PodGroup."""
-    page = page_of_document(declared.origin.data)
-    return page is not None and page.gang.names_its_own
 
 
 def _says_pool(metadata: Meta) -> bool:

@@ -74,6 +74,8 @@ DEFAULT_SCALED = "Deployment"
 SetKind = Literal["PodCliqueSet"]
 SET = _listed(get_args(SetKind)[0], ("grove.io/v1alpha1",), "grove_set")
 """Grove's kind, whose documents have a model of their own."""
+KINDS_OF_BATCH = "a Job, a JobSet or a PyTorchJob"
+"""Kinds that may take the place of work of another batch scheduler."""
 INSTEAD: dict[tuple[str | None, str], str] = {
     ("serving.knative.dev", "Service"): "Write a Deployment, or an InferenceService of KServe in Standard mode.",
     ("run.ai", ""): "Write a Job, PyTorchJob or MPIJob: kubectl-tas reads no work of run.ai.",

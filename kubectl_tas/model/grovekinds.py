@@ -6,7 +6,7 @@ topology fields must be known.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
@@ -26,6 +26,9 @@ from kubectl_tas.model.base import (
 )
 from kubectl_tas.model.podtemplate import Open, PodSpec, RootMeta
 from kubectl_tas.model.topology_kinds import Domain, DomainLevel
+
+if TYPE_CHECKING:
+    from kubectl_tas.kinds.page import WorkloadKind
 
 
 class Pack(Model):
@@ -151,6 +154,11 @@ class CliqueSet(Open):
     """Name, pool (label kubectl-tas/pool), priority (label kubectl-tas/priority) and placement of the workload."""
     spec: SetSpec
     """Settings of the set."""
+
+    @property
+    def page(self) -> WorkloadKind:
+        """The page of the kind."""
+        return SET.page
 
     @property
     def constraints(self) -> tuple[tuple[PackConstraint, KeyPath], ...]:

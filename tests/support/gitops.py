@@ -177,14 +177,14 @@ class ArgoCD(GitOps):
         listed = [item for found in sets for item in found.get("status", {}).get("applicationStatus", ())]
         return {item["application"]: item["status"] for item in listed}
 
-    def operations(self, step: str) -> list[tuple[str, str]]:
-        """Returns begin and end of the last sync of each Application of a step: platform or pools."""
-        found = [
-            item["status"]["operationState"]
+    def first_syncs(self, step: str) -> list[tuple[str, str]]:
+        """Returns begin and end of the first sync of each Application of a step: platform or pools."""
+        first = [
+            item["status"]["history"][0]
             for item in self.cluster.api.items(f"{ARGO}/applications")
             if item["metadata"]["labels"]["kubectl-tas/step"] == step
         ]
-        return [(state["startedAt"], state["finishedAt"]) for state in found]
+        return [(sync["deployStartedAt"], sync["deployedAt"]) for sync in first]
 
     def health_checks(self, *, are_added: bool) -> None:
         """Adds the health checks of ``health.yaml``, or removes them. The types of fields stay: webhooks need them."""
