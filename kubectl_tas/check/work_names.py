@@ -43,8 +43,7 @@ def _names_of(declared: Declared[Any], operators: Mapping[str, str]) -> Iterator
 
 
 def _holds(row: Naming, document: Document, release: str | None) -> bool:
-    is_older = row.since and release is not None and kubernetes.numbers(release) < kubernetes.numbers(row.since)
-    return not is_older and row.only(document)
+    return not kubernetes.is_older(release, row.since) and row.only(document)
 
 
 def _of_work(declared: Declared[Any], kind: str, name: str, rows: list[Naming]) -> Iterator[Diagnostic]:

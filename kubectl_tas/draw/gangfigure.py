@@ -76,6 +76,8 @@ def _count(item: FleetPodCliqueSet) -> str:
 
 def _facts(workload: FleetWorkload, gang: Gang) -> Facts:
     found = [("PodGroup", _note(workload, gang))]
+    for wait in podgrouper.waits(workload):
+        found.append(("Starts", f"never: KAI waits for all needed pods, and {wait.why}"))
     for item in workload.outside if gang.minimum is not None else ():
         pods, gpus = plural(item.replicas, "pod"), plural(item.replicas * item.gpus, "GPU")
         found.append(("Beside", f"{item.name}, {pods} with {gpus}, is no part of the gang: nothing waits for it"))

@@ -5,6 +5,7 @@ Source: KAI's podgrouper, package pkg/podgrouper/podgrouper/plugins, of the rele
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,7 @@ from kubectl_tas.resolve.fleet_workload import MAX_SEGMENTS, FleetWorkload
 from kubectl_tas.resolve.placement import ReplicaType
 
 if TYPE_CHECKING:
-    pass
+    from kubectl_tas.kinds.page import Wait
 
 
 def row(workload: FleetWorkload) -> Grouping:
@@ -201,6 +202,29 @@ def never_runs(workload: FleetWorkload, item: ReplicaType) -> tuple[str, str] | 
         return None
     segments, leader_first = item.segments, workload.declared.spec.leader_first
     return row(workload).never_runs(CutWorkers(item.replicas, segments.size, segments.leader_excluded, leader_first))
+
+
+def waits(workload: FleetWorkload) -> list[Wait]:
+    """Returns what keeps pods from being made that the gang needs before any pod starts; empty if the gang starts."""
+    if not workload.is_owned and (not is_made_by_kai(workload) or not is_one_pod_group(workload)):
+        return []
+    for of_pod_group in by_pod_group(workload):
+        view = gathered(of_pod_group)
+        waits = list(workload.declared.spec.page.start.waits(view))
+        together = [min(pods) for pods in zip(view.counts, *(wait.first for wait in waits), strict=True)]
+        if not _starts(of_pod_group, view, together):
+            return [wait for wait in waits if not _starts(of_pod_group, view, wait.first)] or waits[-1:]
+    return []
+
+
+def _starts(workload: FleetWorkload, view: Gathered, first: Sequence[int]) -> bool:
+    """Whether a gang starts when only the first pods of each replica type exist."""
+    if makes_jobs(workload):
+        least = [pods.jobs * number for pods, number in zip(view.pods, job_minimums(workload), strict=True)]
+        return sum(pods >= number for pods, number in zip(first, least, strict=True)) >= needed_jobs(workload)
+    if makes_sub_groups(workload):
+        return all(pods >= number for pods, number in zip(first, needed(workload), strict=True))
+    return sum(first) >= sum(view.counts if workload.is_owned else minimums(workload))
 
 
 def is_refused(workload: FleetWorkload, item: ReplicaType) -> bool:

@@ -36,7 +36,7 @@ PAGE = page.WorkloadKind(
     pods=tuple(page.Pods(path, is_optional=True, form="podforms:ArgoTemplate") for path in _TEMPLATES),
     pod_rules=page.PodRules(restart=(), defaults_at="spec"),
     gang=Grouping(first_pod, one_pod_group=False, not_owned="the file does not say how many of its pods run at a time"),
-    start=page.ALL_AT_ONCE,
+    start=page.ALL_AT_ONCE,  # each step is a gang of its own
     filled_in=page.FilledIn(),
     stop=page.Stop(switch=("spec", "suspend"), suspended_by=("spec.suspend",), deletes_itself=page.never_deleted),
     changes=(page.Fixed(page.Effect.KEPT, page.paths("spec.templates"), "Argo's controller"),),

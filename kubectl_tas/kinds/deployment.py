@@ -22,7 +22,7 @@ PAGE = page.WorkloadKind(
         names_part=False,
         segment_template="Move it to the pod template.",
     ),
-    start=page.ALL_AT_ONCE,
+    start=page.ALL_AT_ONCE,  # each pod is a gang of its own
     filled_in=page.FilledIn(),
     stop=page.Stop(
         switch=("spec", "replicas"),

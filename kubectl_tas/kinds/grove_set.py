@@ -28,7 +28,7 @@ PAGE = page.WorkloadKind(
     pods=(page.Pods(f"{_CLIQUES}.spec.podSpec", f"{_CLIQUES}.spec.replicas", factor="spec.replicas"),),
     pod_rules=page.ANY_PODS,
     gang=Grouping(every_pod, not_owned="Grove makes its gangs"),
-    start=page.ALL_AT_ONCE,
+    start=page.ALL_AT_ONCE,  # startsAfter holds back containers, not pods (initcontainer.go)
     filled_in=page.FilledIn(),
     stop=page.Stop(switch=_REPLICAS, suspended_by=(), deletes_itself=page.never_deleted),
     changes=(  # constraints: compare/grove_changes.py. Pods: ComputePCLQPodTemplateHash, Grove 0.1.0-alpha.11

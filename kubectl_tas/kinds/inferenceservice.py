@@ -90,7 +90,7 @@ PAGE = page.WorkloadKind(
         unpredicted=f"without {_MODE} the file does not say whether KServe makes a Deployment",
         has_plugin=False,
     ),
-    start=page.ALL_AT_ONCE,
+    start=page.ALL_AT_ONCE,  # each pod is a gang of its own
     filled_in=page.FilledIn(),
     stop=page.Stop(switch=("spec", "suspend"), suspended_by=(), deletes_itself=page.never_deleted),
     changes=(

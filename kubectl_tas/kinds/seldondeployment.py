@@ -50,7 +50,7 @@ PAGE = page.WorkloadKind(
         ),
     ),
     gang=Grouping(first_pod),
-    start=page.ALL_AT_ONCE,
+    start=page.ALL_AT_ONCE,  # KAI waits for one pod
     filled_in=page.FilledIn(),
     stop=page.Stop(switch=("spec", "suspend"), suspended_by=(), deletes_itself=page.never_deleted),
     changes=(
