@@ -60,7 +60,7 @@ def check_replicas(workload: FleetWorkload, fleet: Fleet) -> Iterator[Diagnostic
         for path, text in waits(workload, name):
             if podgrouper.is_made_by_kai(workload) and not reads_wait(workload, path):
                 message = f"KAI does not read {name} here: it has no effect"
-                read_at = ".".join(map(str, podgrouper.row(workload).placed_at)) or "the pod templates"
+                read_at = ".".join(map(str, podgrouper.places_at(workload))) or "the pod templates"
                 place = workload.declared.origin.locate(path, key=True)
                 yield Diagnostic(ANNOTATION_IGNORED, message, place, hint=f"Move it to {read_at}.")
             if not _is_wait(text, is_delay=name == labels.PREEMPTION_DELAY):

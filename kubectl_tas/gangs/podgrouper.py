@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from kubectl_tas.gangs.segment_cuts import waited_for, worker_segment
 from kubectl_tas.kai import Feature
-from kubectl_tas.kinds.grouping import CutWorkers, Gathered, Grouping, one_pod
+from kubectl_tas.kinds.grouping import ANNOTATIONS, CutWorkers, Gathered, Grouping, one_pod
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.labels import MAX_NAME
@@ -32,6 +32,24 @@ def row(workload: FleetWorkload) -> Grouping:
     if annotation and spec.metadata.annotations.get(annotation) in values:
         return replace(gang, one_pod_group=False, unpredicted="")
     return gang
+
+
+def places_at(workload: FleetWorkload) -> KeyPath:
+    """Returns the path of the annotations that KAI reads for the gang as a whole; empty if it reads none."""
+    placed_at = row(workload).placed_at
+    return placed_at if placed_at != ANNOTATIONS or may_be_read(workload) else ()
+
+
+def may_be_read(workload: FleetWorkload) -> bool:
+    """Whether KAI may read the object itself, or this tool makes its PodGroup."""
+    readable = row(workload).may_be_read
+    is_read = workload.pool.backend.has(readable) if isinstance(readable, Feature) else readable
+    return is_read or not is_made_by_kai(workload)
+
+
+def copies_waits(workload: FleetWorkload) -> bool:
+    """Whether ``render`` copies how long the gang waits to the pods. KAI's chart gives no right to declared kinds."""
+    return is_made_by_kai(workload) and (workload.declared.spec.page.is_declared or not may_be_read(workload))
 
 
 def gathered(workload: FleetWorkload) -> Gathered:

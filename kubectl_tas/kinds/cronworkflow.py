@@ -11,7 +11,7 @@ _WORKFLOW = page.embedded(argo_workflow.PAGE, "spec.workflowSpec")
 PAGE = replace(
     _WORKFLOW,
     recognition=page.Recognition("CronWorkflow", ("argoproj.io/v1alpha1",), "argo-workflows"),
-    gang=replace(_WORKFLOW.gang, has_plugin=False),
+    gang=replace(_WORKFLOW.gang, has_plugin=False, may_be_read=False),
     growth=page.Growth((("spec", cronjob.overlapping_runs), *_WORKFLOW.growth.rows)),
     changes=(),  # the next run has all changes
     makes=page.Makes((page.Made("Workflow", "argoproj.io"),), is_scheduled=True),

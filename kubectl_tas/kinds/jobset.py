@@ -226,6 +226,8 @@ PAGE = page.WorkloadKind(
     gang=Grouping(
         _minimums,
         batch_path,
+        one_pod_group=Feature.JOBSETS,
+        may_be_read=Feature.JOBSETS,
         minimum_since=Feature.JOB_GANGS,
         placed_parts=Feature.JOBSET_SUBGROUPS,
         part_name=lambda pods: pods.written or pods.name,

@@ -21,7 +21,9 @@ PAGE = page.WorkloadKind(
         ),
     ),
     pod_rules=page.PodRules(restart=("Always",)),
-    gang=Grouping(every_pod, segment_template="Remove it: a Notebook is one pod."),
+    gang=Grouping(
+        every_pod, segment_template="Remove it: a Notebook is one pod.", plugin_versions=("kubeflow.org/v1beta1",)
+    ),
     start=page.ALL_AT_ONCE,  # one pod
     filled_in=page.FilledIn(),
     stop=page.Stop(switch=("spec", "suspend"), suspended_by=(), deletes_itself=page.never_deleted),

@@ -75,6 +75,7 @@ PAGE = page.WorkloadKind(
     gang=Grouping(
         every_pod,
         batch_path,
+        may_be_read=Feature.JOBSETS,
         minimum_since=Feature.JOB_GANGS,
         templates_elsewhere=True,
         not_owned="it has no pod template to mark",

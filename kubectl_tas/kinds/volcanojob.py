@@ -34,7 +34,7 @@ PAGE = page.WorkloadKind(
     fields=(),
     pods=(page.Pods("spec.tasks[].template", "spec.tasks[].replicas"),),
     pod_rules=page.ANY_PODS,
-    gang=Grouping(first_pod, one_pod_group=False, has_plugin=False),
+    gang=Grouping(first_pod, one_pod_group=False, has_plugin=False, may_be_read=False),
     start=page.Start(waits=_waits),
     filled_in=page.FilledIn(),
     stop=page.Stop(switch=("spec", "suspend"), suspended_by=(), deletes_itself=page.never_deleted),

@@ -12,7 +12,6 @@ from yaml import safe_dump
 
 from kubectl_tas import kai
 from tests.support.judged import told_of
-
 from tests.support.workloads import Object
 
 RELEASES = [f"{major}.{minor}" for major, minor in kai.NEWEST_PATCHES if (major, minor) >= (0, 9)]
