@@ -26,7 +26,7 @@ from kubectl_tas.cli.addressing import ABOUT_WORK
 from kubectl_tas.cli.main import cli, run
 from kubectl_tas.edit import gitops_files
 from kubectl_tas.kai import FAULTS
-from kubectl_tas.model.backdoors import BACKDOORS, Backdoor, Decides, Place
+from kubectl_tas.kinds.backdoors import BACKDOORS, Backdoor, Decides, Place
 from kubectl_tas.resources import all_rules
 from tools import completion, declared, rulepages
 from tools.goldens import ROOT, index

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from kubectl_tas import kai, kubernetes, times
+from kubectl_tas import kai, times
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.workload_gang import reads_wait, waits
 from kubectl_tas.kai import Feature
+from kubectl_tas.kinds import kubernetes
 from kubectl_tas.kinds.section import Section, key_path
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
@@ -21,24 +22,22 @@ REPLICAS_REFUSED = Rule(
     "replicas-refused",
     Severity.ERROR,
     "KAI makes no PodGroup of a workload, or one that never has all its pods.",
-    "KAI's podgrouper refuses a Kubeflow job with a replica type of 0 replicas, an XGBoostJob without Master or "
-    "Worker, an MPIJob without Launcher or Worker, and a JAXJob without Worker, unless schedulingPolicy.minAvailable "
-    "sets the number of needed pods. It also refuses a group of Ray workers with more minReplicas than replicas. The "
-    "name of a group becomes that of a SubGroup. For a job in a JobSet it waits for parallelism pods (from 0.16), "
-    "although the JobSet makes no more than completions. With a pod that submits a RayJob by clusterSelector, it waits "
-    "for all pods of that cluster. A gang also never starts if its controller makes some needed pods only when others "
-    "have a node or are ready: a LeaderWorkerSet or JobSet with an exclusive topology, a JobSet with dependsOn (from "
-    "0.16), a TrainJob of such a runtime. The pods stay Pending for ever.",
+    "KAI's podgrouper refuses a Kubeflow job with a replica type of 0 replicas, or without a replica type that it "
+    "needs, unless schedulingPolicy.minAvailable sets the number of needed pods. It also refuses a group of Ray "
+    "workers with more minReplicas than replicas. The name of a group becomes that of a SubGroup. For a job in a set "
+    "of jobs it waits for parallelism pods (from 0.16), although no more than completions start. With a pod that "
+    "submits a job by clusterSelector, it waits for all pods of that cluster. A gang also never starts if its "
+    "controller makes some needed pods only when others have a node or are ready, as with an exclusive topology or "
+    "dependsOn. The pods stay Pending for ever.",
     protects=Waiving.ANYBODY,
 )
 ANNOTATION_IGNORED = Rule(
     "annotation-ignored",
     Severity.WARNING,
     "KAI does not read an annotation about the start of a gang where it is.",
-    "KAI reads kai.scheduler/batch-min-member on a Job and a JobSet (from 0.14.1), and on the templates of a JobSet's "
-    "replicated jobs (from 0.16). The runs of a CronJob always start pod by pod. KAI reads "
-    "kai.scheduler/preemption-delay and kai.scheduler/staleness-grace-period on the workload (for a CronJob: on the "
-    "jobTemplate) and on pod templates.",
+    "KAI reads kai.scheduler/batch-min-member on a Job and a set of jobs (from 0.14.1), and on the templates of its "
+    "jobs (from 0.16). The runs of a schedule always start pod by pod. KAI reads kai.scheduler/preemption-delay and "
+    "kai.scheduler/staleness-grace-period on the workload (with a schedule: on the jobTemplate) and on pod templates.",
 )
 DURATION_INVALID = Rule(
     "duration-invalid",

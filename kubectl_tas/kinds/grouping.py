@@ -156,6 +156,8 @@ class Grouping:
     """Whether KAI groups the kind itself, and not by a Karta."""
     plugin_versions: tuple[str, ...] = ()
     """The apiVersions for which KAI has its plugin. Empty: all."""
+    default_class: str = "train"
+    """The PriorityClass that KAI gives to work without one (CalcPodGroupPriorityClass)."""
 
     @property
     def reads_batch_minimum(self) -> bool:

@@ -26,6 +26,8 @@ def _waits(gathered: Gathered) -> Iterator[page.Wait]:
     """Yields the launcher, if it comes last. KAI leaves it out until it exists (``handleDelayedLauncherPolicy``)."""
     if gathered.is_owned and (late := _late_part(gathered.document)):
         first = [0 if pods.name == late else pods.replicas for pods in gathered.pods]
+        if not any(first):
+            return
         why = "the launcher is made only when all workers are ready"
         yield page.Wait(_POLICY, why, "Set launcherCreationPolicy: AtStartup", first)
 

@@ -21,8 +21,11 @@ PAGE = page.WorkloadKind(
         ),
     ),
     pod_rules=page.PodRules(restart=("Always",)),
-    gang=Grouping(
-        every_pod, segment_template="Remove it: a Notebook is one pod.", plugin_versions=("kubeflow.org/v1beta1",)
+    gang=Grouping(  # notebook_grouper.go
+        every_pod,
+        segment_template="Remove it: a Notebook is one pod.",
+        plugin_versions=("kubeflow.org/v1beta1",),
+        default_class="build",
     ),
     start=page.ALL_AT_ONCE,  # one pod
     filled_in=page.FilledIn(),
