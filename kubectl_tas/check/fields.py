@@ -79,7 +79,7 @@ def check_fields(declared: Declared[Workload], fleet: Fleet) -> Iterator[Diagnos
     for finding in _below(declared.origin, (), declared.origin.data, shape):
         if not (has_parameters and finding.rule is INVALID_VALUE and "{{" in finding.message):
             yield finding
-    yield from refused(declared)
+    yield from refused(declared.origin, declared.spec.page.refusals)
 
 
 def check_fields_of_companion(declared: Declared[Companion], fleet: Fleet) -> Iterator[Diagnostic]:

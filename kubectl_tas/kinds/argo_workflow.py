@@ -40,7 +40,7 @@ PAGE = page.WorkloadKind(
         restart=(), defaults_at="spec", ports_known=True, has_parameters=True, added_volumes=_VOLUMES
     ),
     gang=Grouping(first_pod, one_pod_group=False, not_owned="the file does not say how many of its pods run at a time"),
-    start=page.ALL_AT_ONCE,
+    start=page.ALL_AT_ONCE,  # each step is a gang of its own
     filled_in=page.FilledIn(),
     stop=page.Stop(switch=("spec", "suspend"), suspended_by=("spec.suspend",), deletes_itself=page.never_deleted),
     changes=(page.Fixed(page.Effect.KEPT, page.paths("spec.templates"), "Argo's controller"),),

@@ -91,8 +91,9 @@ PAGE = page.WorkloadKind(
         each_where=(_MODE, _STANDARD),
         unpredicted=f"without {_MODE} the file does not say whether KServe makes a Deployment",
         has_plugin=False,
+        may_be_read=False,
     ),
-    start=page.ALL_AT_ONCE,
+    start=page.ALL_AT_ONCE,  # each pod is a gang of its own
     filled_in=page.FilledIn(),
     stop=page.Stop(switch=("spec", "suspend"), suspended_by=(), deletes_itself=page.never_deleted),
     changes=(

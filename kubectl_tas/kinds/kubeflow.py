@@ -140,7 +140,7 @@ def job(
         ),
         pod_rules=page.PodRules(restart=(), container=container, by_type=True),
         gang=grouping(MIN_AVAILABLE, replica_types=needed),
-        start=page.ALL_AT_ONCE,
+        start=page.ALL_AT_ONCE,  # ReconcilePods of pod.go; init containers wait for a master that exists
         filled_in=page.FilledIn(counts=_implied_counts, at=at),
         stop=page.Stop(
             switch=("spec", "runPolicy", "suspend"),

@@ -602,6 +602,11 @@ def is_of(version: str, release: str) -> bool:
     return numbers(version)[: len(numbers(release))] == numbers(release)
 
 
+def is_older(version: str | None, since: str) -> bool:
+    """Whether a version that a user named is older than a release. False without a version, or without a release."""
+    return bool(version and since) and numbers(version or "") < numbers(since)
+
+
 def numbers(version: str) -> tuple[int, ...]:
     """Returns the numbers in ``1.5``, ``v1.5.2`` or ``0.1.0-alpha.11``."""
     return tuple(map(int, re.findall(r"[0-9]+", version)))

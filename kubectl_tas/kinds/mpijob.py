@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from kubectl_tas.kinds import kubeflow, page
+from kubectl_tas.kinds.grouping import Gathered
 from kubectl_tas.kinds.naming import Alphabet, Names, Naming, last_index
 from kubectl_tas.kinds.section import Document, value_at
 
@@ -26,9 +27,14 @@ def _late_part(document: Document) -> str:
     return "launcher" if value_at(document, *_POLICY) == "WaitForWorkersReady" else ""
 
 
-def _waits(document: Document) -> Iterator[page.Wait]:
-    if _late_part(document):
-        yield page.Wait(_POLICY, "the launcher is made only when all workers are ready", "AtStartup")
+def _waits(gathered: Gathered) -> Iterator[page.Wait]:
+    """Yields the launcher, if it comes last. KAI leaves it out until it exists (``handleDelayedLauncherPolicy``)."""
+    if gathered.is_owned and (late := _late_part(gathered.document)):
+        first = [0 if pods.name == late else pods.replicas for pods in gathered.pods]
+        if not any(first):
+            return
+        why = "the launcher is made only when all workers are ready"
+        yield page.Wait(_POLICY, why, "Set launcherCreationPolicy: AtStartup", first)
 
 
 def _last_worker(document: Document) -> str:

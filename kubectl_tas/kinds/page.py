@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum, auto
 from typing import Any, TypeGuard
@@ -202,22 +202,30 @@ class Division:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Pods that a controller makes only when other pods run, so that a gang of all pods never starts."""
+    """Pods that a controller makes only when other pods have a node, are ready or have ended. KAI starts no pod of a
+    gang before all needed pods exist, so a gang that needs such pods never starts.
+    """
 
     path: KeyPath
     """The field that causes the delay."""
     why: str
     instead: str
-    """The value that makes all pods at once; empty if the field must go."""
-    of_several: bool = True
-    """Whether the delay needs more than one kind of pods."""
+    """The change after which the gang starts: an imperative sentence without its period."""
+    first: Sequence[int]
+    """Number of pods of each replica type that exist before the others."""
+    level: str = ""
+    """The label of the level at which the field places pods, if KAI's own annotation can place them there."""
+    level_at: str = ""
+    """Words for the place of that annotation, if it is not the place of the field."""
+    since: str = ""
+    """The first release of the operator that waits; empty if all do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Start:
     """The order in which pods of an object start."""
 
-    waits: Callable[[Document], Iterator[Wait]]
+    waits: Callable[[Gathered], Iterator[Wait]]
     leader_first: Callable[[Document], bool] = lambda _: False
     """Whether other pods start only after the leader is ready."""
     division: Callable[[Document], Division | None] = lambda _: None
@@ -226,12 +234,13 @@ class Start:
     """Path of the number of copies of all pods. Each copy is a gang of its own."""
 
 
-def no_waits(_document: Document) -> Iterator[Wait]:
+def no_waits(_gathered: Gathered) -> Iterator[Wait]:
     """Yields nothing: the controller makes all pods at once."""
     yield from ()
 
 
 ALL_AT_ONCE = Start(waits=no_waits)
+"""No pod waits for another of its gang. A page says why."""
 
 Values = Callable[[Section], Iterator[tuple[KeyPath, Any]]]
 
@@ -631,9 +640,9 @@ def embedded(page: WorkloadKind, at: str) -> Embedded:
         at_paths: Any = {name: moved(getattr(pods, name)) for name in _PATHS}
         return replace(pods, **at_paths, count=count, most=most, indexed=indexed, metadata=metadata)
 
-    def waits(document: Document) -> Iterator[Wait]:
-        for path, spec in values_at(document, path_steps(at)):
-            for wait in page.start.waits({SPEC: spec}):
+    def waits(gathered: Gathered) -> Iterator[Wait]:
+        for path, spec in values_at(gathered.document, path_steps(at)):
+            for wait in page.start.waits(replace(gathered, document={SPEC: spec})):
                 yield replace(wait, path=(*path, *wait.path[1:]))
 
     def leader_first(document: Document) -> bool:

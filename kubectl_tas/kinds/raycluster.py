@@ -50,7 +50,7 @@ PAGE = page.WorkloadKind(
     ),
     pod_rules=page.PodRules(restart=(), added_volumes=("ray-logs", "shared-mem")),  # DefaultHeadPodTemplate of pod.go
     gang=ray.grouping("spec"),
-    start=page.ALL_AT_ONCE,
+    start=page.ALL_AT_ONCE,  # reconcilePods of raycluster_controller.go; init containers wait for a head that exists
     filled_in=page.FilledIn(counts=ray.implied_counts),
     stop=page.Stop(switch=("spec", "suspend"), suspended_by=("spec.suspend",), deletes_itself=page.never_deleted),
     changes=(  # shouldRecreatePodsForUpgrade
