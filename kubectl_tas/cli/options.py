@@ -277,6 +277,8 @@ run_options = together(
     ),
 )
 """The options for the number of processes, and for results that runs over all files keep."""
+
+
 def pairs(what: str, values: Sequence[str] = ()) -> Callable[..., dict[str, str]]:
     """Returns a callback that reads NAME=VALUE."""
 

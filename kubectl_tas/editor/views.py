@@ -183,8 +183,8 @@ _MOST_POOLS = 10
 
 
 def adoptions(judgement: Judgement, path: str, text: str, codes: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Yields the titles and texts of the ways to adopt a file with findings of these rules: one way if the file says its
-    pools, else one for each pool.
+    """Yields the title and the text of each way to adopt a file with findings of these rules: one way if the file says
+    its pools, else one for each pool.
     """
     if not set(codes) & set(_ADOPTED):
         return

@@ -60,8 +60,14 @@ def _answer(path: str, objects: Objects, forbidden: frozenset[str]) -> tuple[int
         return 200, {"kind": "APIResourceList", "groupVersion": version, "resources": resources}
     if version in forbidden:
         message = f"{version} is forbidden: User x cannot list"
-        return 403, {"kind": "Status", "apiVersion": "v1", "status": "Failure", "message": message, "code": 403,
-                     "reason": "Forbidden"}
+        return 403, {
+            "kind": "Status",
+            "apiVersion": "v1",
+            "status": "Failure",
+            "message": message,
+            "code": 403,
+            "reason": "Forbidden",
+        }
     if version in objects:
         above, _, name = version.rpartition("/")
         items = [{**item, "apiVersion": above, "kind": KINDS[name]} for item in objects[version]]
