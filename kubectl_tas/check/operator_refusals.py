@@ -22,7 +22,7 @@ OPERATOR_REFUSES = Rule(
     "An operator refuses a workload, or never makes its pods.",
     "The object exists and nothing runs, or the operator's webhook refuses it. Examples: more minReplicas than "
     "maxReplicas; a Kubeflow job with two masters, or without a container of the name that its operator expects; a "
-    "RayJob without an entrypoint; a suspended or retried RayJob with clusterSelector; a JobSet without jobs. If "
+    "job of Ray without an entrypoint; a suspended or retried one with clusterSelector; a set of jobs without jobs. If "
     "another release of the operator accepts it, waive the rule.",
     protects=Waiving.ANYBODY,
 )

@@ -61,7 +61,7 @@ def doctor(output: str, context: str | None, kubeconfig: str | None, backend: st
             }
             for each in checks
         ]
-        data: shapes.Doctor = {"version": VERSION, "checks": told_checks}
+        data: shapes.DoctorJson = {"version": VERSION, "checks": told_checks}
         hand_over(report.dump(data))
     else:
         _show(checks)

@@ -47,8 +47,8 @@ from kubectl_tas.words import shortened
 
 MAX_LISTED = 8
 """The most names in one line."""
-CLUSTER = "Has no place, and stays in the cluster as it is:"
-OSMO = "Has no place here, and was left out:"
+CLUSTER = "Not imported; it stays in the cluster as it is:"
+OSMO = "Not imported:"
 KUEUE = "KAI behaves differently, or lacks something:"
 folder_option = to_option("DIR", FOLDER, "The folder to write; by default the working folder.", default=".")
 

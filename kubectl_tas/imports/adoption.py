@@ -18,11 +18,13 @@ from kubectl_tas.diagnostics import Diagnostic, Location, TasError
 from kubectl_tas.imports.foreign_keys import FIELDS, MEANING, OF_FOREIGN, OLD_KEYS, Says, is_of_yunikorn, scheduler_of
 from kubectl_tas.imports.written import Unplaced, Wishes, distinct
 from kubectl_tas.kai import NON_PREEMPTIBLE_FROM, PRIORITY_CLASSES
-from kubectl_tas.kinds import SET, page_of
+from kubectl_tas.kinds import KINDS_OF_BATCH, SET, page_of
+from kubectl_tas.kinds.backdoors import ANNOTATIONS, LABELS, Decides, parts, state_of
+from kubectl_tas.kinds.backdoors import FIELDS as FIELDS_OF_PODS
 from kubectl_tas.kinds.grouping import ANNOTATIONS as ROOT_ANNOTATIONS
+from kubectl_tas.kinds.kubernetes import nearest
 from kubectl_tas.kinds.page import WorkloadKind
 from kubectl_tas.kinds.section import key_path, value_at, written
-from kubectl_tas.kubernetes import nearest
 from kubectl_tas.late import dataclass
 from kubectl_tas.load.document import Document, parse
 from kubectl_tas.load.kinds import COMPANION, Kind, recognise, without_nulls
@@ -30,8 +32,6 @@ from kubectl_tas.load.osmofiles import template_root
 from kubectl_tas.load.schema import items_of
 from kubectl_tas.load.splice import Entry, Renamed, set_values, without_document
 from kubectl_tas.model import labels
-from kubectl_tas.model.backdoors import ANNOTATIONS, LABELS, Decides, parts, state_of
-from kubectl_tas.model.backdoors import FIELDS as FIELDS_OF_PODS
 from kubectl_tas.model.base import OWN_METADATA, KeyPath, whole_number
 from kubectl_tas.model.config import nearest_priority
 from kubectl_tas.model.kindlists import belongs_elsewhere
@@ -293,7 +293,7 @@ def _is_emptied(value: object, path: KeyPath, going: set[KeyPath]) -> bool:
 def _sayings(document: Document) -> Iterator[tuple[Says | None, KeyPath, Any]]:
     """Yields what a document says to a scheduler: its meaning, its path and its value. None: it has no equal."""
     is_foreign = bool(scheduler_of(f"{_api_group(document)}/"))
-    found = list(parts(document))
+    found = list(parts(document.data))
     plain = OLD_KEYS if any(_is_of_yunikorn(value) for _, _, value in found) else {}
     for what, path, value in found:
         if what in ("labels", "annotations", "keys"):
@@ -696,7 +696,7 @@ class _Work:
         if scheduler := scheduler_of(f"{_api_group(self._document)}/"):
             # syncJob of pkg/controllers/job/job_controller_actions.go makes no pods before the PodGroup is Inqueue
             what = f"{scheduler}'s controller makes its pods once {scheduler}'s scheduler admits it"
-            self._lost[f"its kind: {what}. Write a Job, a JobSet or a PyTorchJob instead"] = None
+            self._lost[f"its kind: {what}. Write {KINDS_OF_BATCH} instead"] = None
         for path, value in self._said.get(None, {}).items():
             self._lost[f"{path[-1]}: {value}: only {scheduler_of(str(path[-1]))} reads it"] = None
         for path, value in self._said.get(Says.HERE, {}).items():

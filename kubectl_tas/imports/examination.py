@@ -14,6 +14,7 @@ from kubectl_tas.edit.scaffold import REQUIREMENTS
 from kubectl_tas.folders import MEBIBYTE, read_plain
 from kubectl_tas.imports.from_cluster import release_of_images
 from kubectl_tas.live.kubectl import ForbiddenError, NoSuchResourceError
+from kubectl_tas.live.objects import RUNS_KAI
 from kubectl_tas.load.source import CONFIG_FILE
 from kubectl_tas.model.config import PRIORITY_VALUES
 from kubectl_tas.model.labels import MANAGED_BY
@@ -97,7 +98,7 @@ def _releases(backend: FleetBackend, read: Read) -> Iterator[Check]:
         return
     if not found:
         todo = "Ask who installed KAI, and compare it with scheduler.version of the backend."
-        yield Check("", "KAI", UNKNOWN, "no image of a Deployment tells the release of KAI", todo)
+        yield Check("", "KAI", UNKNOWN, f"no image of a {RUNS_KAI} tells the release of KAI", todo)
     elif found == version or found.startswith(f"{version}."):
         yield Check("", "KAI", OK, f"KAI is {found}, as {CONFIG_FILE} says")
     else:

@@ -16,7 +16,7 @@ from kubectl_tas.imports.written import Imported, Making, Unplaced, config, dist
 from kubectl_tas.kai import Feature
 from kubectl_tas.late import dataclass
 from kubectl_tas.live.cluster_state import Record
-from kubectl_tas.live.objects import shown
+from kubectl_tas.live.objects import RUNS_KAI, shown
 from kubectl_tas.model.config import DEFAULTS, PRIORITY_VALUES, ConfigSpec
 from kubectl_tas.model.labels import MAX_LABEL, setter
 from kubectl_tas.model.pool_kinds import UNLIMITED
@@ -136,7 +136,7 @@ def release_of_images(objects: Iterable[Mapping[str, Any]]) -> str:
     images = (
         str(container.get("image"))
         for item in objects
-        if item.get("kind") == "Deployment"
+        if item.get("kind") == RUNS_KAI
         for container in _containers(item)
     )
     releases = [found[1] for found in map(_IMAGE.search, images) if found]

@@ -14,6 +14,7 @@ from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
 from kubectl_tas import yaml
 from kubectl_tas.diagnostics import TasError
+from kubectl_tas.kinds import SET
 from kubectl_tas.late import late_pattern
 from kubectl_tas.load.document import MARKER, Document, parse, roots
 from kubectl_tas.load.kinds import WORKFLOW, Kind, recognise
@@ -163,7 +164,7 @@ def sent_elsewhere(
             if kind is WORKFLOW and isinstance(data.get("workflow"), dict):
                 if is_meant("Workflow", str(data["workflow"].get("name"))):
                     text = set_value(text, item.index, (*item.within, "workflow", key), str(value), after="name")
-            elif isinstance(kind, Kind) and (kind.described is not None or kind.name == "PodCliqueSet"):
+            elif isinstance(kind, Kind) and (kind.described is not None or kind.name == SET.kind):
                 named = data.get("metadata")
                 if is_meant(str(data.get("kind")), str(named.get("name") if isinstance(named, dict) else None)):
                     label: KeyPath = (*item.within, "metadata", "labels", f"{OWN_PREFIX}{key}")
