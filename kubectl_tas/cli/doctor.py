@@ -51,7 +51,7 @@ def doctor(output: str, context: str | None, kubeconfig: str | None, backend: st
             ask = partial(_listed, accesses[item.name])
             checks += examined_cluster(session.fleet, item, ask)
     if output == "json":
-        told_checks: list[shapes.Checked] = [
+        told_checks: list[shapes.CheckedJson] = [
             {
                 "subject": each.subject,
                 "about": each.about,
