@@ -26,7 +26,9 @@ from kubectl_tas.draw import verdicts as pages
 from kubectl_tas.draw.gangfigure import Picture, as_json, figure, picture, segments_as_json
 from kubectl_tas.gangs.admission import VERDICTS
 from kubectl_tas.gangs.workload_gang import PodSegment, segments_of_pods
+from kubectl_tas.model.labels import WORKFLOW
 from kubectl_tas.report import json
+from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.pools import Submission
 
@@ -162,7 +164,7 @@ def _called(session: Session, wanted: str, backend: str | None, clusters: Cluste
     try:
         found = meant(session, wanted, known)
     except click.UsageError:
-        work = _work_of(wanted, clusters)
+        work = _work_of(wanted, session.fleet, clusters)
         if not work:
             raise
         found = meant(session, work, known)
@@ -172,21 +174,25 @@ def _called(session: Session, wanted: str, backend: str | None, clusters: Cluste
     return found
 
 
-def _work_of(word: str, clusters: Clusters) -> str:
-    """Returns the work of a pod or PodGroup in a cluster, as KIND/NAME. Empty if no cluster that answers has one."""
+def _work_of(word: str, fleet: Fleet, clusters: Clusters) -> str:
+    """Returns the work of a pod or PodGroup, as KIND/NAME: one that a cluster has, or that `render` makes. Empty if no
+    cluster that answers has one.
+    """
+    from kubectl_tas.compile import compile_fleet  # only such a name needs it
     from kubectl_tas.live import kubectl
     from kubectl_tas.live.live_cluster import POD_GROUPS, PODS, work_called
 
+    work = ""
     for cluster in clusters.known.values():
         with suppress(TasError):  # what follows asks it again, and says why
-            objects = (
-                [
-                    *kubectl.get(cluster.access, PODS, namespaced=True),
-                    *kubectl.get(cluster.access, POD_GROUPS, namespaced=True),
-                ]
-                if cluster.file is None
-                else kubectl.read_file(cluster.file)
-            )
-            if work := work_called(word, objects):
-                return work
-    return ""
+            if cluster.file is not None:
+                objects = kubectl.read_file(cluster.file)
+            else:
+                objects = [x for kind in (PODS, POD_GROUPS) for x in kubectl.get(cluster.access, kind, namespaced=True)]
+            work = work or work_called(word, objects)
+    name = (work or word).rpartition("/")[2]
+    for artifact in compile_fleet(fleet):
+        metadata = artifact.manifest.metadata
+        if artifact.manifest.kind in ("Pod", "PodGroup") and metadata.name == name and WORKFLOW in metadata.labels:
+            return f"Workflow/{metadata.labels[WORKFLOW]}"
+    return work

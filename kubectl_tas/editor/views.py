@@ -179,7 +179,7 @@ def linked(judgement: Judgement, path: str, document: Document) -> Iterator[tupl
 _ADOPTED = ("other-queue", "workload-pool", "workload-conflict", "object-exported", "server-fields", "unknown-kind")
 """Rules whose findings work of another scheduler has."""
 _MOST_POOLS = 10
-"""The most pools of which an editor offers each."""
+"""The most pools for which an editor offers an action."""
 
 
 def adoptions(judgement: Judgement, path: str, text: str, codes: Collection[str]) -> Iterator[tuple[str, str]]:

@@ -43,7 +43,7 @@ from kubectl_tas.resolve.pools import FleetPool, FleetSubpool
 from kubectl_tas.words import did_you_mean, shortened
 
 _DECIDED = frozenset(Decides) - {Decides.UNSEEN, Decides.SYNC}
-"""What a pool decides for its work, so that no key of the work may say it."""
+"""Decisions of a pool for its work, which no key of the work may contradict."""
 _ROOT_LABELS: KeyPath = (*OWN_METADATA, "labels")
 _GROUP_KINDS = ("PodGroup",)
 _POD_GROUP_KEYS = (labels.POD_GROUP, labels.SUBGROUP, labels.SKIP_PODGROUPER)
@@ -67,9 +67,9 @@ class Adopted:
     becomes: list[str] = field(default_factory=list)
     """The result for each piece of work, one line each."""
     unequal: list[Unplaced] = field(default_factory=list)
-    """What has no equal here."""
+    """Parts of the work without an equal here."""
     refusals: list[Diagnostic] = field(default_factory=list)
-    """What nobody but the user can decide. With any of them nothing may be written."""
+    """Decisions that only the user can make. With any of them nothing may be written."""
 
 
 @dataclass(slots=True)
@@ -229,7 +229,7 @@ def _tell_leaving(document: Document, adopting: _Adopting) -> None:
 
 
 def _without(text: str, documents: Sequence[Document], leaving: Sequence[Document], adopted: Adopted) -> str:
-    """Returns the text without some documents. A List of which nothing stays goes as a whole."""
+    """Returns the text without some documents. A List without other items goes as a whole."""
     staying = {document.index for document in documents} - {
         index
         for index in {document.index for document in leaving}

@@ -305,7 +305,7 @@ def _lock(subject: str, top: Path) -> Iterator[Check]:
 
 
 def _text(path: Path) -> str:
-    """Returns the text of a file. Empty if there is none."""
+    """Returns the text of a file. Empty if the file does not exist."""
     if not path.is_file():
         return ""
     return read_plain(str(path), MEBIBYTE, hint="Look at it by hand.").decode("utf-8", "replace")

@@ -336,7 +336,7 @@ def work_of(item: Mapping[str, Any]) -> str:
 
 
 def work_called(name: str, objects: Iterable[Mapping[str, Any]]) -> str:
-    """Returns the work of the pod or PodGroup of this name, as KIND/NAME. Empty: there is none of this name.
+    """Returns the work of the pod or PodGroup of this name, as KIND/NAME. Empty: no object has the name.
 
     A pod names its PodGroup, which knows the work that owns it; its own owner may be a Job of a JobSet.
     """
