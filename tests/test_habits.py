@@ -28,24 +28,15 @@ def test_explain_and_why_are_on_top_and_below_workflow(arguments: tuple[str, ...
     assert on_top.out
 
 
-def test_why_takes_a_pod_and_a_podgroup(tmp_path: Path) -> None:
+def test_why_takes_a_pod_and_a_podgroup() -> None:
     items = json.loads((WHY / "cluster.json").read_text())["items"]
-    group = next(item["metadata"]["name"] for item in items if item["kind"] == "PodGroup")
-    pod = {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": "lone-pod", "namespace": "default", "annotations": {"pod-group-name": group}},
-    }
-    state = tmp_path / "cluster.json"
-    state.write_text(json.dumps({"items": [*items, pod]}))
-    answers = [
-        kubectl_tas("-C", case_input(WHY), "why", word, f"--cluster-state={state}", "-o", "json")
-        for word in ("lone-pod", "pod/lone-pod", group, f"podgroup/{group}")
-    ]
+    pod = next(item["metadata"] for item in items if item["kind"] == "Pod")
+    group = pod["annotations"]["pod-group-name"]
+    words = (pod["name"], f"pod/{pod['name']}", group, f"podgroup/{group}", "over-quota")
+    answers = [kubectl_tas("-C", case_input(WHY), "why", word, STATE, "-o", "json") for word in words]
     assert len({answer.out for answer in answers}) == 1, [answer.err for answer in answers]
     assert json.loads(answers[0].out)["workflows"]
-    unknown = kubectl_tas("-C", case_input(WHY), "why", "no-such-pod", f"--cluster-state={state}")
-    assert unknown.code == 2
+    assert kubectl_tas("-C", case_input(WHY), "why", "no-such-pod", STATE).code == 2
 
 
 def test_diff_takes_the_revision_as_a_word(root: Path) -> None:
