@@ -16,7 +16,7 @@ from typing import Any
 
 from kubectl_tas.check.pool_settings import SYSTEM_NAMESPACES
 from kubectl_tas.diagnostics import Diagnostic
-from kubectl_tas.imports.adoption import TAKEN_OUT, Wishes, adopt
+from kubectl_tas.imports.adoption import TAKEN_OUT, adopt
 from kubectl_tas.imports.from_cluster import level_name, write_topology
 from kubectl_tas.imports.kueueobjects import (
     LIMITLESS,
@@ -29,7 +29,7 @@ from kubectl_tas.imports.kueueobjects import (
     read_kueue,
     summed,
 )
-from kubectl_tas.imports.written import Imported, Making, Unplaced, config, distinct, document, plain_name
+from kubectl_tas.imports.written import Imported, Making, Unplaced, Wishes, config, distinct, document, plain_name
 from kubectl_tas.late import dataclass
 from kubectl_tas.load.document import Document
 from kubectl_tas.model.config import DEFAULTS, PRIORITY_VALUES, nearest_priority
