@@ -74,7 +74,7 @@ def check_fields(declared: Declared[Workload], fleet: Fleet) -> Iterator[Diagnos
             message = f"{operator} {named[operator]} has no {kind} of {api_version}"
             yield Diagnostic(OPERATOR_FIELD, message, declared.at("kind"), hint=hint)
     yield from _below(declared.origin, (), declared.origin.data, shape)
-    yield from refused(declared)
+    yield from refused(declared, named)
 
 
 def check_fields_of_companion(declared: Declared[Companion], fleet: Fleet) -> Iterator[Diagnostic]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from kubectl_tas import kubernetes
 from kubectl_tas.check.conflicts import FIELDS_CONFLICT
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
+from kubectl_tas.kinds.demands import Unmet, unmet
 from kubectl_tas.kinds.section import Refused, Section, key_path, path_steps, value_at, values_at, written
 from kubectl_tas.load.document import parse
 from kubectl_tas.load.schema import INVALID_VALUE, MISSING_FIELD, invalid_value, missing_field
@@ -28,8 +30,8 @@ OPERATOR_REFUSES = Rule(
 )
 
 
-def refused(declared: Declared[Workload]) -> Iterator[Diagnostic]:
-    """Yields what the page of a workload's kind finds wrong in its document."""
+def refused(declared: Declared[Workload], releases: Mapping[str, str]) -> Iterator[Diagnostic]:
+    """Yields what the page of a workload's kind, and its CRD in one of the operators' ``releases``, find wrong."""
     document, refusals = declared.origin.data, declared.spec.page.refusals
     for at, check in refusals.operator:
         for path, value in values_at(document, path_steps(at)):
@@ -37,6 +39,18 @@ def refused(declared: Declared[Workload]) -> Iterator[Diagnostic]:
                 yield from (_finding(declared.origin, found) for found in check(Section(document, path)))
     for text in refusals.yaml:
         yield from _as_yaml(declared.origin, text)
+    operator = kubernetes.operator_of(declared.spec.apiVersion, str(document["kind"]))
+    for demanded in unmet(operator, releases.get(operator), document) if operator else ():
+        yield _of_crd(declared.origin, demanded)
+
+
+def _of_crd(origin: Origin, demanded: Unmet) -> Diagnostic:
+    """Returns the finding about a value that does not meet a demand of the CRD. A rule has words of its own."""
+    path, message = demanded.path, demanded.message
+    if not demanded.demand.is_rule:
+        return invalid_value(origin, path, message, demanded.value)
+    text = f"the CRD refuses {written(path)}: {message}"
+    return Diagnostic(OPERATOR_REFUSES, text, origin.locate(path, key=isinstance(demanded.value, dict)))
 
 
 def _finding(origin: Origin, found: Refused) -> Diagnostic:

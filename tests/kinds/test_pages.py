@@ -52,7 +52,18 @@ def test_a_kind_is_listed_as_its_page_says(listed: Listed) -> None:
 
 
 def test_every_page_is_listed() -> None:
-    helpers = {"__init__", "grouping", "kubeflow", "naming", "page", "ray", "replicated", "section", "step_pods"}
+    helpers = {
+        "__init__",
+        "demands",
+        "grouping",
+        "kubeflow",
+        "naming",
+        "page",
+        "ray",
+        "replicated",
+        "section",
+        "step_pods",
+    }
     modules = {path.stem for path in (ROOT / "kubectl_tas/kinds").glob("*.py")} - helpers
     assert modules == {listed.module for listed in (*LISTED, SET)}
     assert len(pages()) == len(LISTED) == len({listed.name for listed in LISTED})

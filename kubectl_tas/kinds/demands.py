@@ -1,0 +1,231 @@
+"""Judges what CRDs demand of values beyond their types: CEL rules, patterns, lengths and choices, by release of the
+operator. ``tools.packfields`` packs each demand as a tree: an operator, and its operands. Knows no kind.
+
+Follows k8s.io/apiextensions-apiserver 0.35: rules see the defaults of the CRD, and an absent field has no rules.
+"""
+
+from __future__ import annotations
+
+import operator as functions
+import re
+from collections.abc import Callable, Iterator, Mapping
+from copy import deepcopy
+from functools import cache
+from typing import Any, NamedTuple
+
+from kubectl_tas.kinds.section import Document, path_steps, value_at, values_at
+from kubectl_tas.kubernetes import nearest_of, read_packed
+from kubectl_tas.model.base import KeyPath
+
+OLD = "oldSelf"
+"""The name of the value before an update. Only updates have demands with it."""
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "!": functions.not_,
+    "==": functions.eq,
+    "!=": functions.ne,
+    "<=": functions.le,
+    ">=": functions.ge,
+    "<": functions.lt,
+    ">": functions.gt,
+    "+": functions.add,
+    "in": lambda value, values: value in values,
+    "size": len,
+    "contains": functions.contains,
+    "endsWith": str.endswith,
+    "startsWith": str.startswith,
+    "matches": lambda text, pattern: re.search(pattern, text, re.ASCII) is not None,
+    "list": lambda *values: list(values),
+}
+
+
+class Demand(NamedTuple):
+    """A demand of some releases, as ``tools.crdrules`` reads it from the CRD."""
+
+    since: int
+    until: int
+    """Index of the last release with the demand."""
+    oldest: int
+    """Index of the first release that has the field."""
+    newest: int
+    tree: list[Any]
+    message: str
+    is_rule: bool
+    """Whether the demand is a CEL rule, whose message is the CRD's own."""
+    defaults: Mapping[str, Any]
+    """Defaults of the CRD that the demand sees, by their paths from ``self`` on."""
+
+    def refusal(self, value: Any, old: Any = None) -> str:
+        """Returns why a value does not meet the demand; '' if it does."""
+        return _refusal(self.tree, {"self": self.completed(value), OLD: self.completed(old)}, self.message)
+
+    def completed(self, value: Any) -> Any:
+        """Returns a value with the defaults of the CRD."""
+        if not self.defaults:
+            return value
+        whole = {"self": deepcopy(value)}
+        for path, default in self.defaults.items():
+            for _, mapping in values_at(whole, path_steps(path)[:-1]):
+                if isinstance(mapping, dict) and mapping.get(path_steps(path)[-1]) is None:
+                    mapping[path_steps(path)[-1]] = deepcopy(default)
+        return whole["self"]
+
+
+class Unmet(NamedTuple):
+    """A value that does not meet a demand."""
+
+    demand: Demand
+    message: str
+    path: KeyPath
+    value: Any
+    old: Any
+
+
+_Tree = dict[str, Any]
+"""Demands by the steps of their path: each step has the tree below it, and '' the demands of the value itself."""
+
+
+def unmet(operator: str, version: str | None, document: Document) -> Iterator[Unmet]:
+    """Yields what a new object does not meet. Without a version, a value must be refused by each release that has the
+    field.
+    """
+    index = None if version is None else nearest_of(operator, version)
+    for path, value, _, demands in _walk(_demands(operator, index, is_update=False, of=_key(document)), (), document):
+        broken = [demand for demand in demands if value is not None and demand.refusal(value)]
+        refusing = [{*range(demand.since, demand.until + 1)} for demand in broken]
+        asked = {*range(broken[-1].oldest, broken[-1].newest + 1)} if broken and index is None else {index}
+        alone = [demand for demand, releases in zip(broken, refusing, strict=True) if asked <= releases]
+        for demand in alone or (broken[-1:] if asked <= set().union(*refusing) else ()):
+            blamed = _blamed(demand.tree, "self", value) if demand.is_rule else ()
+            yield Unmet(demand, demand.refusal(value), (*path, *blamed), value, None)
+
+
+def unmet_by_update(operator: str, version: str | None, before: Document, after: Document) -> Iterator[Unmet]:
+    """Yields what an update does not meet. Without a version, the newest release counts."""
+    index = len(read_packed(operator)["releases"]) - 1 if version is None else nearest_of(operator, version)
+    tree = _demands(operator, index, is_update=True, of=_key(after))
+    for path, value, old, demands in _walk(tree, (), after, before):
+        for demand in demands:
+            new, earlier = demand.completed(value), demand.completed(old)
+            if new is not None and earlier is not None and (refusal := demand.refusal(value, old)):
+                yield Unmet(demand, refusal, path, new, earlier)
+
+
+def _key(document: Document) -> str:
+    return f"{document.get('apiVersion')} {document.get('kind')}"
+
+
+@cache
+def _demands(operator: str, index: int | None, *, is_update: bool, of: str) -> _Tree:
+    """Returns the demands of a release, or of all, on a kind."""
+    packed, root = read_packed(operator), _Tree()
+    for path, since, until, oldest, newest, number in packed["demands"].get(of, ()):
+        demand = Demand(since, until, oldest, newest, *packed["trees"][number])
+        if is_update == (OLD in str(demand.tree)) and (index is None or since <= index <= until):
+            place = root
+            for step in filter(None, path.replace("[", ".[").split(".")):
+                place = place.setdefault(step, {})
+            place.setdefault("", []).append(demand)
+    return root
+
+
+def _walk(tree: _Tree, path: KeyPath, value: Any, old: Any = None) -> Iterator[tuple[KeyPath, Any, Any, list[Demand]]]:
+    """Yields the values that have demands: path, value, value before the update, and demands."""
+    if "" in tree:
+        yield path, value, old, tree[""]
+    for step, below in tree.items():
+        if step:
+            for key, part, before in _parts(step, value, old):
+                if part is not None or "" in below:
+                    yield from _walk(below, (*path, key), part, before)
+
+
+def _parts(step: str, value: Any, old: Any) -> Iterator[tuple[str | int, Any, Any]]:
+    """Yields the parts of a value at a step, each with what it was before the update."""
+    if step.startswith("["):
+        keys = step[1:-1].split(",")
+        items = old if isinstance(old, list) else ()
+        earlier = {str(_named(item, keys)): item for item in items} if step != "[]" else {}
+        for index, item in enumerate(value if isinstance(value, list) else ()):
+            yield index, item, earlier.get(str(_named(item, keys)))
+    elif isinstance(value, dict):
+        earlier = old if isinstance(old, dict) else {}
+        for key in value if step == "*" else (step,):
+            yield key, value.get(key), earlier.get(key)
+
+
+def _blamed(tree: list[Any], name: str, value: Any) -> KeyPath:
+    """Returns the path below a value of the first field that a rule names and the value has."""
+    if tree[0] == "all" and (steps := _steps(tree[1], name)) is not None:
+        for index, member in enumerate(value_at(value, *steps) or ()):
+            if _refusal(tree[3], {tree[2]: member}, "refused"):
+                return (*steps, index, *_blamed(tree[3], tree[2], member))
+    steps = _steps(tree, name)
+    if steps and value_at(value, *steps) is not None:
+        return steps
+    parts = (_blamed(part, name, value) for part in tree[1:] if isinstance(part, list) and part)
+    return next(filter(None, parts), ())
+
+
+def _steps(tree: list[Any], name: str) -> KeyPath | None:
+    """Returns the path of a field below a name; None for any other tree."""
+    if tree == ["name", name]:
+        return ()
+    above = _steps(tree[1], name) if tree[0] in (".", "has") else None
+    return None if above is None else (*above, tree[2])
+
+
+def _refusal(tree: list[Any], names: Mapping[str, Any], message: str) -> str:
+    """Returns the message if a rule does not hold. It does for a value of another type, which another rule reports."""
+    try:
+        return "" if _value(tree, names) else message
+    except LookupError as absent:  # the API server refuses an object for which a rule has no value
+        return f"a rule reads {absent.args[0]}, which is absent"
+    except (TypeError, AttributeError):
+        return ""
+
+
+def _named(item: Any, keys: list[str]) -> list[Any]:
+    return [item.get(key) if isinstance(item, dict) else None for key in keys]
+
+
+def _value(tree: list[Any], names: Mapping[str, Any]) -> Any:
+    """Returns the value of a tree. Raises ``LookupError`` for an absent field, and ``TypeError`` for a wrong type."""
+    operator, *operands = tree
+    match operator:
+        case "value":
+            return operands[0]
+        case "name":
+            return names[operands[0]]
+        case "." | "has":
+            of = _value(operands[0], names)
+            if not isinstance(of, dict):
+                raise TypeError(operands[1])
+            found = of.get(operands[1])
+            if operator == "has":
+                return found is not None
+            if found is None:
+                raise LookupError(operands[1])
+            return found
+        case "?":
+            return _value(operands[1] if _value(operands[0], names) else operands[2], names)
+        case "||" | "&&":
+            return _joined(operator == "||", [(each, names) for each in operands])
+        case "all" | "exists":
+            members, name, condition = _value(operands[0], names), operands[1], operands[2]
+            return _joined(operator == "exists", [(condition, {**names, name: member}) for member in members])
+        case _:
+            return _FUNCTIONS[operator](*(_value(each, names) for each in operands))
+
+
+def _joined(decisive: object, conditions: list[tuple[list[Any], Mapping[str, Any]]]) -> bool:
+    """Returns ``decisive`` if a condition has this value, even if another has no value."""
+    absent: LookupError | None = None
+    for tree, names in conditions:
+        try:
+            if _value(tree, names) is decisive:
+                return bool(decisive)
+        except LookupError as error:
+            absent = error
+    if absent is not None:
+        raise absent
+    return not decisive
