@@ -138,7 +138,7 @@ def test_releases(pack: Callable[..., dict[str, Any]], monkeypatch: pytest.Monke
     assert found["v1.1.3"] == (["b", "c", "mode"], (), ("a", "b"))
 
 
-def test_demands(pack: Callable[..., dict[str, Any]]) -> None:
+def test_rules_of_crds(pack: Callable[..., dict[str, Any]]) -> None:
     rule = {"rule": "has(self.a) ||\n has(self.b)", "message": "must have a or b"}
     kept = {"rule": "self == oldSelf"}
     name = {"type": "string", "pattern": "^[a-z]$", "minLength": 1, "maxLength": 3}
@@ -154,7 +154,7 @@ def test_demands(pack: Callable[..., dict[str, Any]]) -> None:
         {"properties": {**fields, "listed": {**listed, "x-kubernetes-validations": [kept]}}},
     )
     named = ["matches", ["name", "self"], ["value", "^[a-z]\\Z"]]
-    found = [(*row[:5], *data["trees"][row[5]]) for row in data["demands"]["example.com/v1 Train"]]
+    found = [(*row[:5], *data["trees"][row[5]]) for row in data["rules"]["example.com/v1 Train"]]
     assert [row for row in found if row[0] in ("spec", "spec.listed", "spec.listed[name].name")] == [
         ("spec", 1, 1, 0, 2, read(rule["rule"]), "must have a or b", True, {"self.a": "x"}),
         ("spec.listed", 1, 2, 1, 2, read("size(self) <= 2"), "must have at most 2 items", False, {}),

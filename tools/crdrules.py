@@ -1,5 +1,5 @@
-"""Reads what a CRD demands of values beyond their types: CEL rules, patterns, lengths and choices. Each demand becomes
-a tree that ``kubectl_tas.kinds.demands`` judges. A rule of another form needs a reason in ``UNREAD``.
+"""Reads what a CRD asks of values beyond their types: CEL rules, patterns, lengths and choices. Each becomes
+a tree that ``kubectl_tas.kinds.crd_rules`` judges. A rule of another form needs a reason in ``UNREAD``.
 
 Follows the CEL specification, and structural schemas of k8s.io/apiextensions-apiserver 0.35.
 """
@@ -22,10 +22,10 @@ _LOOPS = ("all", "exists")
 _CONSTANTS = {"true": True, "false": False}
 _TIME = r"^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])[Tt]([01]\d|2[0-3]):[0-5]\d:[0-5]\d(.\d+)?([Zz]|[+-]\d\d:\d\d)$"
 _FORMATS = {
-    "byte": (r"^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$", "must be base64"),
+    "byte": (r"^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})$", "must be base64"),
     "date-time": (_TIME, "must be a time such as 2026-01-31T12:00:00Z"),
 }
-"""Formats of texts that the API server checks (go-openapi/strfmt): a pattern, and the demand in words."""
+"""Formats of texts that the API server checks (go-openapi/strfmt): a pattern, and the rule in words."""
 _CONVERTED = "render converts it to the spelling of the cluster's release (compile/passthrough.py)"
 _EMPTY = "pack-empty says it, with the domains of the topology (check/clique_placement.py)"
 _LATER = "the row of ComputeDomain says it, and knows the default of later drivers (compare/immutable.py)"
@@ -48,16 +48,16 @@ class UnreadableRuleError(ValueError):
     """A rule has a form that no tree stands for."""
 
 
-class Demand(NamedTuple):
-    """A demand of a CRD on the values at a path."""
+class ReadRule(NamedTuple):
+    """A rule of a CRD on the values at a path."""
 
     path: str
     """The path in the notation of pages. A list with keys, whose items an update compares by them, has ``[KEYS]``."""
     tree: Tree
     message: str
-    is_rule: bool
+    is_cel: bool
     defaults: dict[str, Any]
-    """Defaults of the CRD that the demand sees, by their paths below the value."""
+    """Defaults of the CRD that the rule sees, by their paths below the value."""
 
 
 def paths(schema: Any) -> Iterator[str]:
@@ -65,8 +65,8 @@ def paths(schema: Any) -> Iterator[str]:
     yield from (path for path, _ in _parts(schema, ""))
 
 
-def demands(operator: str, schema: Any, own: set[int]) -> Iterator[Demand | str]:
-    """Yields the demands of a CRD's schema, and the text of each rule that ``UNREAD`` lists.
+def rules_of(operator: str, schema: Any, own: set[int]) -> Iterator[ReadRule | str]:
+    """Yields the rules of a CRD's schema, and the text of each rule that ``UNREAD`` lists.
 
     ``own``: the ids of schemas for which patterns and lengths count. Those of pods are rules of Kubernetes.
     """
@@ -81,10 +81,10 @@ def demands(operator: str, schema: Any, own: set[int]) -> Iterator[Demand | str]
                 continue
             tree = read(text)
             message = rule.get("message") or f"failed rule: {text}"
-            yield Demand(path, tree, message, is_rule=True, defaults=_seen(part, tree))
+            yield ReadRule(path, tree, message, is_cel=True, defaults=_seen(part, tree))
         if id(part) in own:
             for tree, message in _bounds(part):
-                yield Demand(path, tree, message, is_rule=False, defaults={})
+                yield ReadRule(path, tree, message, is_cel=False, defaults={})
 
 
 def _parts(schema: Any, path: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -113,7 +113,7 @@ def _seen(schema: Mapping[str, Any], tree: Tree) -> dict[str, Any]:
 
 
 def _bounds(schema: Mapping[str, Any]) -> Iterator[tuple[Tree, str]]:
-    """Yields the demands of a schema's other keywords, in words too."""
+    """Yields the rules of a schema's other keywords, in words too."""
     value, size = ["name", "self"], ["size", ["name", "self"]]
     is_list = schema.get("type") == "array"
     items = "items" if is_list else "characters"

@@ -24,7 +24,7 @@ import yaml
 
 from kubectl_tas.kinds import pages
 from kubectl_tas.kubernetes import Shapes, numbers, read_packed, releases
-from tools.crdrules import Demand, demands, paths
+from tools.crdrules import ReadRule, paths, rules_of
 from tools.goldens import ROOT
 
 PACKED = ROOT / "kubectl_tas" / "packed"
@@ -159,15 +159,15 @@ def operator(name: str, clone: Path) -> dict[str, Any]:
             names.append(release)
             schemas.append((made.schemas, made.own))
             print(f"{name} {release}: {len(made.types)} types, pods of Kubernetes 1.{made.release}")
-    return {"kinds": kinds, "kubernetes": pods, "releases": names, **shared(merged(parts)), **_demanded(name, schemas)}
+    return {"kinds": kinds, "kubernetes": pods, "releases": names, **shared(merged(parts)), **_rules(name, schemas)}
 
 
-def _demanded(operator: str, schemas: list[tuple[dict[str, Any], set[int]]]) -> dict[str, Any]:
-    """Returns the demands of an operator's kinds: by kind the path, the first and last release of the demand, those of
+def _rules(operator: str, schemas: list[tuple[dict[str, Any], set[int]]]) -> dict[str, Any]:
+    """Returns the rules of an operator's kinds: by kind the path, the first and last release of the rule, those of
     the field, and the number of its tree; all trees; and the rules that have none.
     """
     rows: dict[str, list[list[Any]]] = {}
-    trees: dict[str, Demand] = {}
+    trees: dict[str, ReadRule] = {}
     unread: set[str] = set()
     for kind in sorted({kind for release, _ in schemas for kind in release}):
         fields: dict[str, list[int]] = {}
@@ -175,17 +175,17 @@ def _demanded(operator: str, schemas: list[tuple[dict[str, Any], set[int]]]) -> 
         for index, (release, own) in enumerate(schemas):
             for path in paths(release.get(kind)):
                 fields.setdefault(path, []).append(index)
-            for demand in demands(operator, release.get(kind), own):
-                if isinstance(demand, str):
-                    unread.add(demand)
+            for rule in rules_of(operator, release.get(kind), own):
+                if isinstance(rule, str):
+                    unread.add(rule)
                     continue
-                content = json.dumps(demand[1:])
-                trees.setdefault(content, demand)
-                found.setdefault((demand.path, content), []).append(index)
+                content = json.dumps(rule[1:])
+                trees.setdefault(content, rule)
+                found.setdefault((rule.path, content), []).append(index)
         for (path, content), releases_with in found.items():
             have, number = fields[path], list(trees).index(content)
             rows.setdefault(kind, []).append([path, releases_with[0], releases_with[-1], have[0], have[-1], number])
-    return {"demands": rows, "trees": [list(demand[1:]) for demand in trees.values()], "unread": sorted(unread)}
+    return {"rules": rows, "trees": [list(rule[1:]) for rule in trees.values()], "unread": sorted(unread)}
 
 
 def _git(clone: Path, *arguments: str) -> str:

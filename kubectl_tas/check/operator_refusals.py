@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kubectl_tas import kubernetes
 from kubectl_tas.check.conflicts import FIELDS_CONFLICT
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
-from kubectl_tas.kinds.demands import Unmet, unmet
+from kubectl_tas.kinds.crd_rules import BrokenRule, broken_rules
 from kubectl_tas.kinds.section import Refused, Section, key_path, path_steps, value_at, values_at, written
 from kubectl_tas.load.document import parse
 from kubectl_tas.load.schema import INVALID_VALUE, MISSING_FIELD, invalid_value, missing_field
@@ -22,7 +22,7 @@ OPERATOR_REFUSES = Rule(
     "operator-refuses",
     Severity.ERROR,
     "An operator refuses a workload, or never makes its pods.",
-    "The object exists and nothing runs, or the operator's webhook refuses it. Examples: more minReplicas than "
+    "The object exists and nothing runs, or the operator's webhook or CRD refuses it. Examples: more minReplicas than "
     "maxReplicas; a Kubeflow job with two masters, or without a container of the name that its operator expects; a "
     "RayJob without an entrypoint; a suspended or retried RayJob with clusterSelector; a JobSet without jobs. If "
     "another release of the operator accepts it, waive the rule.",
@@ -40,17 +40,17 @@ def refused(declared: Declared[Workload], releases: Mapping[str, str]) -> Iterat
     for text in refusals.yaml:
         yield from _as_yaml(declared.origin, text)
     operator = kubernetes.operator_of(declared.spec.apiVersion, str(document["kind"]))
-    for demanded in unmet(operator, releases.get(operator), document) if operator else ():
-        yield _of_crd(declared.origin, demanded)
+    for broken in broken_rules(operator, releases.get(operator), document) if operator else ():
+        yield _of_crd(declared.origin, broken)
 
 
-def _of_crd(origin: Origin, demanded: Unmet) -> Diagnostic:
-    """Returns the finding about a value that does not meet a demand of the CRD. A rule has words of its own."""
-    path, message = demanded.path, demanded.message
-    if not demanded.demand.is_rule:
-        return invalid_value(origin, path, message, demanded.value)
+def _of_crd(origin: Origin, broken: BrokenRule) -> Diagnostic:
+    """Returns the finding about a value that breaks a rule of the CRD. A CEL rule has words of its own."""
+    path, message = broken.path, broken.message
+    if not broken.rule.is_cel:
+        return invalid_value(origin, path, message, broken.value)
     text = f"the CRD refuses {written(path)}: {message}"
-    return Diagnostic(OPERATOR_REFUSES, text, origin.locate(path, key=isinstance(demanded.value, dict)))
+    return Diagnostic(OPERATOR_REFUSES, text, origin.locate(path, key=isinstance(broken.value, dict)))
 
 
 def _finding(origin: Origin, found: Refused) -> Diagnostic:

@@ -15,7 +15,7 @@ from typing import Any
 
 from kubectl_tas import kubernetes
 from kubectl_tas.kinds import SET, page_of_document
-from kubectl_tas.kinds.demands import unmet_by_update
+from kubectl_tas.kinds.crd_rules import rules_broken_by_update
 from kubectl_tas.kinds.page import OF_CRD, SERVER, Effect, Fixed, paths
 from kubectl_tas.kinds.section import child, value_at
 from kubectl_tas.late import dataclass
@@ -116,7 +116,7 @@ def changed_fields(
                         refused |= {found} if row.effect is Effect.REFUSED else set()
                         yield Changed(row, found, old, new)
     operator = kubernetes.operator_of(str(after.get("apiVersion")), kind)
-    for update in unmet_by_update(operator, operators.get(operator), before, after) if operator else ():
+    for update in rules_broken_by_update(operator, operators.get(operator), before, after) if operator else ():
         for path in _differences(update.old, update.value, (), update.path):
             if path not in refused:
                 refused.add(path)

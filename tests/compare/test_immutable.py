@@ -90,7 +90,12 @@ OBJECTS: dict[str, dict[str, Any]] = {
     "JobSet with policies": _object(
         "jobset.x-k8s.io/v1alpha2",
         "JobSet",
-        {"spec": {"failurePolicy": {"maxRestarts": 1}, "volumeClaimPolicies": [{"templates": []}]}},
+        {
+            "spec": {
+                "failurePolicy": {"maxRestarts": 1},
+                "volumeClaimPolicies": [{"templates": [{"metadata": {"name": "a"}}]}],
+            }
+        },
     ),
     "TrainJob with a trainer": _object(
         "trainer.kubeflow.org/v1alpha1",
@@ -234,7 +239,12 @@ CHANGES: list[tuple[str, tuple[str | int, ...], Any, Effect | None]] = [
     ("JobSet", (*SPEC, "successPolicy"), {"operator": "Any"}, Effect.REFUSED),
     ("JobSet", (*SPEC, "network"), {"enableDNSHostnames": True, "publishNotReadyAddresses": True}, None),
     ("JobSet", (*SPEC, "network"), {"subdomain": "b"}, Effect.REFUSED),
-    ("JobSet with policies", (*SPEC, "volumeClaimPolicies"), [{"templates": [{}]}], Effect.REFUSED),
+    (
+        "JobSet with policies",
+        (*SPEC, "volumeClaimPolicies", 0, "templates"),
+        [{"metadata": {"name": "b"}}],
+        Effect.REFUSED,
+    ),
     ("JobSet with policies", (*SPEC, "failurePolicy"), {"maxRestarts": 3}, Effect.REFUSED),
     ("JobSet with policies", (*SPEC, "failurePolicy"), None, None),
     ("JobSet", (*SPEC, "failurePolicy"), {"maxRestarts": 3}, None),

@@ -54,7 +54,7 @@ def test_a_kind_is_listed_as_its_page_says(listed: Listed) -> None:
 def test_every_page_is_listed() -> None:
     helpers = {
         "__init__",
-        "demands",
+        "crd_rules",
         "grouping",
         "kubeflow",
         "naming",

@@ -1,4 +1,4 @@
-"""Tests what CRDs demand of values beyond their types."""
+"""Tests what CRDs ask of values beyond their types."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kubectl_tas import kubernetes
-from kubectl_tas.kinds import demands
+from kubectl_tas.kinds import crd_rules
 from tools.crdrules import UNREAD, UnreadableRuleError, read
 
 OPERATORS = sorted(kubernetes.operators())
@@ -26,18 +26,18 @@ def judge(monkeypatch: pytest.MonkeyPatch) -> Judge:
     ) -> list[tuple[tuple[str | int, ...], str]]:
         trees = [[read(rule), rule, True, defaults[0] if defaults else {}] for rule, _, *defaults in rules]
         rows = [[at, *span, number] for number, (_, span, *_) in enumerate(rules)]
-        packed = {"releases": ["1.0", "1.1"], "demands": {"example.com/v1 Train": rows}, "trees": trees}
-        monkeypatch.setattr(demands, "read_packed", lambda _: packed)
-        monkeypatch.setattr(demands, "nearest_of", lambda _, release: packed["releases"].index(release))
-        demands._demands.cache_clear()
+        packed = {"releases": ["1.0", "1.1"], "rules": {"example.com/v1 Train": rows}, "trees": trees}
+        monkeypatch.setattr(crd_rules, "read_packed", lambda _: packed)
+        monkeypatch.setattr(crd_rules, "nearest_of", lambda _, release: packed["releases"].index(release))
+        crd_rules._rules.cache_clear()
         new, before = ({"apiVersion": "example.com/v1", "kind": "Train", "a": each} for each in (value, old))
         broken = (
-            demands.unmet("train", version, new)
+            crd_rules.broken_rules("train", version, new)
             if old is None
-            else demands.unmet_by_update("train", version, before, new)
+            else crd_rules.rules_broken_by_update("train", version, before, new)
         )
         found = [(each.path, each.message) for each in broken]
-        demands._demands.cache_clear()
+        crd_rules._rules.cache_clear()
         return found
 
     return judged
@@ -160,7 +160,7 @@ def test_a_rule_of_another_form_is_unreadable(rule: str) -> None:
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_a_rule_of_a_crd_is_judged_or_listed_with_a_reason(operator: str) -> None:
     packed = kubernetes.read_packed(operator)
-    placed = {number for rows in packed["demands"].values() for *_, number in rows}
+    placed = {number for rows in packed["rules"].values() for *_, number in rows}
     assert placed == set(range(len(packed["trees"])))
     listed = [begin for name, begin in UNREAD if name == operator]
     assert [rule for rule in packed["unread"] if not rule.startswith(tuple(listed))] == []

@@ -1,5 +1,5 @@
-"""Judges what CRDs demand of values beyond their types: CEL rules, patterns, lengths and choices, by release of the
-operator. ``tools.packfields`` packs each demand as a tree: an operator, and its operands. Knows no kind.
+"""Judges what CRDs ask of values beyond their types: CEL rules, patterns, lengths and choices, by release of the
+operator. ``tools.packfields`` packs each rule as a tree: an operator, and its operands. Knows no kind.
 
 Follows k8s.io/apiextensions-apiserver 0.35: rules see the defaults of the CRD, and an absent field has no rules.
 """
@@ -18,7 +18,7 @@ from kubectl_tas.kubernetes import nearest_of, read_packed
 from kubectl_tas.model.base import KeyPath
 
 OLD = "oldSelf"
-"""The name of the value before an update. Only updates have demands with it."""
+"""The name of the value before an update. Only updates have rules with it."""
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "!": functions.not_,
     "==": functions.eq,
@@ -38,24 +38,24 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 
 
-class Demand(NamedTuple):
-    """A demand of some releases, as ``tools.crdrules`` reads it from the CRD."""
+class CrdRule(NamedTuple):
+    """A rule of some releases, as ``tools.crdrules`` reads it from the CRD."""
 
     since: int
     until: int
-    """Index of the last release with the demand."""
+    """Index of the last release with the rule."""
     oldest: int
     """Index of the first release that has the field."""
     newest: int
     tree: list[Any]
     message: str
-    is_rule: bool
-    """Whether the demand is a CEL rule, whose message is the CRD's own."""
+    is_cel: bool
+    """Whether it is a CEL rule, whose message is the CRD's own."""
     defaults: Mapping[str, Any]
-    """Defaults of the CRD that the demand sees, by their paths from ``self`` on."""
+    """Defaults of the CRD that the rule sees, by their paths from ``self`` on."""
 
     def refusal(self, value: Any, old: Any = None) -> str:
-        """Returns why a value does not meet the demand; '' if it does."""
+        """Returns why a value breaks the rule; '' if it does."""
         return _refusal(self.tree, {"self": self.completed(value), OLD: self.completed(old)}, self.message)
 
     def completed(self, value: Any) -> Any:
@@ -70,10 +70,10 @@ class Demand(NamedTuple):
         return whole["self"]
 
 
-class Unmet(NamedTuple):
-    """A value that does not meet a demand."""
+class BrokenRule(NamedTuple):
+    """A value that breaks a rule."""
 
-    demand: Demand
+    rule: CrdRule
     message: str
     path: KeyPath
     value: Any
@@ -81,33 +81,35 @@ class Unmet(NamedTuple):
 
 
 _Tree = dict[str, Any]
-"""Demands by the steps of their path: each step has the tree below it, and '' the demands of the value itself."""
+"""Rules by the steps of their path: each step has the tree below it, and '' the rules of the value itself."""
 
 
-def unmet(operator: str, version: str | None, document: Document) -> Iterator[Unmet]:
-    """Yields what a new object does not meet. Without a version, a value must be refused by each release that has the
+def broken_rules(operator: str, version: str | None, document: Document) -> Iterator[BrokenRule]:
+    """Yields the rules that a new object breaks. Without a version, a value must be refused by each release that has the
     field.
     """
     index = None if version is None else nearest_of(operator, version)
-    for path, value, _, demands in _walk(_demands(operator, index, is_update=False, of=_key(document)), (), document):
-        broken = [demand for demand in demands if value is not None and demand.refusal(value)]
-        refusing = [{*range(demand.since, demand.until + 1)} for demand in broken]
+    for path, value, _, rules in _walk(_rules(operator, index, is_update=False, of=_key(document)), (), document):
+        broken = [rule for rule in rules if value is not None and rule.refusal(value)]
+        refusing = [{*range(rule.since, rule.until + 1)} for rule in broken]
         asked = {*range(broken[-1].oldest, broken[-1].newest + 1)} if broken and index is None else {index}
-        alone = [demand for demand, releases in zip(broken, refusing, strict=True) if asked <= releases]
-        for demand in alone or (broken[-1:] if asked <= set().union(*refusing) else ()):
-            blamed = _blamed(demand.tree, "self", value) if demand.is_rule else ()
-            yield Unmet(demand, demand.refusal(value), (*path, *blamed), value, None)
+        alone = [rule for rule, releases in zip(broken, refusing, strict=True) if asked <= releases]
+        for rule in alone or (broken[-1:] if asked <= set().union(*refusing) else ()):
+            blamed = _blamed(rule.tree, "self", value) if rule.is_cel else ()
+            yield BrokenRule(rule, rule.refusal(value), (*path, *blamed), value, None)
 
 
-def unmet_by_update(operator: str, version: str | None, before: Document, after: Document) -> Iterator[Unmet]:
-    """Yields what an update does not meet. Without a version, the newest release counts."""
+def rules_broken_by_update(
+    operator: str, version: str | None, before: Document, after: Document
+) -> Iterator[BrokenRule]:
+    """Yields the rules that an update breaks. Without a version, the newest release counts."""
     index = len(read_packed(operator)["releases"]) - 1 if version is None else nearest_of(operator, version)
-    tree = _demands(operator, index, is_update=True, of=_key(after))
-    for path, value, old, demands in _walk(tree, (), after, before):
-        for demand in demands:
-            new, earlier = demand.completed(value), demand.completed(old)
-            if new is not None and earlier is not None and (refusal := demand.refusal(value, old)):
-                yield Unmet(demand, refusal, path, new, earlier)
+    tree = _rules(operator, index, is_update=True, of=_key(after))
+    for path, value, old, rules in _walk(tree, (), after, before):
+        for rule in rules:
+            new, earlier = rule.completed(value), rule.completed(old)
+            if new is not None and earlier is not None and (refusal := rule.refusal(value, old)):
+                yield BrokenRule(rule, refusal, path, new, earlier)
 
 
 def _key(document: Document) -> str:
@@ -115,21 +117,21 @@ def _key(document: Document) -> str:
 
 
 @cache
-def _demands(operator: str, index: int | None, *, is_update: bool, of: str) -> _Tree:
-    """Returns the demands of a release, or of all, on a kind."""
+def _rules(operator: str, index: int | None, *, is_update: bool, of: str) -> _Tree:
+    """Returns the rules of a release, or of all, on a kind."""
     packed, root = read_packed(operator), _Tree()
-    for path, since, until, oldest, newest, number in packed["demands"].get(of, ()):
-        demand = Demand(since, until, oldest, newest, *packed["trees"][number])
-        if is_update == (OLD in str(demand.tree)) and (index is None or since <= index <= until):
+    for path, since, until, oldest, newest, number in packed["rules"].get(of, ()):
+        rule = CrdRule(since, until, oldest, newest, *packed["trees"][number])
+        if is_update == (OLD in str(rule.tree)) and (index is None or since <= index <= until):
             place = root
             for step in filter(None, path.replace("[", ".[").split(".")):
                 place = place.setdefault(step, {})
-            place.setdefault("", []).append(demand)
+            place.setdefault("", []).append(rule)
     return root
 
 
-def _walk(tree: _Tree, path: KeyPath, value: Any, old: Any = None) -> Iterator[tuple[KeyPath, Any, Any, list[Demand]]]:
-    """Yields the values that have demands: path, value, value before the update, and demands."""
+def _walk(tree: _Tree, path: KeyPath, value: Any, old: Any = None) -> Iterator[tuple[KeyPath, Any, Any, list[CrdRule]]]:
+    """Yields the values that have rules: path, value, value before the update, and rules."""
     if "" in tree:
         yield path, value, old, tree[""]
     for step, below in tree.items():
