@@ -85,8 +85,8 @@ _Tree = dict[str, Any]
 
 
 def broken_rules(operator: str, version: str | None, document: Document) -> Iterator[BrokenRule]:
-    """Yields the rules that a new object breaks. Without a version, a value must be refused by each release that has the
-    field.
+    """Yields the rules that a new object breaks. Without a version, each release that has the field must refuse the
+    value.
     """
     index = None if version is None else nearest_of(operator, version)
     for path, value, _, rules in _walk(_rules(operator, index, is_update=False, of=_key(document)), (), document):
