@@ -19,7 +19,7 @@ from kubectl_tas.load.document import parse
 from tests.support.cli import Result, kubectl_tas, pool, write
 from tests.support.golden import GOLDEN, at, cases
 from tests.support.kubectl import FakeKubectl
-from tests.support.pyyaml import safe_load
+from tests.support.pyyaml import safe_load, safe_load_all
 from tests.support.rendered import files_below
 
 Item = dict[str, Any]
@@ -428,14 +428,26 @@ class TestOdd:
             "plain": {"name": "plain", "namespace": "n", "labels": {**labels, "kueue.x-k8s.io/priority-class": "x"}},
             "lost": {"name": "lost", "namespace": "m", "labels": labels},
         }
-        items = [{"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata} for metadata in work.values()]
+        containers = [{"name": "a", "image": "a:1", "resources": {"limits": {"nvidia.com/gpu": 1}}}]
+        spec = {"template": {"spec": {"restartPolicy": "Never", "containers": containers}}, "suspend": True}
+        items = [
+            {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec} for metadata in work.values()
+        ]
         local = kueue("LocalQueue", "l", {"clusterQueue": "q"}, "n")
         level = kueue("WorkloadPriorityClass", "high", value=1000)
         result = imported(tmp_path, cluster_queue("q"), local, level, *items)
+        assert (result.code, result.out) == (1, "")
+        assert 'nothing says which priority the class "x" is here' in result.err
+        arguments = (tmp_path / "kueue.json", "--to", tmp_path / "work", "--priority-class", "x=LOW")
+        result = kubectl_tas("import", "kueue", *arguments)
         assert result.code == 0, result.err
-        label = "label kubectl-tas/pool: q"
-        assert f"  Job n/(generated): {label}, kubectl-tas/priority: HIGH\n  Job n/plain: {label}\n" in result.out
         assert "Job lost: LocalQueue m/l has no place" in result.out
+        made, plain = safe_load_all((tmp_path / "work/workflows/kueue.json").read_text())
+        assert (made["metadata"]["name"], plain["metadata"]["name"]) == ("made", "plain")
+        labels = {"kubectl-tas/pool": "q", "kubectl-tas/priority": "HIGH"}
+        assert made["metadata"]["labels"] == labels
+        assert plain["metadata"]["labels"] == {**labels, "kubectl-tas/priority": "LOW"}
+        assert "suspend" not in made["spec"]
 
     def test_weights_outside_of_a_cohort_mean_nothing(self, tmp_path: Path) -> None:
         queues = [

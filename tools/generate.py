@@ -25,7 +25,7 @@ import click
 from kubectl_tas.cli.addressing import ABOUT_WORK
 from kubectl_tas.cli.main import cli, run
 from kubectl_tas.edit import gitops_files
-from kubectl_tas.model.backdoors import BACKDOORS, Backdoor, Decides, Place
+from kubectl_tas.kinds.backdoors import BACKDOORS, Backdoor, Decides, Place
 from kubectl_tas.resources import all_rules
 from tools import completion, declared, rulepages
 from tools.goldens import ROOT, index

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from kubectl_tas.kinds import pages
-from kubectl_tas.kubernetes import Shapes, numbers, read_packed, releases
+from kubectl_tas.kinds.kubernetes import Shapes, numbers, read_packed, releases
 from tools.crdrules import ReadRule, paths, rules_of
 from tools.goldens import ROOT
 

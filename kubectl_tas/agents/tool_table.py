@@ -9,6 +9,7 @@ from typing import Any
 from kubectl_tas.agents.asking import DEFAULT_LIMIT, MAX_LIMIT, PAGE, Call, Said, cluster_words, node_words, optional
 from kubectl_tas.agents.patching import suggest
 from kubectl_tas.diagnostics import TasError
+from kubectl_tas.kinds import SET
 from kubectl_tas.late import dataclass, late_pattern
 from kubectl_tas.model.base import MAX_COUNT
 from kubectl_tas.resources import read_resource
@@ -26,7 +27,7 @@ def _word(about: str) -> dict[str, Any]:
 
 
 _PATH = _word("A file, relative to the folder of tas.yaml.")
-_WORK = _word("The name of a workflow, workload or PodCliqueSet, or KIND/NAME.")
+_WORK = _word(f"The name of a workflow, workload or {SET.kind}, or KIND/NAME.")
 _MANIFEST = {**_TEXT, "description": "The text of a file, as YAML. It need not be in the repository."}
 _LIST = {
     "offset": {"type": "integer", "minimum": 0, "description": "Leave out so many items of each list."},

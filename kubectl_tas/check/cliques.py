@@ -51,7 +51,7 @@ CLIQUE_NAME_LENGTH = Rule(
 SET_REPLICAS = Rule(
     "set-replicas",
     Severity.WARNING,
-    "A PodCliqueSet does not say how many replicas it has.",
+    "A Grove set does not say how many replicas it has.",
     "Grove reads a missing number as 0 and starts nothing. Write replicas, even if you mean 0.",
 )
 CLIQUE_RESTART = Rule(
@@ -60,12 +60,12 @@ CLIQUE_RESTART = Rule(
     "The pods of a clique have another restart policy than Always.",
     "Grove means the pods of a clique to restart, and ends the whole gang when too few of them run. Its webhook warns "
     "at each apply that the field is ignored and set to Always (validatePodSpec of podcliqueset.go, 0.1.0-alpha.8 to "
-    "alpha.11). Remove it. For work that ends, write a Job or a JobSet.",
+    "alpha.11). Remove it. For work that ends, write a Job.",
 )
 SET_PREVIEW = Rule(
     "set-preview",
     Severity.INFO,
-    "The gangs of a PodCliqueSet are too many or too large for a preview.",
+    "The gangs of a Grove set are too many or too large for a preview.",
     "A thousand more files would hide what a reviewer looks for. `render` still writes the set itself.",
 )
 

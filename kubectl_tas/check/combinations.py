@@ -13,6 +13,7 @@ from kubectl_tas.check.conflicts import Check, Fields, Found, all_of, one_of
 from kubectl_tas.check.node_labels import node_label
 from kubectl_tas.check.resource_requests import RESOURCE_NAME
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
+from kubectl_tas.kinds.kubernetes import SPARK_PODS
 from kubectl_tas.kinds.section import listed, mappings, written
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.words import did_you_mean, shortened
@@ -36,8 +37,7 @@ VOLUME_UNKNOWN = Rule(
     "volume-unknown",
     Severity.ERROR,
     "A container mounts a volume that its pod does not have.",
-    "The API server refuses the pod. Correct the name, or add the volume. volumeClaimTemplates of a StatefulSet or a "
-    "LeaderWorkerSet are volumes too.",
+    "The API server refuses the pod. Correct the name, or add the volume. volumeClaimTemplates are volumes too.",
 )
 POD_HELD = Rule(
     "pod-held",
@@ -322,8 +322,7 @@ COMBINATIONS: Mapping[str, Check] = {
     "RollingUpdateStatefulSetStrategy": jobs.rolling_members,
     "SeccompProfile": containers.profile,
     "SecurityContext": containers.security,
-    "SparkApplication.spec.driver": _spark_pod,
-    "SparkApplication.spec.executor": _spark_pod,
+    **dict.fromkeys(SPARK_PODS, _spark_pod),
     "StatefulSetUpdateStrategy": jobs.rolling,
     "Toleration": _toleration,
     "TopologySpreadConstraint": _over_nodes,

@@ -9,13 +9,14 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from kubectl_tas import kubernetes, spellings
+from kubectl_tas import spellings
 from kubectl_tas.check import combinations, objectfields
 from kubectl_tas.check.conflicts import Fields
 from kubectl_tas.check.operator_refusals import refused
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity, Waiving
+from kubectl_tas.kinds import kubernetes
+from kubectl_tas.kinds.kubernetes import Bound, OperatorShapes, Shape, Shapes
 from kubectl_tas.kinds.section import written
-from kubectl_tas.kubernetes import Bound, OperatorShapes, Shape, Shapes
 from kubectl_tas.load.schema import (
     UNKNOWN_FIELD,
     invalid_value,
@@ -29,7 +30,7 @@ from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.words import did_you_mean
 
 if TYPE_CHECKING:
-    from kubectl_tas.model.grovekinds import PodCliqueSet
+    from kubectl_tas.model.grovekinds import CliqueSet
     from kubectl_tas.model.manifest import PodGroup
     from kubectl_tas.model.podtemplate import Companion
     from kubectl_tas.model.workloads import Workload
@@ -90,7 +91,7 @@ def check_fields_of_group(declared: Declared[PodGroup], _fleet: Fleet) -> Iterat
     yield from COMBINATIONS["ObjectMeta"](Fields(declared.origin, ("metadata",), declared.origin.data["metadata"]))
 
 
-def check_fields_of_set(declared: Declared[PodCliqueSet], fleet: Fleet) -> Iterator[Diagnostic]:
+def check_fields_of_set(declared: Declared[CliqueSet], fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks the metadata and the pods of a PodCliqueSet. ``check.grove_api`` checks the rest."""
     backend, origin = fleet.backends_of_files.get(id(declared)), declared.origin
     of_grove = _operator_shapes("grove", backend.spec.grove.version if backend else None, _release(declared, fleet))

@@ -6,14 +6,15 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any, TypeAlias
 
-from kubectl_tas import grove, kubernetes
+from kubectl_tas import grove
 from kubectl_tas.check.settings import VERSION_UNKNOWN, newer
 from kubectl_tas.check.versions import unsupported
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
 from kubectl_tas.grove import DEFAULT_TOPOLOGY, Release
 from kubectl_tas.kai import Feature
+from kubectl_tas.kinds import SET, kubernetes
+from kubectl_tas.kinds.kubernetes import OperatorShapes, Shape
 from kubectl_tas.kinds.section import written
-from kubectl_tas.kubernetes import OperatorShapes, Shape
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Origin
 from kubectl_tas.model.topology_kinds import DOMAINS, ClusterTopology
@@ -26,7 +27,7 @@ from kubectl_tas.words import closest
 GROVE_UNSUPPORTED = Rule(
     "grove-unsupported",
     Severity.ERROR,
-    "The backend's Grove cannot express a PodCliqueSet or a cluster topology.",
+    "The backend's Grove cannot express a set or a cluster topology.",
     "`render` converts old and new spellings to the one that the release accepts. The API server would drop or refuse "
     "fields that the release lacks. Update Grove there, and grove.version with it, or leave out what the message "
     "names.",
@@ -34,7 +35,7 @@ GROVE_UNSUPPORTED = Rule(
 SET_FIELD = Rule(
     "set-field",
     Severity.WARNING,
-    "Grove has no such field in a PodCliqueSet or OperatorConfiguration.",
+    "Grove has no such field in a set or an OperatorConfiguration.",
     "The API server drops unknown fields without a message. Correct the spelling or the indentation. kubectl-tas knows "
     "the fields of Grove 0.1.0-alpha.8 to 0.1.0-alpha.12. If a newer release has the field, waive the rule.",
 )
@@ -123,7 +124,7 @@ def _needs(backend: FleetBackend, what: str, has: Callable[[Release], bool], pla
 @cache
 def _of_sets() -> _Fields:
     """Returns the fields of the CRD in any known release, and clusterTopologyName (there: topologyName)."""
-    found = _below(OperatorShapes("grove", None, kubernetes.nearest(None)).kind("grove.io/v1alpha1", "PodCliqueSet"))
+    found = _below(OperatorShapes("grove", None, kubernetes.nearest(None)).kind(SET.versions[0], SET.kind))
     found["spec"]["template"]["clusterTopologyName"] = None
     return found
 
@@ -181,7 +182,7 @@ def _of_operators() -> _Fields:
 
 def check_grove_fields(item: FleetPodCliqueSet, _fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks the fields of a PodCliqueSet."""
-    yield from _unknown(item.declared.origin, _of_sets(), "a PodCliqueSet")
+    yield from _unknown(item.declared.origin, _of_sets(), f"a {SET.kind}")
 
 
 def check_operator_fields(fleet: Fleet) -> Iterator[Diagnostic]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping
 from enum import Flag, auto
+from typing import TYPE_CHECKING, NamedTuple
 
 from kubectl_tas import gpus
 from kubectl_tas.check.filled_in import expressions_of
@@ -16,9 +17,8 @@ from kubectl_tas.check.visibledevices import config_maps, devices_of
 from kubectl_tas.check.workload_labels import conflict, labels_below
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.gangs.pool_demands import agreed, agreed_shard, agreed_with
-from kubectl_tas.late import dataclass
-from kubectl_tas.model import environment, labels
-from kubectl_tas.model.backdoors import (
+from kubectl_tas.kinds import environment
+from kubectl_tas.kinds.backdoors import (
     ANNOTATIONS,
     FIELDS,
     LABELS,
@@ -32,14 +32,20 @@ from kubectl_tas.model.backdoors import (
     setter_of,
     state_of,
 )
+from kubectl_tas.late import dataclass
+from kubectl_tas.model import labels
 from kubectl_tas.model.base import OWN_METADATA, KeyPath
 from kubectl_tas.model.kindlists import group_of, is_harmless
-from kubectl_tas.model.repository import Origin
+from kubectl_tas.model.repository import Declared, Origin
 from kubectl_tas.resolve.companions import FleetCompanion
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
+from kubectl_tas.resolve.handwritten import FleetPodGroup
 from kubectl_tas.resolve.podcliqueset import SubmittedSet
 from kubectl_tas.words import closest, question
+
+if TYPE_CHECKING:
+    from kubectl_tas.model.podtemplate import Companion
 
 
 class Reader(Flag):
@@ -401,40 +407,55 @@ def _counts(door: Backdoor, written: object) -> bool:
     return not door.values or re.search(door.values, text) is not None
 
 
-def check_documents(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Checks every workload, PodCliqueSet and PodGroup, whether its pool exists or not. Companions that may make pods
-    are checked for keys of KAI and Grove.
-    """
-    repository = fleet.repository
-    for companion in repository.companions:
-        if not is_harmless(companion.spec.apiVersion, companion.spec.kind):
-            for part in parts(companion.origin):
-                yield from reserved_of(companion.origin, part)
-    submissions = {id(item.declared.origin): item for item in (*fleet.workloads, *fleet.submitted_sets)}
-    sent = {key: agreed(fleet, item) for key, item in submissions.items()}
-    for group in fleet.pod_groups:
-        sent |= {id(pod.origin): agreed_with(group) for pod in group.pods}
-        if group.pool is not None:
-            sent[id(group.declared.origin)] = agreed_shard(group.pool)
-    origins = [item.origin for item in repository.workloads]
-    origins += [item.origin for item in repository.pod_clique_sets]
-    origins += [item.origin for item in repository.pod_groups]
-    maps, channels = config_maps(fleet), dict[str, list[str]]()
-    for _, space, template in fleet.compute_domains:
-        channels.setdefault(space, []).append(template)
-    queues = frozenset(queue for backend in fleet.backends for queue in fleet.leaf_queues(backend))
-    for origin in origins:
-        values = sent.get(id(origin), {})
-        namespace = values.get(Decides.NAMESPACE, ("", ""))[0]
-        for part in parts(origin):
-            yield from keys_of(origin, part)
-            yield from labels_below(origin, part)
-            yield from reserved_of(origin, part)
-            yield from backdoors_of(origin, part, values)
-            yield from queue_of_project(origin, part, queues, values)
-            yield from resources_of(origin, part)
-            yield from java_options_of(origin, part)
-            yield from joining_of(part, submissions.get(id(origin)))
-            yield from devices_of(origin, part, maps, namespace, channels=channels.get(namespace, ()))
-            yield from secrets_of(origin, part)
-            yield from expressions_of(origin, part)
+def check_reserved(companion: Declared[Companion], _fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks a companion that may make pods for keys of KAI and Grove."""
+    if not is_harmless(companion.spec.apiVersion, companion.spec.kind):
+        for part in parts(companion.origin.data):
+            yield from reserved_of(companion.origin, part)
+
+
+class WorkDocument(NamedTuple):
+    """A document with pods, or with a PodGroup."""
+
+    origin: Origin
+    sent: FleetWorkload | SubmittedSet | None
+    """The work of the document, if it has a pool."""
+    group: FleetPodGroup | None
+    """The PodGroup of the document, or the one that its Pod joins."""
+
+
+class Surroundings:
+    """The queues, ConfigMaps and claim templates that documents with pods may name."""
+
+    def __init__(self, fleet: Fleet) -> None:
+        self.fleet, self.maps, self.channels = fleet, config_maps(fleet), dict[str, list[str]]()
+        for _, space, template in fleet.compute_domains:
+            self.channels.setdefault(space, []).append(template)
+        self.queues = frozenset(queue for backend in fleet.backends for queue in fleet.leaf_queues(backend))
+
+    def agreed(self, document: WorkDocument) -> Mapping[Decides, tuple[str, str]]:
+        """Returns what the pool, or the PodGroup, of a document decides, with the reason."""
+        group, sent = document.group, document.sent
+        if group is None:
+            return agreed(self.fleet, sent) if sent is not None else {}
+        if group.declared.origin is not document.origin:
+            return agreed_with(group)
+        return agreed_shard(group.pool) if group.pool is not None else {}
+
+
+def check_document(document: WorkDocument, around: Surroundings) -> Iterator[Diagnostic]:
+    """Checks a workload, a PodCliqueSet or a PodGroup at any depth, whether its pool exists or not."""
+    origin, values = document.origin, around.agreed(document)
+    namespace = values.get(Decides.NAMESPACE, ("", ""))[0]
+    for part in parts(origin.data):
+        yield from keys_of(origin, part)
+        yield from labels_below(origin, part)
+        yield from reserved_of(origin, part)
+        yield from backdoors_of(origin, part, values)
+        yield from queue_of_project(origin, part, around.queues, values)
+        yield from resources_of(origin, part)
+        yield from java_options_of(origin, part)
+        yield from joining_of(part, document.sent)
+        yield from devices_of(origin, part, around.maps, namespace, channels=around.channels.get(namespace, ()))
+        yield from secrets_of(origin, part)
+        yield from expressions_of(origin, part)

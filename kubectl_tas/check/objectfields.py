@@ -12,8 +12,8 @@ from typing import Any
 from kubectl_tas import quantities, spellings
 from kubectl_tas.check.conflicts import NOT_EMPTY, Check, Fields, Found, not_empty, one_of
 from kubectl_tas.diagnostics import Diagnostic
+from kubectl_tas.kinds.kubernetes import Bound
 from kubectl_tas.kinds.section import listed
-from kubectl_tas.kubernetes import Bound
 from kubectl_tas.late import imported
 from kubectl_tas.load.schema import INVALID_VALUE, wrong_key
 from kubectl_tas.model.base import KEY_HINT, KEY_RULE, NOTE_RULE, VALUE_HINT, VALUE_RULE

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from kubectl_tas import kubernetes
 from kubectl_tas.check.conflicts import FIELDS_CONFLICT
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
+from kubectl_tas.kinds import kubernetes
 from kubectl_tas.kinds.crd_rules import BrokenRule, broken_rules
 from kubectl_tas.kinds.section import Refused, Section, key_path, path_steps, value_at, values_at, written
 from kubectl_tas.load.document import parse
@@ -24,7 +24,7 @@ OPERATOR_REFUSES = Rule(
     "An operator refuses a workload, or never makes its pods.",
     "The object exists and nothing runs, or the operator's webhook or CRD refuses it. Examples: more minReplicas than "
     "maxReplicas; a Kubeflow job with two masters, or without a container of the name that its operator expects; a "
-    "RayJob without an entrypoint; a suspended or retried RayJob with clusterSelector; a JobSet without jobs. If "
+    "job of Ray without an entrypoint; a suspended or retried one with clusterSelector; a set of jobs without jobs. If "
     "another release of the operator accepts it, waive the rule.",
     protects=Waiving.ANYBODY,
 )

@@ -33,14 +33,13 @@ RESTART_POLICY = Rule(
     "restart-policy",
     Severity.ERROR,
     "The kind of a workload refuses the restart policy of its pods.",
-    "Pods of a Job end, so a Job accepts Never or OnFailure and has no default. Pods of a Deployment, a ReplicaSet, a "
-    "StatefulSet, a LeaderWorkerSet, a Notebook or an InferenceService run for ever, so these accept only Always. The "
-    "API server refuses other values, or refuses the pods that an operator makes.",
+    "A kind whose pods end, such as a Job, accepts Never or OnFailure and has no default. A kind whose pods run for "
+    "ever accepts only Always. The API server refuses other values, or refuses the pods that an operator makes.",
 )
 SELECTOR_MISMATCH = Rule(
     "selector-mismatch",
     Severity.ERROR,
-    "The selector of a Deployment, StatefulSet or ReplicaSet is empty, or does not match its pods.",
+    "The selector of a workload is empty, or does not match its pods.",
     "The workload would not find its own pods, so the API server refuses it. Write the same labels in both.",
 )
 _List = tuple[str, str, str]

@@ -21,22 +21,20 @@ REPLICAS_REFUSED = Rule(
     "replicas-refused",
     Severity.ERROR,
     "KAI makes no PodGroup of a workload, or one that never has all its pods.",
-    "KAI's podgrouper refuses a Kubeflow job with a replica type of 0 replicas, an XGBoostJob without Master or "
-    "Worker, an MPIJob without Launcher or Worker, and a JAXJob without Worker, unless schedulingPolicy.minAvailable "
-    "sets the number of needed pods. It also refuses a group of Ray workers with more minReplicas than replicas. The "
-    "name of a group becomes that of a SubGroup. For a job in a JobSet it waits for parallelism pods (from 0.16), "
-    "although the JobSet makes no more than completions. With a pod that submits a RayJob by clusterSelector, it waits "
-    "for all pods of that cluster. The pods stay Pending for ever.",
+    "KAI's podgrouper refuses a Kubeflow job with a replica type of 0 replicas, or without a replica type that it "
+    "needs, unless schedulingPolicy.minAvailable sets the number of needed pods. It also refuses a group of Ray "
+    "workers with more minReplicas than replicas. The name of a group becomes that of a SubGroup. For a job in a set "
+    "of jobs it waits for parallelism pods (from 0.16), although no more than completions start. With a pod that "
+    "submits a job by clusterSelector, it waits for all pods of that cluster. The pods stay Pending for ever.",
     protects=Waiving.ANYBODY,
 )
 ANNOTATION_IGNORED = Rule(
     "annotation-ignored",
     Severity.WARNING,
     "KAI does not read an annotation about the start of a gang where it is.",
-    "KAI reads kai.scheduler/batch-min-member on a Job and a JobSet (from 0.14.1), and on the templates of a JobSet's "
-    "replicated jobs (from 0.16). The runs of a CronJob always start pod by pod. KAI reads "
-    "kai.scheduler/preemption-delay and kai.scheduler/staleness-grace-period on the workload (for a CronJob: on the "
-    "jobTemplate) and on pod templates.",
+    "KAI reads kai.scheduler/batch-min-member on a Job and a set of jobs (from 0.14.1), and on the templates of its "
+    "jobs (from 0.16). The runs of a schedule always start pod by pod. KAI reads kai.scheduler/preemption-delay and "
+    "kai.scheduler/staleness-grace-period on the workload (with a schedule: on the jobTemplate) and on pod templates.",
 )
 DURATION_INVALID = Rule(
     "duration-invalid",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from kubectl_tas import kai, kubernetes
+from kubectl_tas import kai
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
 from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.workload_gang import is_placed_as_a_whole, waits
 from kubectl_tas.kai import Feature
+from kubectl_tas.kinds import kubernetes
 from kubectl_tas.model import labels
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
@@ -17,6 +19,9 @@ from kubectl_tas.resolve.handwritten import FleetPodGroup
 from kubectl_tas.resolve.placement import LevelAnnotation, Placement
 from kubectl_tas.resolve.pools import FleetPool
 from kubectl_tas.resolve.workflows import FleetGroup, FleetWorkflow
+
+if TYPE_CHECKING:
+    from kubectl_tas.model.manifest import PodGroupSpec, SubGroup
 
 VERSION_UNSUPPORTED = Rule(
     "version-unsupported",
@@ -31,19 +36,6 @@ _POLICIES = 30
 """Minor release of Kubernetes that introduced ValidatingAdmissionPolicies in ``v1``, and the CEL functions of the
 guard. 1.28 and 1.29 have only ``v1beta1``, which is off by default and lacks ``format``.
 """
-_POD_GROUP_FIELDS = {
-    "preemptibility": Feature.PREEMPTIBILITY,
-    "preemptionDelay": Feature.PREEMPTION_DELAY,
-    "stalenessGracePeriod": Feature.STALENESS_GRACE,
-    "minSubGroup": Feature.MIN_SUBGROUP,
-    "topologyConstraint": Feature.TOPOLOGY,
-    "subGroups": Feature.SUBGROUPS,
-}
-_SUB_GROUP_FIELDS = {
-    "parent": Feature.SUBGROUP_TREE,
-    "topologyConstraint": Feature.SUBGROUP_TREE,
-    "minSubGroup": Feature.MIN_SUBGROUP,
-}
 
 
 def check_pool_release(pool: FleetPool, _fleet: Fleet) -> Iterator[Diagnostic]:
@@ -186,6 +178,14 @@ def _needs_subgroups(group: FleetGroup) -> bool:
     return len(placed) > 1
 
 
+def _features(written: PodGroupSpec | SubGroup) -> Iterator[tuple[str, Feature]]:
+    """Yields the fields of a PodGroup that a file has and that not every release of KAI knows, with their features."""
+    for name, field in type(written).model_fields.items():
+        features = [known for known in field.metadata if isinstance(known, Feature)]
+        if features and name in written.model_fields_set:
+            yield name, features[0]
+
+
 def check_pod_group_release(item: FleetPodGroup, _fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks a hand-written PodGroup against the release of its backend."""
     declared, backend = item.declared, item.backend
@@ -194,8 +194,8 @@ def check_pod_group_release(item: FleetPodGroup, _fleet: Fleet) -> Iterator[Diag
     if backend.release is None:
         return
     spec = declared.spec.spec
-    for field, feature in _POD_GROUP_FIELDS.items():
-        if field in spec.model_fields_set and _lacks(backend, feature):
+    for field, feature in _features(spec):
+        if _lacks(backend, feature):
             yield unsupported(backend, feature, f"spec.{field}", declared.origin.locate(("spec", field), key=True))
     for field in sorted(backend.release.removed_fields & spec.model_fields_set):
         place = declared.origin.locate(("spec", field), key=True)
@@ -210,8 +210,8 @@ def check_pod_group_release(item: FleetPodGroup, _fleet: Fleet) -> Iterator[Diag
             what = f"the SubGroup {sub_group.name}, which has pods next to a SubGroup with children,"
             instead = f"put {sub_group.name} below a SubGroup of its own"
             yield unsupported(backend, Feature.MIXED_SUBGROUPS, what, declared.at(*path, "name"), instead)
-        for field, feature in _SUB_GROUP_FIELDS.items():
-            if field in sub_group.model_fields_set and _lacks(backend, feature):
+        for field, feature in _features(sub_group):
+            if _lacks(backend, feature):
                 place = declared.origin.locate((*path, field), key=True)
                 yield unsupported(backend, feature, f"{field} on a SubGroup", place)
         if sub_group.minMember == 0 and _lacks(backend, Feature.ZERO_MIN_MEMBER):

@@ -21,6 +21,10 @@ from kubectl_tas.late import imported
 COMMANDS = {
     "init": ("kubectl_tas.cli.setup:init", "Write a small working repository to DIR, by default the working folder."),
     "import": ("kubectl_tas.cli.importing:import_group", "Import pools from a cluster, from Kueue or from OSMO."),
+    "adopt": (
+        "kubectl_tas.cli.adopt:adopt_command",
+        "Write work of Kueue, Volcano, YuniKorn or KAI as this repository wants it.",
+    ),
     "subpool": ("kubectl_tas.cli.subpool:subpool", "Create, change, retire and list subpools."),
     "render": ("kubectl_tas.cli.render:render", "Write the manifests of the whole repository."),
     "validate": (
@@ -37,6 +41,10 @@ COMMANDS = {
     "fit": (
         "kubectl_tas.cli.fit:fit_command",
         "Check whether the nodes have a placement for WORK, and whether KAI finds it.",
+    ),
+    "doctor": (
+        "kubectl_tas.cli.doctor:doctor",
+        "Look at kubectl, the clusters and the repository, and say what to mend.",
     ),
     "cluster": ("kubectl_tas.cli.cluster:cluster", "Save the state of a cluster."),
     "nodes": ("kubectl_tas.cli.cluster:nodes", "Generate nodes to plan with."),
@@ -69,7 +77,7 @@ COMMANDS = {
     "help": ("kubectl_tas.cli.manual:help_command", "Show the help of COMMAND; without COMMAND, list all commands."),
 }
 """The module of each command, and the first sentence of its help."""
-SECTIONS = {"init": "Write", "validate": "Review", "pool": "Ask", "cluster": "Clusters", "rule": "Tools"}
+SECTIONS = {"init": "Write", "validate": "Review", "pool": "Ask", "doctor": "Clusters", "rule": "Tools"}
 """The headings of the list of commands, each by its first command."""
 BROKEN_PIPE = 141
 """The exit code of a shell for a program that SIGPIPE ended."""

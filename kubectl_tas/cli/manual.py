@@ -48,7 +48,7 @@ def version(output: str) -> None:
     schedulers = [f"{major}.{minor}.{patch}" for (major, minor), patch in sorted(kai.NEWEST_PATCHES.items())]
     operators = [release.since for release in grove.TABLE]
     if output == "json":
-        found: shapes.Version = {
+        found: shapes.VersionJson = {
             "version": VERSION,
             "tool": __version__,
             "python": platform.python_version(),
@@ -82,7 +82,7 @@ def rule(code: str | None, output: str) -> None:
         raise click.UsageError(f'no rule "{code}"; {hint[0].lower()}{hint[1:]}')
     if output == "json":
         wanted = list(rules.values()) if code is None else [rules[code]]
-        found: shapes.Rules = {"version": VERSION, "rules": list(map(rule_data, wanted))}
+        found: shapes.RulesJson = {"version": VERSION, "rules": list(map(rule_data, wanted))}
         hand_over(json.dump(found))
     elif code is None:
         rows = [(item.code, item.severity.value, item.summary) for item in rules.values()]

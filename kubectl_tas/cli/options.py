@@ -274,6 +274,29 @@ run_options = together(
     ),
 )
 """The options for the number of processes, and for results that runs over all files keep."""
+def pairs(what: str, values: Sequence[str] = ()) -> Callable[..., dict[str, str]]:
+    """Returns a callback that reads NAME=VALUE."""
+
+    def read(_context: click.Context, _option: click.Parameter, given: Sequence[str]) -> dict[str, str]:
+        found = {}
+        for text in given:
+            name, _, value = text.partition("=")
+            if not name or not value or (values and value not in values):
+                raise click.BadParameter(f"{text!r} is not {what}")
+            found[name] = value
+        return found
+
+    return read
+
+
+priority_class_option = click.option(
+    "--priority-class",
+    "priorities",
+    metavar="NAME=PRIORITY",
+    multiple=True,
+    callback=pairs("NAME=PRIORITY, with HIGH, NORMAL or LOW", ("HIGH", "NORMAL", "LOW")),
+    help="HIGH, NORMAL or LOW for this class of the other scheduler. Repeatable.",
+)
 edit_options = together(
     click.option("--dry-run", is_flag=True, help="Print the diff and write nothing."),
     click.option("--render", "render_after", is_flag=True, help="Render the manifests afterwards."),

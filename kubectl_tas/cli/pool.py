@@ -83,8 +83,8 @@ def list_pools(
 
     NAME is a pool, listed with all below it, or a subpool (pool--subpool). Used counts GPUs of HIGH and NORMAL work:
     what this repository declares, or with --live, --context, --kubeconfig or --cluster-state what holds GPUs in the
-    clusters. Total is the sum of a pool's child pools. In a cluster, Available is at most what its nodes have free or
-    preemption can free.
+    clusters. Total is the sum of a pool's child pools. In a cluster, Available is the smaller of the quota left
+    and the GPUs that are free or preemptible.
     """
     session = open_summaries(directory)
     fleet = session.fleet

@@ -41,8 +41,8 @@ from kubectl_tas.model.artifact import Placed
 from kubectl_tas.report import FINDINGS
 from kubectl_tas.report.style import unified
 from kubectl_tas.work.manifests import Object
-from kubectl_tas.work.run import Run, make_texts, objects_to_apply, texts_of
-from kubectl_tas.work.whole import KeptStamps, Layout, Repeat
+from kubectl_tas.work.run import make_texts, objects_to_apply, texts_of
+from kubectl_tas.work.stored_run import RenderedFiles, StoredStamps
 
 MAX_LISTED = 20
 """The most changed files that are listed one by one."""
@@ -86,7 +86,7 @@ def render(
         hand_over_parts(stream_of_backend(session, backend, allow_empty=allow_empty))
         tell_warnings(session)
         return 0
-    stamps = KeptStamps(open_store(session.root), session.root, session.fleet.config.output)
+    stamps = StoredStamps(open_store(session.root), session.root, session.fleet.config.output)
     counts, whole = _planned(session, stamps.read(), allow_empty=allow_empty)
     stamps.keep(whole.same)
     chosen_backends(session.fleet, backend)
@@ -182,14 +182,14 @@ def _compiled(session: Session) -> tuple[Placed, ...]:
     from kubectl_tas.compile import compile_fleet  # where nothing has changed, nothing is compiled
 
     run, fleet = session.run, session.fleet
-    return objects_to_apply(run, fleet) if isinstance(run, Run) else compile_fleet(fleet)
+    return objects_to_apply(run.full, fleet) if run else compile_fleet(fleet)
 
 
 def _texts(session: Session) -> Callable[[Placed], str | Deferred]:
     """Returns the function that gives the text of each object."""
-    if not isinstance(session.run, Run):
+    if session.run is None:
         return manifest_text.file_text  # type: ignore[return-value]
-    return texts_of(session.run)  # type: ignore[return-value]
+    return texts_of(session.run.full)  # type: ignore[return-value]
 
 
 def _refuse_emptiness(session: Session, found: Collection[object], *, allow_empty: bool) -> None:
@@ -242,13 +242,14 @@ def _planned(
     """
     config = session.fleet.config
     compare = partial(plan, root=session.root, output=config.output, sources=config.sources, stamps=stamps)
-    known = session.place.layout if session.place and isinstance(session.run, Repeat) else None
-    if known is not None and known.counts:
-        whole = compare({path: Deferred(digest, "", (0, 0), _unread) for path, digest in known.files.items()})
+    stored = session.run.stored if session.run else None
+    rendered = stored.rendered if stored and session.run and session.run.repository is None else None
+    if rendered is not None and rendered.counts:
+        whole = compare({path: Deferred(digest, "", (0, 0), _unread) for path, digest in rendered.files.items()})
         if not whole.changes:
-            return known.counts, whole
+            return rendered.counts, whole
         del whole  # in a large repository it takes as much memory as what follows
-    del known
+    del rendered
     session = session.in_full()
     artifacts = _compiled(session)
     _refuse_emptiness(session, artifacts, allow_empty=allow_empty)
@@ -257,9 +258,9 @@ def _planned(
     del artifacts  # their texts do without
     with progress("Rendering") as tick:
         files = layout(each, config, session.fleet.settings, tick, read=_texts(session))
-    if session.place is not None:
-        session.place.keep_layout(
-            Layout({path: manifest_text.digest(content) for path, content in files.items()}, counts)
+    if stored is not None:
+        stored.keep_rendered(
+            RenderedFiles({path: manifest_text.digest(content) for path, content in files.items()}, counts)
         )
     whole = compare(files)
     _make_texts(session, (x.content.source for x in whole.changes if isinstance(x.content, Deferred)))
@@ -273,8 +274,8 @@ def _unread(source: str, at: int, size: int) -> str:
 
 def _make_texts(session: Session, sources: Iterable[str]) -> None:
     """Makes the texts of the objects of these files in one batch."""
-    if isinstance(session.run, Run):
-        make_texts(session.run, sources)
+    if session.run is not None:
+        make_texts(session.run.full, sources)
 
 
 def _within(session: Session, counts: Mapping[str, int], whole: Plan, backend: str | None) -> Plan:

@@ -38,7 +38,7 @@ from kubectl_tas.diagnostics import TasError, has_errors
 from kubectl_tas.emit.foreign import OUTPUT_FOREIGN, FileBeside, kept_changes
 from kubectl_tas.gangs.lasting import Past
 from kubectl_tas.late import imported
-from kubectl_tas.work.run import Run
+from kubectl_tas.work.run import JudgedRepository
 
 if TYPE_CHECKING:
     from kubectl_tas.live.live_cluster import Clusters
@@ -101,9 +101,9 @@ def meaning_of(directory: str | None, base: str) -> tuple[Session, Impact | None
         return session, impact(change, told, _objects(before, earlier), compile_fleet(session.fleet), beside)
 
 
-def _objects(before: Earlier, earlier: Run) -> tuple[Artifact, ...] | None:
+def _objects(before: Earlier, earlier: JudgedRepository) -> tuple[Artifact, ...] | None:
     """Returns the objects that a revision renders; None if the revision has errors."""
-    counted, _ = settled(earlier.found, before.fleet, None, complete=earlier.loaded.complete)
+    counted, _ = settled(earlier.findings, before.fleet, None, complete=earlier.loaded.complete)
     has_any = before.unreadable or has_errors(counted)
     return None if has_any else compile_fleet(before.fleet)
 

@@ -32,7 +32,7 @@ def lsp() -> None:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in ("pygls", "lsprotocol"):
             raise
-        hint = "Install it: pip install 'kubectl-tas[lsp]'"
+        hint = "Install it: pip install 'pygls>=2,<3'"
         raise TasError(f"the language server needs the package {error.name}", hint=hint) from error
     gc.enable()  # a server lives as long as its editor
     output = os.fdopen(os.dup(sys.stdout.fileno()), "wb")  # the server closes it
@@ -67,7 +67,7 @@ def mcp(seconds: int, files: Sequence[str], live: bool, directory: str | None, *
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in ("mcp", "mcp_types", "anyio"):
             raise
-        hint = "Install it: pip install 'kubectl-tas[mcp]'"
+        hint = "Install it: pip install 'mcp>=2,<3'"
         raise TasError(f"the server for agents needs the package {error.name}", hint=hint) from error
     gc.enable()  # a server lives as long as its agent
     nodes = tuple(f"--nodes={Path(file).absolute()}" for file in files)

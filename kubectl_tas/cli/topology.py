@@ -152,8 +152,8 @@ def usage(output: str, check: bool, live: bool, directory: str | None, **cluster
     """List the PodCliqueSets by the cluster topology that they use.
 
     The sets are those of the repository, or with --live, --context, --kubeconfig or --cluster-state those of the
-    cluster. --check adds the condition TopologyLevelsUnavailable that Grove reports and, for a cluster, the topologies
-    that differ from the files.
+    cluster. --check adds whether all levels are available (Grove's condition TopologyLevelsUnavailable) and, for a
+    cluster, the topologies that differ from the files.
 
     For a cluster with nodes, the command says how many nodes are outside of each topology because they lack the label
     of a level.

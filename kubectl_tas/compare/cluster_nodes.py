@@ -15,6 +15,7 @@ from kubectl_tas.gangs.gang import Gang
 from kubectl_tas.gangs.workflow_gang import gangs_of_workflow
 from kubectl_tas.gangs.written_gangs import gangs_of_set
 from kubectl_tas.kai import Feature
+from kubectl_tas.kinds import SET
 from kubectl_tas.late import dataclass
 from kubectl_tas.live.live_cluster import Node
 from kubectl_tas.model import labels
@@ -367,7 +368,7 @@ def _asked(fleet: Fleet, backend: FleetBackend) -> Iterator[_Asked]:
         if known.backend == backend and known.is_previewed:
             place = known.declared.at("metadata", "name")
             for finest in chain.from_iterable(map(_of_gang, gangs_of_set(known))):
-                yield _Asked(f"PodCliqueSet {known.name}", *finest, submitted.pool.shard, place)
+                yield _Asked(f"{SET.kind} {known.name}", *finest, submitted.pool.shard, place)
 
 
 def _of_gang(gang: Gang) -> Iterator[tuple[str, str, bool]]:

@@ -9,6 +9,7 @@ from kubectl_tas.compare.change import Change, is_deployed, kept_sets, scheduled
 from kubectl_tas.compare.topology_drift import the_cluster
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
 from kubectl_tas.grove import TEMPLATE
+from kubectl_tas.kinds import SET
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.podcliqueset import FleetPodCliqueSet, FleetScalingGroup
@@ -23,7 +24,7 @@ TOPOLOGY_REMOVED = Rule(
     "topology-removed",
     Severity.ERROR,
     "A cluster topology is removed that is still used.",
-    "A finalizer keeps it in the cluster while a PodCliqueSet names it. Pools, workloads and PodGroups that name it "
+    "A finalizer keeps it in the cluster while a set names it. Pools, workloads and PodGroups that name it "
     "would never find their levels. Move its users to another topology first.",
     protects=Waiving.CONFIG,
 )
@@ -31,7 +32,7 @@ TOPOLOGY_LEVELS_CHANGED = Rule(
     "topology-levels-changed",
     Severity.ERROR,
     "The levels of a topology or pool change while they place work.",
-    "KAI placed pods by the old levels, so Grove's webhook refuses the change until no PodCliqueSet that uses the "
+    "KAI placed pods by the old levels, so Grove's webhook refuses the change until no set that uses the "
     "topology has a scheduled pod. Nobody can change the scheduler's Topology; it must be recreated. For workflows, "
     "workloads and PodGroups that ask for its levels, you may add a level, but not remove or move one. Drain them "
     "first, or declare a second topology. If you pass the cluster's state, work that does not run is not counted.",
@@ -62,14 +63,14 @@ def _users(change: Change, topology: FleetTopology) -> Iterator[tuple[str, Locat
             yield f"pool {pool.name}", pool.declared.at("spec", "topology")
     for item in change.after.pod_clique_sets:
         if item.topology_name == name:
-            yield f"PodCliqueSet {item.namespace}/{item.name}", item.place_of(item.references[0][1])
+            yield f"{SET.kind} {item.namespace}/{item.name}", item.place_of(item.references[0][1])
     for work in change.after.placed_by(topology):
         yield work.what, work.place
     for backend, state in change.states.items():
         declared = {x.key for x in change.after.pod_clique_sets if x.backend is None or x.backend.name == backend}
         for key, live in (state.sets or {}).items():
             if live.topology_name == name and key not in declared:
-                yield f"PodCliqueSet {'/'.join(key)} of {the_cluster(change.after, backend)}", None
+                yield f"{SET.kind} {'/'.join(key)} of {the_cluster(change.after, backend)}", None
 
 
 def changed_levels(change: Change) -> Iterator[Diagnostic]:
@@ -134,7 +135,7 @@ def _levels(topology: FleetTopology) -> str:
 SET_CONSTRAINT_CHANGED = Rule(
     "set-constraint-changed",
     Severity.ERROR,
-    "A topologyConstraint of an existing PodCliqueSet changes (Grove's rule 1).",
+    "A topologyConstraint of an existing Grove set changes (Grove's rule 1).",
     "Grove's webhook refuses to change the domains of a deployed set. Deploy the set under another name, or delete it "
     "first. If you pass the cluster's state, a set that is not deployed may change.",
     protects=Waiving.CONFIG,
@@ -142,7 +143,7 @@ SET_CONSTRAINT_CHANGED = Rule(
 SET_REFERENCE_CHANGED = Rule(
     "set-reference-changed",
     Severity.WARNING,
-    "A PodCliqueSet that may have scheduled pods names another topology.",
+    "A Grove set that may have scheduled pods names another topology.",
     "The reference may change only while no pod of the set has a node (Grove's rule 3). To check that, pass the "
     "cluster's state.",
     protects=Waiving.CONFIG,
@@ -150,7 +151,7 @@ SET_REFERENCE_CHANGED = Rule(
 SET_REFERENCE_LOCKED = Rule(
     "set-reference-locked",
     Severity.ERROR,
-    "A PodCliqueSet with scheduled pods names another topology (Grove's rule 3).",
+    "A Grove set with scheduled pods names another topology (Grove's rule 3).",
     "KAI placed its pods by the old topology, so Grove's webhook refuses the change. Delete the set and deploy it "
     "again.",
     protects=Waiving.CONFIG,
@@ -207,7 +208,7 @@ def _group(item: FleetPodCliqueSet, clique: str) -> FleetScalingGroup | None:
 def _owners(item: FleetPodCliqueSet) -> dict[tuple[str, str], tuple[PackConstraint | None, KeyPath]]:
     """Returns the parts of a set that may have a constraint, by kind and name: their constraint and path."""
     found: dict[tuple[str, str], tuple[PackConstraint | None, KeyPath]] = {
-        ("PodCliqueSet", item.name): (item.spec.spec.template.topologyConstraint, TEMPLATE)
+        (SET.kind, item.name): (item.spec.spec.template.topologyConstraint, TEMPLATE)
     }
     for group in item.groups:
         found["scaling group", group.name] = (group.spec.topologyConstraint, group.path)

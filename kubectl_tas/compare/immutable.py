@@ -13,8 +13,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from kubectl_tas import kubernetes
-from kubectl_tas.kinds import SET, page_of_document
+from kubectl_tas.kinds import SET, kubernetes, page_of_document
 from kubectl_tas.kinds.crd_rules import rules_broken_by_update
 from kubectl_tas.kinds.page import OF_CRD, SERVER, Effect, Fixed, paths
 from kubectl_tas.kinds.section import child, value_at

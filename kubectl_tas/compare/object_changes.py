@@ -22,7 +22,7 @@ from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import Submission
 
 if TYPE_CHECKING:
-    from kubectl_tas.model.grovekinds import PodCliqueSet
+    from kubectl_tas.model.grovekinds import CliqueSet
     from kubectl_tas.model.podtemplate import Companion
     from kubectl_tas.model.workloads import Workload
     from kubectl_tas.resolve.fleet_workload import FleetWorkload
@@ -34,9 +34,9 @@ CHANGE_REFUSED = Rule(
     Severity.ERROR,
     "A change concerns a field that an existing object cannot change.",
     "The API server or an operator's webhook refuses to apply the change, and the whole sync of a GitOps tool may fail "
-    "with it. Examples: the pod template of a Job, anything but the size of a volume, most fields of a StatefulSet. "
-    "Fields that a pool adds count too: a Job that moves to another pool gets another queue in its template. Give the "
-    "object a new name, or the label kubectl-tas/replace: docs/review.md.",
+    "with it. Examples: the pod template of a Job, anything but the size of a volume, most fields of a set with "
+    "claims. Fields that a pool adds count too: a Job that moves to another pool gets another queue in its template. "
+    "Give the object a new name, or the label kubectl-tas/replace: docs/review.md.",
     protects=Waiving.CONFIG,
 )
 CHANGE_KEPT = Rule(
@@ -144,7 +144,7 @@ def written_objects(fleet: Fleet) -> Iterator[Written]:
 
 
 def _written(
-    declared: Declared[Workload] | Declared[PodCliqueSet] | Declared[Companion],
+    declared: Declared[Workload] | Declared[CliqueSet] | Declared[Companion],
     where: Place,
     wanted: tuple[Demand, ...],
     place: Location,

@@ -15,7 +15,7 @@ from kubectl_tas.resolve.podcliqueset import FleetPodCliqueSet
 from kubectl_tas.resolve.topologies import FleetTopology
 
 if TYPE_CHECKING:
-    from kubectl_tas.model.grovekinds import PodCliqueSet
+    from kubectl_tas.model.grovekinds import CliqueSet
 
 
 CONDITION = "TopologyLevelsUnavailable"
@@ -24,7 +24,7 @@ CONDITION = "TopologyLevelsUnavailable"
 SET_LEVELS_UNAVAILABLE = Rule(
     "set-levels-unavailable",
     Severity.WARNING,
-    "A PodCliqueSet of the cluster asks for a level or topology that the cluster lacks.",
+    "A Grove set of the cluster asks for a level or topology that the cluster lacks.",
     "Grove drops such constraints from the gang and sets the condition TopologyLevelsUnavailable, so KAI may place "
     "pods of the set anywhere. Restore the topology, or deploy the set again with domains that exist.",
     protects=Waiving.CONFIG,
@@ -225,7 +225,7 @@ def _unavailable(
     fleet: Fleet, backend: str, sets: Mapping[SetKey, LiveSet], live: Mapping[str, Collection[str]]
 ) -> Iterator[Diagnostic]:
     own = (item for item in fleet.pod_clique_sets if item.backend is not None and item.backend.name == backend)
-    places: dict[SetKey, Declared[PodCliqueSet]] = {item.key: item.declared for item in own}
+    places: dict[SetKey, Declared[CliqueSet]] = {item.key: item.declared for item in own}
     for (namespace, name), placed in sets.items():
         found = condition(placed, live)
         if found is None or found.status == "False":

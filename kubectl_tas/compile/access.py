@@ -9,7 +9,7 @@ from typing import Literal
 
 from kubectl_tas.compile.cel import any_label_changed, holds, label, listed, looked_up, tables, text, value
 from kubectl_tas.compile.metadata import folder, metadata
-from kubectl_tas.kinds import pages
+from kubectl_tas.kinds import SET, pages
 from kubectl_tas.late import dataclass
 from kubectl_tas.model import labels
 from kubectl_tas.model.artifact import Artifact
@@ -81,7 +81,7 @@ _PODS = (
 """Resources of the core group that are pods or make pods. A status may change labels; the guard covers pods' status."""
 _OF_PODS = ("events", "pods/log")
 """Read-only resources about pods."""
-_SETS = (("PodCliqueSet", group_of(GROVE)), ("PodGroup", group_of(POD_GROUPS)))
+_SETS = ((SET.kind, group_of(GROVE)), ("PodGroup", group_of(POD_GROUPS)))
 """Known kinds, each with its group."""
 _GANGS = "scheduler.grove.io"
 """The API group of PodGangs."""

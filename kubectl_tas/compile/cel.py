@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 
 from kubectl_tas import gpus
 from kubectl_tas.device_runtimes import cel_is_note as is_device_note
+from kubectl_tas.kinds.backdoors import BACKDOORS, TIMES
 from kubectl_tas.model import labels
-from kubectl_tas.model.backdoors import BACKDOORS, TIMES
 from kubectl_tas.model.policies import Expression, Validation
 from kubectl_tas.quantities import ResourceName
 

@@ -16,10 +16,11 @@ from kubectl_tas.compile.access import access_policy
 from kubectl_tas.compile.metadata import metadata
 from kubectl_tas.device_runtimes import MOUNTS, cel_variables
 from kubectl_tas.kai import NON_PREEMPTIBLE_FROM, PRIORITY_CLASSES
+from kubectl_tas.kinds.backdoors import GPU_GROUP
+from kubectl_tas.kinds.deployment import OWNER
 from kubectl_tas.late import dataclass
 from kubectl_tas.model import labels
 from kubectl_tas.model.artifact import Artifact
-from kubectl_tas.model.backdoors import GPU_GROUP
 from kubectl_tas.model.config import PRIORITY_VALUES
 from kubectl_tas.model.kindlists import Phase
 from kubectl_tas.model.policies import (
@@ -522,7 +523,7 @@ def _priority_of_pod(guarded: _Guarded) -> Iterator[Expression]:
     ``build`` to notebooks, both non-preemptible, and ``train`` to all other work.
     """
     owned = "has(object.metadata.ownerReferences) && object.metadata.ownerReferences.exists(o, o.kind == {})"
-    deployment = f"{owned.format(cel.text('ReplicaSet'))} && ({cel.label('object', 'pod-template-hash')}) != ''"
+    deployment = f"{owned.format(cel.text(OWNER))} && ({cel.label('object', 'pod-template-hash')}) != ''"
     notebook = f"({cel.label('object', 'notebook-name')}) != ''"
     own = "has(object.spec.priorityClassName) ? string(object.spec.priorityClassName) : ''"
     name = cel.label("object", labels.PRIORITY_CLASS)

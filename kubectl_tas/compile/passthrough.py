@@ -62,9 +62,14 @@ def compile_sets(fleet: Fleet) -> Iterator[Artifact]:
 
 
 def compile_companions(fleet: Fleet) -> Iterator[Artifact]:
-    """Yields every companion, for its pool if it has exactly one."""
+    """Yields every companion, for its pool if it has exactly one.
+
+    Flux dry-runs all objects of a folder before it applies the first, and the API server refuses a Pod without its
+    ServiceAccount. So these are in no pool's folder with Flux.
+    """
     for item in fleet.companions:
-        first, *others = fleet.pools_of(item) or (None,)
+        is_shared = fleet.config.gitops == "flux" and item.kind == "ServiceAccount"
+        first, *others = (() if is_shared else fleet.pools_of(item)) or (None,)
         text = with_demands(item.declared.origin, companion_demands(fleet, item))
         place = item.backend, item.namespace
         yield _passed(item.declared, place, None if others else first, text, phase=item.phase)

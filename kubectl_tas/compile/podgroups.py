@@ -11,6 +11,7 @@ from kubectl_tas.gangs.gang import Constraint, Gang, Part
 from kubectl_tas.gangs.workload_gang import own_gang, shared_gang, wait
 from kubectl_tas.gangs.written_gangs import previewed_gangs
 from kubectl_tas.kai import Feature
+from kubectl_tas.kinds import SET
 from kubectl_tas.model.artifact import Artifact
 from kubectl_tas.model.kindlists import Phase
 from kubectl_tas.model.labels import MANAGED_BY, POOL, PREEMPTION_DELAY, SKIP_PODGROUPER, STALENESS_GRACE
@@ -136,7 +137,7 @@ def preview_set_pod_groups(fleet: Fleet) -> Iterator[Artifact]:
         backend = submitted.pool.backend
         if backend.is_kai:
             name = f"pg-{gang.name}"
-            annotations = {NOTE: f"What KAI makes of PodGang {gang.name}; its name goes on with the UID"}
+            annotations = {NOTE: f"What KAI makes of PodGang {gang.name}; to its name KAI adds the UID"}
             if backend.writes_pod_groups_of_sets:
                 name = gang.name
                 annotations = {SKIP_PODGROUPER: "true", NOTE: f"What Grove writes for KAI of PodGang {gang.name}"}
@@ -229,7 +230,7 @@ def preview_pod_gangs(fleet: Fleet) -> Iterator[Artifact]:
 
 def _pod_gang(fleet: Fleet, submitted: SubmittedSet, gang: Gang) -> PodGang:
     item, topology = submitted.set, submitted.set.topology
-    annotations = {NOTE: f"What Grove makes of PodCliqueSet {item.name}"}
+    annotations = {NOTE: f"What Grove makes of {SET.kind} {item.name}"}
     if topology is not None:
         annotations = {TOPOLOGY_NAME: topology.name, **annotations}
     if submitted.pool.backend.writes_pod_groups_of_sets:

@@ -24,7 +24,7 @@ def mermaid(figures: Sequence[Figure]) -> str:
     """Renders the figures as one flowchart, drawn from left to right."""
     title = _numbered(", ".join(figure.title for figure in figures))
     shown = [within(rooted(figure), MOST_BOXES // len(figures)) for figure in figures]
-    used = {item.look for box in shown for item in box.all}
+    used = {inner.look for box in shown for inner in box.all}
     lines = [
         f"accTitle: {title}",
         f"accDescr: {title}, and what is in it from the left to the right",
@@ -50,12 +50,12 @@ def _graph(boxes: Iterator[Box] | Sequence[Box], node: Callable[[int, Box], str]
     """Yields a line for each numbered box, and a line for the arrow from a box to each box inside it."""
     numbers = count()
 
-    def below(box: Box, own: int) -> Iterator[str]:
-        yield node(own, box)
+    def below(box: Box, parent: int) -> Iterator[str]:
+        yield node(parent, box)
         for child in box.children:
             number = next(numbers)
             yield from below(child, number)
-            yield arrow.format(own, number)
+            yield arrow.format(parent, number)
 
     for box in boxes:
         yield from below(box, next(numbers))

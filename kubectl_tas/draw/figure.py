@@ -129,21 +129,21 @@ def folded(boxes: Sequence[Box]) -> tuple[Box, ...]:
     shapes = [_shape(box) for box in boxes]
     counts = Counter(shapes)
     last = dict(zip(shapes, boxes, strict=True))
-    first: dict[object, list[Box]] = {}
-    found: list[Box] = []
+    shown_by_shape: dict[object, list[Box]] = {}
+    drawn: list[Box] = []
     for shape, box in zip(shapes, boxes, strict=True):
-        shown = first.setdefault(shape, [])
+        shown = shown_by_shape.setdefault(shape, [])
         if counts[shape] <= ALL_SHOWN or len(shown) < FIRST_SHOWN:
-            found.append(box)
+            drawn.append(box)
         elif len(shown) == FIRST_SHOWN:
-            rest = counts[shape] - FIRST_SHOWN
-            found.append(_more(rest, f"like {shown[-1].name}", f"the last is {last[shape].name}"))
+            hidden = counts[shape] - FIRST_SHOWN
+            drawn.append(_more(hidden, f"like {shown[-1].name}", f"the last is {last[shape].name}"))
         shown.append(box)
-    if len(found) > MOST_BESIDE:
-        cut = found[MOST_BESIDE - 1 :]
-        rest = sum(box.count if box.look is Look.MORE else 1 for box in cut)
-        found = [*found[: MOST_BESIDE - 1], _more(rest, "", "")]
-    return tuple(found)
+    if len(drawn) > MOST_BESIDE:
+        cut = drawn[MOST_BESIDE - 1 :]
+        hidden = sum(box.count if box.look is Look.MORE else 1 for box in cut)
+        drawn = [*drawn[: MOST_BESIDE - 1], _more(hidden, "", "")]
+    return tuple(drawn)
 
 
 def rooted(figure: Figure) -> Box:
@@ -157,7 +157,7 @@ def within(box: Box, most: int) -> Box:
     depth, wide = 1, box.children
     number = len(wide)
     while wide and number <= most:
-        wide = tuple(child for item in wide for child in item.children)
+        wide = tuple(child for parent in wide for child in parent.children)
         number, depth = number + len(wide), depth + 1
     return _cut(box, depth) if wide else box
 

@@ -19,18 +19,18 @@ from kubectl_tas.quantities import ResourceName, said, show
 from kubectl_tas.report.text import plural
 
 
-def figure(answer: Fit, nodes: Nodes, given: str) -> Figure:
-    """Draws the answer on the nodes that it was computed for. ``given``: options that name the source of the nodes."""
+def figure(answer: Fit, nodes: Nodes, node_options: str) -> Figure:
+    """Draws the answer on the nodes that it was computed for. ``node_options``: options that name the source of the nodes."""
     sent = answer.sent
-    facts = tuple((name.strip(), text) for name, text in pages.about(answer, given)[1:])
+    facts = tuple((name.strip(), text) for name, text in pages.about(answer, node_options)[1:])
     return Figure(sent.kind, sent.name, sent.declared.origin.path, facts, _boxes(answer, nodes))
 
 
 def _boxes(answer: Fit, nodes: Nodes) -> tuple[Box, ...]:
-    own = nodes_of(answer.item, nodes)
+    usable = nodes_of(answer.item, nodes)
     within: dict[Domain, list[Node]] = {}
     outside: list[Node] = []
-    for node in own:
+    for node in usable:
         domain = domain_of(node, answer.item.labels)
         (outside if domain is None else within.setdefault(domain, [])).append(node)
     drawing = _Drawing(answer, answer.item.wanted.shapes)
@@ -38,7 +38,7 @@ def _boxes(answer: Fit, nodes: Nodes) -> tuple[Box, ...]:
     boxes = [drawing.domain(tops.pop() if len(tops) == 1 else (), within)] if tops else []
     if outside:
         boxes.append(drawing.outside(outside))
-    elsewhere = len(nodes.nodes) - len(own)
+    elsewhere = len(nodes.nodes) - len(usable)
     if elsewhere:
         boxes.append(Box("of another shard of the scheduler", words=(plural(elsewhere, "node"),), look=Look.OUT))
     return tuple(boxes)
@@ -60,8 +60,8 @@ class _Drawing:
         name = domain[-1] if domain else "all nodes"
         below: dict[Domain, dict[Domain, Sequence[Node]]] = {}
         is_closed = depth == len(levels) or (self._taken and domain not in self._taken)
-        for found, nodes in () if is_closed else inside.items():
-            below.setdefault(found[: depth + 1], {})[found] = nodes
+        for finest, nodes in () if is_closed else inside.items():
+            below.setdefault(finest[: depth + 1], {})[finest] = nodes
         box = Box(name, kind, children=tuple(self._inside(below)))
         return self._box(box, [node for nodes in inside.values() for node in nodes], self._placed(inside))
 
@@ -69,16 +69,21 @@ class _Drawing:
         """Draws the domains in another one, those with pods first, and only a few of many different domains without
         pods. ``below`` maps each domain to its nodes by finest domain.
         """
-        taken = [one for one in sorted(below) if one in self._taken]
-        others = [one for one in sorted(below) if one not in self._taken]
-        boxes = folded([self.domain(one, below[one]) for one in (*taken, *others)])
+        taken = [domain for domain in sorted(below) if domain in self._taken]
+        empty = [domain for domain in sorted(below) if domain not in self._taken]
+        boxes = folded([self.domain(domain, below[domain]) for domain in (*taken, *empty)])
         if len(boxes) <= len(taken) + ALL_SHOWN:
             yield from boxes
             return
-        left = others[FIRST_SHOWN:]
-        yield from (self.domain(one, below[one]) for one in (*taken, *others[:FIRST_SHOWN]))
-        nodes = [node for one in left for found in below[one].values() for node in found]
-        yield self._box(Box(f"and {len(left)} more", look=Look.MORE, count=len(left)), nodes, {})
+        hidden = empty[FIRST_SHOWN:]
+        yield from (self.domain(domain, below[domain]) for domain in (*taken, *empty[:FIRST_SHOWN]))
+        nodes = [
+            node
+            for hidden_domain in hidden
+            for nodes_of_domain in below[hidden_domain].values()
+            for node in nodes_of_domain
+        ]
+        yield self._box(Box(f"and {len(hidden)} more", look=Look.MORE, count=len(hidden)), nodes, {})
 
     def outside(self, nodes: Sequence[Node]) -> Box:
         """Draws the nodes that lack the label of a level. A gang with levels cannot use them."""
@@ -91,16 +96,16 @@ class _Drawing:
     @cached_property
     def _taken(self) -> set[Domain]:
         """All domains that take pods."""
-        places = (place for found in self.answer.placed.values() for place in found if place is not None)
-        return {place[:depth] for place in places for depth in range(len(place) + 1)}
+        domains = (domain for counts in self.answer.placed.values() for domain in counts if domain is not None)
+        return {domain[:depth] for domain in domains for depth in range(len(domain) + 1)}
 
     def _placed(self, domains: Collection[Domain | None]) -> dict[str, int]:
         """Returns how many pods of each SubGroup go to the given finest domains."""
-        found = {
-            name: sum(pods for place, pods in places.items() if place in domains)
+        pods_by_unit = {
+            name: sum(pods for domain, pods in places.items() if domain in domains)
             for name, places in self.answer.placed.items()
         }
-        return {name: pods for name, pods in found.items() if pods}
+        return {name: pods for name, pods in pods_by_unit.items() if pods}
 
     def _box(self, box: Box, nodes: Sequence[Node], placed: dict[str, int]) -> Box:
         """Adds to a box the resources of its nodes and the pods that go there."""
@@ -145,7 +150,7 @@ class _Drawing:
     @cached_property
     def _pods(self) -> dict[str, list[Shape]]:
         """The pods of each SubGroup in one copy of the gang."""
-        return {unit.name: [self.shapes[place] for place in unit.pods] for unit in self.answer.item.wanted.unit.units}
+        return {unit.name: [self.shapes[index] for index in unit.pods] for unit in self.answer.item.wanted.unit.units}
 
     def _asked(self, unit: str, pods: int, resource: str) -> int:
         """Returns what this many pods of a SubGroup ask for; 0 if the amount depends on which pods they are."""

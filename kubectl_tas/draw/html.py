@@ -78,15 +78,15 @@ def boxes(figure: Figure) -> str:
     return drawn + (f'<ul class="{NAMESPACE}-legend" role="list">\n{legend}</ul>\n' if legend else "")
 
 
-def _boxes(found: Sequence[Box]) -> Iterator[str]:
+def _boxes(boxes: Sequence[Box]) -> Iterator[str]:
     """Renders a list of boxes. Some screen readers announce a list without markers only if it has the role "list"."""
-    if not found:
+    if not boxes:
         return
-    large = [box for box in found if box.look not in SMALL]
+    large = [box for box in boxes if box.look not in SMALL]
     grid = "" if large else f" {NAMESPACE}-small"
     yield f'<ul class="{NAMESPACE}-boxes{grid}" role="list">\n'
     beside = f" {NAMESPACE}-{'wide' if any(box.children for box in large) else 'half'}"
-    for box in found:
+    for box in boxes:
         size = "" if box.look in SMALL else beside
         yield f'<li class="{NAMESPACE}-box {css_class(box.look)}{size}">\n'
         for line in (box.title, *box.lines):

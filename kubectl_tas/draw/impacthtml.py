@@ -32,8 +32,8 @@ def render(impact: Impact) -> str:
     )
     body = "".join(map(_section, sections(impact)))
     if impact.findings:
-        found = escape(text.blocks(impact.findings))
-        body += f"<details open><summary>Findings ({len(impact.findings)})</summary><pre>{found}</pre></details>\n"
+        lines = escape(text.blocks(impact.findings))
+        body += f"<details open><summary>Findings ({len(impact.findings)})</summary><pre>{lines}</pre></details>\n"
     return f"{head(title, _STYLE)}<body>\n<h1>{title}</h1>\n{body}{risk}\n</body>\n</html>\n"
 
 

@@ -88,7 +88,9 @@ LEGEND = {
 
 def style_sheet(always: Iterable[str], rules: Callable[[Theme], Iterable[str]]) -> str:
     """Builds a style sheet of fixed rules and theme rules. The reader's system chooses the light or the dark theme."""
-    light, dark = ("".join(f"{rule}\n" for rule in found) for found in ((*always, *rules(LIGHT)), rules(DARK)))
+    light, dark = (
+        "".join(f"{rule}\n" for rule in theme_rules) for theme_rules in ((*always, *rules(LIGHT)), rules(DARK))
+    )
     return f"{light}@media (prefers-color-scheme: dark) {{\n{dark}}}\n"
 
 

@@ -26,20 +26,20 @@ def lines(box: Box) -> Iterator[str]:
     yield from _below(box, "")
 
 
-def bar(item: Bar) -> str:
+def bar(bar_: Bar) -> str:
     """Renders a bar as characters, followed by its text."""
-    taken = min(_CELLS, round(item.filled * _CELLS / item.size)) if item.size > 0 else _CELLS if item.filled else 0
-    added = min(_CELLS - taken, round(item.added * _CELLS / item.size)) if item.size > 0 else 0
-    return f"{'█' * taken}{'▒' * added}{'░' * (_CELLS - taken - added)} {item.text}"
+    taken = min(_CELLS, round(bar_.filled * _CELLS / bar_.size)) if bar_.size > 0 else _CELLS if bar_.filled else 0
+    added = min(_CELLS - taken, round(bar_.added * _CELLS / bar_.size)) if bar_.size > 0 else 0
+    return f"{'█' * taken}{'▒' * added}{'░' * (_CELLS - taken - added)} {bar_.text}"
 
 
-def pod_segments(index: int, found: Sequence[tuple[FleetWorkload, PodSegment]]) -> str:
+def pod_segments(index: int, segments: Sequence[tuple[FleetWorkload, PodSegment]]) -> str:
     """Renders the segments that contain the pods with ``index``, one line each."""
     return "".join(
-        f"{item.name}: pod {index} of {segment.replica_type} is in segment {segment.segment}, "
+        f"{workload.name}: pod {index} of {segment.replica_type} is in segment {segment.segment}, "
         f"{'pod' if segment.indices[0] == segment.indices[1] else 'pods'} {indices(segment.indices)} "
         f"({segment.index_label})\n"
-        for item, segment in found
+        for workload, segment in segments
     )
 
 

@@ -16,10 +16,10 @@ from kubectl_tas.edit.subpool_edits import (
     listed,
     unknown_pool,
 )
+from kubectl_tas.kinds.backdoors import BACKDOORS, Decides
 from kubectl_tas.late import dataclass
 from kubectl_tas.load.splice import Value
 from kubectl_tas.model import labels
-from kubectl_tas.model.backdoors import BACKDOORS, Decides
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Declared, Repository
 from kubectl_tas.resolve import names

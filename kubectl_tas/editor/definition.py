@@ -12,6 +12,7 @@ from kubectl_tas.edit import pool_edits
 from kubectl_tas.edit.apply import applied, new_errors
 from kubectl_tas.edit.subpool_edits import Edit, SetValues
 from kubectl_tas.editor.project import Judgement, judged
+from kubectl_tas.kinds import SET
 from kubectl_tas.kinds.section import written
 from kubectl_tas.late import dataclass
 from kubectl_tas.load.document import Document
@@ -61,11 +62,11 @@ _BY_PATH = (
     ("PodGroup", "spec.queue", "queue"),
     ("PodGroup", "spec.*topologyConstraint.topology", "topology"),
     ("PodGroup", "spec.*topologyConstraint.*TopologyLevel", "level"),
-    ("PodCliqueSet", "spec.*opologyName", "topology"),
-    ("PodCliqueSet", "spec.*topologyConstraint.packDomain", "level"),
-    ("PodCliqueSet", "spec.*topologyConstraint.pack.*", "level"),
-    ("PodCliqueSet", "spec.*startsAfter[[]*[]]", "clique"),
-    ("PodCliqueSet", "spec.*cliqueNames[[]*[]]", "clique"),
+    (SET.kind, "spec.*opologyName", "topology"),
+    (SET.kind, "spec.*topologyConstraint.packDomain", "level"),
+    (SET.kind, "spec.*topologyConstraint.pack.*", "level"),
+    (SET.kind, "spec.*startsAfter[[]*[]]", "clique"),
+    (SET.kind, "spec.*cliqueNames[[]*[]]", "clique"),
 )
 """The kind of thing that a field refers to, by the kind of the document and the path of the field."""
 
@@ -136,7 +137,7 @@ def topologies_near(reference: Reference, fleet: Fleet) -> list[FleetTopology]:
     for name in (_field(beside, labels.TOPOLOGY), _field(beside, "topology"), _field(beside, "topologyName")):
         if name:
             return _called(name, fleet)
-    if _field(data, "kind") == "PodCliqueSet":
+    if _field(data, "kind") == SET.kind:
         here = (reference.document.path, reference.document.index)
         of_set = (
             it.topology for it in fleet.pod_clique_sets if (it.declared.origin.path, it.declared.origin.index) == here
@@ -289,14 +290,14 @@ def renamed(before: Judgement, item: Renamed, new: str) -> Mapping[str, tuple[st
     """Returns the text of each changed file before and after the renaming.
     Raises TasError if the renaming fails or brings errors.
     """
-    whole = judged(before.root, before.typed, before, also=before.run.survey.parts.raws)
+    whole = judged(before.root, before.typed, before, also=before.run.files.source.raws)
     if not whole.run.loaded.complete:
         hint = "Correct the unreadable file first: it may contain the name too."
         raise TasError(f'"{item.old}" is not renamed: a file cannot be read', hint=hint)
     planned = item.plan(whole.fleet, new=new)
     if isinstance(planned, Diagnostic):
         raise TasError(planned.message, hint=planned.hint)
-    raws = whole.run.survey.parts.raws
+    raws = whole.run.files.source.raws
     found: dict[str, bytes] = {}
     for edit in planned:
         assert isinstance(edit, SetValues)  # a name is a value

@@ -22,9 +22,8 @@ from kubectl_tas.load.schema import items_of
 from kubectl_tas.load.source import CONFIG_FILE, FolderSource, OverlaySource, RawFile, decode, is_read
 from kubectl_tas.resolve.fleet import Fleet, resolve_work
 from kubectl_tas.resolve.pools import Submission
-from kubectl_tas.work import run
 from kubectl_tas.work.outcome import work_alone
-from kubectl_tas.work.run import Effort, Parts, Run, survey
+from kubectl_tas.work.run import Effort, JudgedRepository, SourceFiles, judge_files, judge_repository
 
 
 class Buffers(OverlaySource):
@@ -50,7 +49,7 @@ class Judgement:
     """The findings without a waiver, in order, as ``validate`` reports them."""
     typed: Mapping[str, bytes]
     """Texts that were read in place of files, by path below ``root``."""
-    run: Run
+    run: JudgedRepository
     """The results of each file, so that unchanged files are not judged again."""
     unread: tuple[Diagnostic, ...]
     """The findings about files that the tool does not read."""
@@ -79,12 +78,12 @@ def judged(
     """Judges the repository at ``root``, with the texts ``typed`` in place of files. ``before`` is the previous result.
     The typed files and the files ``also`` are loaded completely, others as summaries. Raises TasError if reading fails.
     """
-    like = before.run.survey if before else None
-    each = survey(Parts(Buffers(root, typed)), (), Effort(processes=1), like=like)
-    result = run.judged(each, {*typed, *also})
+    like = before.run.files if before else None
+    each = judge_files(SourceFiles(Buffers(root, typed)), (), Effort(processes=1), like=like)
+    result = judge_repository(each, {*typed, *also})
     config = result.fleet.config
     ignored = tuple(unread(root, config.sources, config.output))
-    counted, _ = settled((*result.found, *ignored), result.fleet, None, complete=result.loaded.complete)
+    counted, _ = settled((*result.findings, *ignored), result.fleet, None, complete=result.loaded.complete)
     return Judgement(root, result.fleet, counted, typed, result, ignored)
 
 
@@ -93,8 +92,8 @@ def looked_at(before: Judgement, typed: Mapping[str, bytes]) -> Judgement | None
     rules about all work, and findings in other files, stay as before. Returns None if all files must be read again: a
     file is a template, is new, or was closed.
     """
-    known, found = before.run, before.run.survey
-    raws, shared = found.parts.raws, found.parts.shared
+    known, found = before.run, before.run.files
+    raws, shared = found.source.raws, found.source.shared
     was = {path: raws[path].content if path in raws else before.typed.get(path) for path in typed}
     changed = [path for path, content in typed.items() if content != was[path]]
     declares = any(item.is_shared for item in found.outcomes.values())

@@ -476,6 +476,10 @@ async def _code_action(server: Server, params: types.CodeActionParams) -> list[t
     text, uri = texts.of(path), params.text_document.uri
     first, last = text.offset(params.range.start), text.offset(params.range.end)
     actions = []
+    there = [finding.rule.code for finding, place in judgement.shown_in(path) if _meets(text, place, first, last)]
+    for title, adopted in views.adoptions(judgement, path, text.text, there):
+        edits = types.WorkspaceEdit({uri: text.edits(adopted)})
+        actions.append(types.CodeAction(printable(title), types.CodeActionKind.QuickFix, edit=edits))
     for finding, place in judgement.shown_in(path):
         found = fix(finding, place, text)
         if found is not None and found.start <= last and first <= found.end:
@@ -490,6 +494,12 @@ async def _code_action(server: Server, params: types.CodeActionParams) -> list[t
                 )
             )
     return actions
+
+
+def _meets(text: Text, place: Location, first: int, last: int) -> bool:
+    """Whether a place and a range of a text have a character in common."""
+    start, end = text.span(place)
+    return start <= last and first <= end
 
 
 async def _completion(server: Server, params: types.CompletionParams) -> types.CompletionList | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -16,6 +16,8 @@ from kubectl_tas.editor.definition import Reference
 from kubectl_tas.editor.project import Judgement
 from kubectl_tas.gangs.admission import answers
 from kubectl_tas.gangs.quota_usage import Account, accounts
+from kubectl_tas.imports.adoption import adopt
+from kubectl_tas.imports.written import Wishes
 from kubectl_tas.late import dataclass
 from kubectl_tas.load.document import Document
 from kubectl_tas.model.base import KeyPath
@@ -172,3 +174,25 @@ def linked(judgement: Judgement, path: str, document: Document) -> Iterator[tupl
             found = (PurePosixPath(path).parent / written).as_posix()
             if (judgement.root / found).resolve().is_relative_to(judgement.root.resolve()):
                 yield where, found
+
+
+_ADOPTED = ("other-queue", "workload-pool", "workload-conflict", "object-exported", "server-fields", "unknown-kind")
+"""Rules whose findings work of another scheduler has."""
+_MOST_POOLS = 10
+"""The most pools of which an editor offers each."""
+
+
+def adoptions(judgement: Judgement, path: str, text: str, codes: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Yields the titles and texts of the ways to adopt a file with findings of these rules: one way if the file says its
+    pools, else one for each pool.
+    """
+    if not set(codes) & set(_ADOPTED):
+        return
+    fleet = judgement.fleet
+    wishes = {"": Wishes(), **{f" for {name}": Wishes(name) for name in fleet.target_names()[:_MOST_POOLS]}}
+    for title, wish in wishes.items():
+        adopted = adopt({path: text}, fleet, wish)
+        if adopted.texts.get(path, "").strip() and not adopted.refusals:
+            yield f"Adopt the work of this file{title}", adopted.texts[path]
+            if not title:
+                return

@@ -125,7 +125,7 @@ def note(workload: FleetWorkload, *, divided: bool) -> str:
     text = f"What KAI makes of {name}"
     if divided and asks_for_more(workload) and release:
         text = f"What the segment annotations of {name} ask for, and not what KAI {release.version} makes of it"
-    return f"{text}; its name goes on with {rest_of_name(workload)}"
+    return f"{text}; to its name KAI adds {rest_of_name(workload)}"
 
 
 def is_made_by_kai(workload: FleetWorkload) -> bool:

@@ -9,10 +9,10 @@ from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.workload_gang import placed, sub_group, whole_placement
 from kubectl_tas.grove import TEMPLATE
 from kubectl_tas.kai import Feature
+from kubectl_tas.kinds.backdoors import Decides
 from kubectl_tas.kinds.section import key_path
 from kubectl_tas.late import dataclass
 from kubectl_tas.model import labels
-from kubectl_tas.model.backdoors import Decides
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.kindlists import Phase, sync_wave
 from kubectl_tas.model.repository import Origin

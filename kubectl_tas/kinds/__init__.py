@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from kubectl_tas.late import imported
 
@@ -71,8 +71,16 @@ LISTED = (
 """The kinds that every repository may use, in the order in which messages list them."""
 DEFAULT_SCALED = "Deployment"
 """The kind of a scaled object if the autoscaler names none: KEDA's default."""
-SET = _listed("PodCliqueSet", ("grove.io/v1alpha1",), "grove_set")
-"""Grove's kind, which has a model of its own."""
+SetKind = Literal["PodCliqueSet"]
+SET = _listed(get_args(SetKind)[0], ("grove.io/v1alpha1",), "grove_set")
+"""Grove's kind, whose documents have a model of their own."""
+KINDS_OF_BATCH = "a Job, a JobSet or a PyTorchJob"
+"""Kinds that may take the place of work of another batch scheduler."""
+INSTEAD: dict[tuple[str | None, str], str] = {
+    ("serving.knative.dev", "Service"): "Write a Deployment, or an InferenceService of KServe in Standard mode.",
+    ("run.ai", ""): "Write a Job, PyTorchJob or MPIJob: kubectl-tas reads no work of run.ai.",
+}
+"""Kinds of work that the tool does not read, by group and kind (empty: any), and what to write instead."""
 BY_NAME = {listed.name: listed for listed in LISTED}
 BY_API = {(version, listed.kind): listed for listed in LISTED for version in listed.versions}
 """The kinds by apiVersion and name."""

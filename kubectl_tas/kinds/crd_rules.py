@@ -13,8 +13,8 @@ from copy import deepcopy
 from functools import cache
 from typing import Any, NamedTuple
 
+from kubectl_tas.kinds.kubernetes import nearest_of, read_packed
 from kubectl_tas.kinds.section import Document, path_steps, value_at, values_at
-from kubectl_tas.kubernetes import nearest_of, read_packed
 from kubectl_tas.model.base import KeyPath
 
 OLD = "oldSelf"

@@ -150,6 +150,8 @@ class Grouping:
     """Whether a Karta says how many pods of each part must start together."""
     has_plugin: bool = True
     """Whether KAI groups the kind itself, and not by a Karta."""
+    default_class: str = "train"
+    """The PriorityClass that KAI gives to work without one (CalcPodGroupPriorityClass)."""
 
     @property
     def reads_batch_minimum(self) -> bool:

@@ -4,7 +4,7 @@ Sources: Grove 0.1.0-alpha.11, operator/api/core/v1alpha1 and operator/api/commo
 
 from __future__ import annotations
 
-from kubectl_tas.kinds import page
+from kubectl_tas.kinds import SET, page
 from kubectl_tas.kinds.grouping import Grouping, every_pod
 from kubectl_tas.kinds.naming import SERVED, Alphabet, Names, Naming, last_index
 from kubectl_tas.kinds.section import Document, value_at
@@ -23,7 +23,7 @@ def _last_replica(document: Document) -> str:
 
 
 PAGE = page.WorkloadKind(
-    recognition=page.Recognition("PodCliqueSet", ("grove.io/v1alpha1",), "grove"),
+    recognition=page.Recognition(SET.kind, SET.versions, "grove"),
     fields=(),  # model/grovekinds.py
     pods=(page.Pods(f"{_CLIQUES}.spec.podSpec", f"{_CLIQUES}.spec.replicas", factor="spec.replicas"),),
     pod_rules=page.ANY_PODS,

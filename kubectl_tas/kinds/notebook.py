@@ -21,7 +21,9 @@ PAGE = page.WorkloadKind(
         ),
     ),
     pod_rules=page.PodRules(restart=("Always",)),
-    gang=Grouping(every_pod, segment_template="Remove it: a Notebook is one pod."),
+    gang=Grouping(  # notebook_grouper.go
+        every_pod, segment_template="Remove it: a Notebook is one pod.", default_class="build"
+    ),
     start=page.ALL_AT_ONCE,
     filled_in=page.FilledIn(),
     stop=page.Stop(switch=("spec", "suspend"), suspended_by=(), deletes_itself=page.never_deleted),

@@ -11,8 +11,8 @@ from typing import Any, TypeGuard
 from kubectl_tas import times
 from kubectl_tas.gpus import Gpus
 from kubectl_tas.kinds.grouping import Gathered, Grouping
-from kubectl_tas.kinds.naming import ANY, Names
-from kubectl_tas.kinds.section import Document, Refused, Section, key_path, value_at, written
+from kubectl_tas.kinds.naming import ANY, Names, PartNaming
+from kubectl_tas.kinds.section import Document, Refused, Section, key_path, path_steps, value_at, values_at, written
 from kubectl_tas.late import dataclass
 from kubectl_tas.model.base import MAX_COUNT, KeyPath
 
@@ -583,10 +583,24 @@ _PATHS = (
 )
 
 
-def embedded(page: WorkloadKind, at: str) -> WorkloadKind:
-    """Returns the page of a kind whose spec stands at another path, in an object that embeds it: its pods, its growth,
-    and what is filled in and refused come along.
-    """
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """Facts that come along with a spec that another kind embeds. The page of that kind says the rest."""
+
+    fields: tuple[Field, ...]
+    pods: tuple[Pods, ...]
+    pod_rules: PodRules
+    start: Start
+    filled_in: FilledIn
+    suspended_by: tuple[str, ...]
+    growth: Growth
+    refusals: Refusals
+    names: tuple[PartNaming, ...]
+    """The names of parts. The embedding kind names the object."""
+
+
+def embedded(page: WorkloadKind, at: str) -> Embedded:
+    """Returns the facts of a kind whose spec stands at another path."""
 
     def moved(path: str) -> str:
         return f"{at}{path.removeprefix(SPEC)}" if path.partition(".")[0] == SPEC else path
@@ -595,17 +609,38 @@ def embedded(page: WorkloadKind, at: str) -> WorkloadKind:
         count, most = (" ".join(map(moved, paths.split())) for paths in (pods.count, pods.most))
         indexed = (moved(pods.indexed[0]), pods.indexed[1])
         metadata = None if pods.metadata is None else moved(pods.metadata)
-        found: Any = {name: moved(getattr(pods, name)) for name in _PATHS}
-        return replace(pods, **found, count=count, most=most, indexed=indexed, metadata=metadata)
+        at_paths: Any = {name: moved(getattr(pods, name)) for name in _PATHS}
+        return replace(pods, **at_paths, count=count, most=most, indexed=indexed, metadata=metadata)
 
-    growth, refusals, rules = page.growth, page.refusals, page.pod_rules
-    return replace(
-        page,
-        names=Names(page.names.work, tuple(replace(part, path=moved(part.path)) for part in page.names.parts)),
+    def waits(document: Document) -> Iterator[Wait]:
+        for path, spec in values_at(document, path_steps(at)):
+            for wait in page.start.waits({SPEC: spec}):
+                yield replace(wait, path=(*path, *wait.path[1:]))
+
+    def leader_first(document: Document) -> bool:
+        return any(page.start.leader_first({SPEC: spec}) for _, spec in values_at(document, path_steps(at)))
+
+    def division(document: Document) -> Division | None:
+        for path, spec in values_at(document, path_steps(at)):
+            if (cut := page.start.division({SPEC: spec})) is not None:
+                return replace(cut, path=(*path, *cut.path[1:]))
+        return None
+
+    growth, refusals, rules, start = page.growth, page.refusals, page.pod_rules, page.start
+    return Embedded(
         fields=tuple(replace(field, path=moved(field.path)) for field in page.fields),
         pods=tuple(map(of_pods, page.pods)),
-        pod_rules=replace(rules, selector=moved(rules.selector), defaults_at=moved(rules.defaults_at)),
+        pod_rules=replace(
+            rules,
+            selector=moved(rules.selector),
+            defaults_at=moved(rules.defaults_at),
+            own_amounts=moved(rules.own_amounts),
+        ),
+        start=start
+        if start is ALL_AT_ONCE
+        else Start(waits=waits, leader_first=leader_first, division=division, copies=moved(start.copies)),
         filled_in=replace(page.filled_in, at=moved(page.filled_in.at)),
+        suspended_by=tuple(map(moved, page.stop.suspended_by)),
         growth=replace(growth, rows=tuple((moved(path), function) for path, function in growth.rows)),
         refusals=Refusals(
             tuple((moved(path), check) for path, check in refusals.operator),
@@ -613,4 +648,5 @@ def embedded(page: WorkloadKind, at: str) -> WorkloadKind:
             refusals.kai,
             moved(refusals.kai_at),
         ),
+        names=tuple(replace(part, path=moved(part.path)) for part in page.names.parts),
     )

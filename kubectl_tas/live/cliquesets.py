@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from kubectl_tas.grove import DEFAULT_TOPOLOGY
+from kubectl_tas.kinds import SET
 from kubectl_tas.late import dataclass
 from kubectl_tas.live import kubectl
 from kubectl_tas.live.kubectl import Access, NoSuchResourceError
@@ -106,7 +107,7 @@ def _state(objects: Iterable[dict[str, Any]], complete: Collection[str] = ()) ->
         kinds.add(kind)
         name = item.get("metadata", {}).get("name")
         match kind:
-            case "PodCliqueSet":
+            case SET.kind:
                 sets[_key(item, name)] = _live_set(item)
             case "ClusterTopology" | "ClusterTopologyBinding":
                 topologies[name] = tuple((level["domain"], level["key"]) for level in item["spec"]["levels"])
@@ -116,7 +117,7 @@ def _state(objects: Iterable[dict[str, Any]], complete: Collection[str] = ()) ->
                     key = _key(item, owner)
                     pods[key] = _sum(pods.get(key, 0), _scheduled(item))
     return GroveState(
-        dict(sorted(sets.items())) if "PodCliqueSet" in kinds else None,
+        dict(sorted(sets.items())) if SET.kind in kinds else None,
         dict(sorted(topologies.items())) if kinds & {"ClusterTopology", "ClusterTopologyBinding"} else None,
         pods if "PodClique" in kinds else None,
     )

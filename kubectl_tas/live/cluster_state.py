@@ -9,11 +9,12 @@ from dataclasses import replace
 from typing import Any
 
 from kubectl_tas.diagnostics import TasError
+from kubectl_tas.kinds import SET
 from kubectl_tas.late import dataclass
 from kubectl_tas.live import cliquesets, kubectl
 from kubectl_tas.live.kubectl import Access, ForbiddenError, NoSuchResourceError
 from kubectl_tas.live.live_cluster import NODES, POD_GROUPS, PODS, QUEUES
-from kubectl_tas.live.objects import STATE, shown
+from kubectl_tas.live.objects import RUNS_KAI, STATE, shown
 from kubectl_tas.model.labels import MIRROR, NODE_POOL, POD_GROUP, QUEUE, SKIP_PODGROUPER, SUBGROUP, TASK, WORKFLOW
 
 TOPOLOGIES = ("topologies.kai.scheduler", "topologies.kueue.x-k8s.io")
@@ -92,11 +93,11 @@ SHAPES: dict[str, Shape] = {
     "Pod": _ON_NODE,
     "Topology": {"metadata": _MARKED, "spec": ALL},
     "PriorityClass": {"metadata": _MARKED, "value": ALL, "globalDefault": ALL, "description": ALL},
-    "Deployment": {
+    RUNS_KAI: {
         "metadata": _SPACED,
         "spec": {"template": {"spec": {"containers": [{"name": ALL, "image": ALL}]}}},
     },
-    "PodCliqueSet": {
+    SET.kind: {
         "metadata": _SPACED,
         "spec": {
             "template": {
@@ -167,7 +168,7 @@ ASKED = (
     _Asked("Pod", PODS, namespaced=True, of_nodes=True),
     *(_Asked("Topology", resource) for resource in TOPOLOGIES),
     _Asked("PriorityClass", PRIORITY_CLASSES),
-    _Asked("PodCliqueSet", cliquesets.SETS, namespaced=True),
+    _Asked(SET.kind, cliquesets.SETS, namespaced=True),
     _Asked("PodClique", cliquesets.CLIQUES, namespaced=True),
     _Asked("ClusterTopology", cliquesets.TOPOLOGIES),
     _Asked("ClusterTopologyBinding", cliquesets.BINDINGS),
@@ -227,7 +228,7 @@ def record(access: Access) -> Record:
     try:
         found += kubectl.get(replace(access, namespace=KAI_NAMESPACE), DEPLOYMENTS, namespaced=True)
     except ForbiddenError as error:
-        hidden["Deployment"] = error.message
+        hidden[RUNS_KAI] = error.message
     objects = tuple(sorted(map(_kept_of, found), key=_place))
     return Record(objects, tuple(sorted(kinds)), hidden, access.namespace)
 

@@ -75,6 +75,18 @@ def get(access: Access, resource: str, *, namespaced: bool = False) -> list[dict
     return list(parse(done.out, f"what kubectl printed for {resource}"))
 
 
+def told(access: Access, *arguments: str) -> tuple[str, str]:
+    """Returns what kubectl prints for a question that is not about objects, and its complaint; empty if it has none.
+
+    Raises TasError if kubectl cannot be run.
+    """
+    program = os.environ.get("KUBECTL_PATH") or "kubectl"
+    command = [program, *access.flags(), "--request-timeout=10s", *arguments]
+    done = run(command, environment=_environment(), limits=LIMITS)
+    lines = done.err.strip().splitlines()
+    return done.out.decode("utf-8", "replace"), lines[-1][:MAX_REASON] if done.code and lines else ""
+
+
 def _environment() -> dict[str, str]:
     """Returns this process's environment with an absolute ``HOME``. Without one, kubectl reads ``.kube/config`` of the
     working folder, which may be a checkout, and runs programs named there.

@@ -76,9 +76,10 @@ class Kind:
     @property
     def schema(self) -> str:
         """The name of the JSON Schema file, without suffix; empty for a kind that the Config declares."""
-        if self.page is not None:
-            recognition = self.page.recognition
-            return "" if self.page.is_declared else (recognition.schema or recognition.kind).lower()
+        page = self.page or kinds.page_of(self.name)
+        if page is not None:
+            recognition = page.recognition
+            return "" if page.is_declared else (recognition.schema or recognition.kind).lower()
         return self.place.rpartition(":")[2].lower()
 
     @property
@@ -143,12 +144,11 @@ _ADVICE: dict[tuple[str | None, str], str] = {
     ("kubeflow.org", "Experiment"): _UNTOLD,
     ("kubeflow.org", "Profile"): "Name its namespace in namespaces of a Pool, and keep the Profile elsewhere.",
     ("kubeflow.org", "ScheduledWorkflow"): _UNTOLD,
-    ("serving.knative.dev", "Service"): "Write a Deployment, or an InferenceService of KServe in Standard mode.",
+    **kinds.INSTEAD,
     ("keda.sh", "ScaledObject"): "Write a HorizontalPodAutoscaler, or move it out of the folders that are read.",
     ("scheduling.volcano.sh", "PodGroup"): _NO_PODGROUP,
     ("scheduling.volcano.sh", "Queue"): "Declare a Pool or Subpool: `render` makes the queues of KAI from them.",
     ("scheduling.x-k8s.io", "PodGroup"): _NO_PODGROUP,
-    ("run.ai", ""): "Write a Job, PyTorchJob or MPIJob: kubectl-tas reads no work of run.ai.",
     **{
         (group, ""): _UNTOLD
         for group in (

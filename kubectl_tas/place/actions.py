@@ -124,9 +124,9 @@ def pending(start: Start, waiting: Sequence[Work]) -> Pending:
 def _allocate(session: Session, turns: dict[Work, Turn], outcome: Outcome) -> None:
     """Runs KAI's action allocate: starts gangs, then adds pods to gangs that have their minimum."""
     order = session.starting(session.works)
-    while (entry := order.pop()) is not None:
-        work, pods, before = entry.work, entry.work.next_pods(), turns.get(entry.work)
-        refused = session.refusal(work, entry.asks)
+    while (next_gang := order.pop()) is not None:
+        work, pods, before = next_gang.work, next_gang.work.next_pods(), turns.get(next_gang.work)
+        refused = session.refusal(work, next_gang.asks)
         placed = None if refused is not None else session.place(work, pods)
         if placed is not None:
             for pod, node, _ in placed:
@@ -135,19 +135,19 @@ def _allocate(session: Session, turns: dict[Work, Turn], outcome: Outcome) -> No
         if placed is not None:
             placed_before = before.placed if before else ()
             continued = replace(before, placed=(*placed_before, *placed)) if before and placed_before else None
-            turns[work] = continued or Turn(work, outcome, placed, entry.asks)
+            turns[work] = continued or Turn(work, outcome, placed, next_gang.asks)
         elif before is None or not before.placed:
             is_cut = before is not None and before.is_cut
             refused_outcome = Outcome.REFUSED if refused is not None else Outcome.WAITS
-            turns[work] = Turn(work, refused_outcome, asks=entry.asks, refusal=refused, is_cut=is_cut)
+            turns[work] = Turn(work, refused_outcome, asks=next_gang.asks, refusal=refused, is_cut=is_cut)
 
 
 def _act(session: Session, turns: dict[Work, Turn], name: str, action: _Action) -> None:
     failed = _Failed()
     waiting = [work for work in session.works if work.next_pods()]
     order = session.starting(waiting)
-    while (entry := order.pop()) is not None:
-        work, pods = entry.work, entry.work.next_pods()
+    while (next_gang := order.pop()) is not None:
+        work, pods = next_gang.work, next_gang.work.next_pods()
         has_queue = name != "consolidation"
         if work.wanted is None or failed.covers(work, has_queue=has_queue):
             continue
@@ -156,7 +156,7 @@ def _act(session: Session, turns: dict[Work, Turn], name: str, action: _Action) 
             continue
         taken = dict.fromkeys(batch.work for batch in search.way.batches) if search.way else _victims(session, work)
         is_cut = search.is_cut or any(not victim.is_known for victim in taken)  # KAI may take fewer pods of such
-        turn = turns.get(work) or Turn(work, Outcome.WAITS, asks=entry.asks)
+        turn = turns.get(work) or Turn(work, Outcome.WAITS, asks=next_gang.asks)
         if search.way is None:
             failed.add(work, has_queue=has_queue)
             turns[work] = replace(turn, is_cut=turn.is_cut or is_cut)

@@ -131,8 +131,8 @@ def _no_pod_group(work: LiveWork) -> Iterator[Cause]:
         pods_naming = f"{_pods(count)} of it name{'s' if count == 1 else ''} the PodGroup {name}"
         if name not in ours:
             is_right = work.gang_of(name) is not None
-            about, hint = (About.ABSENT, _WITHOUT) if is_right else (About.DIFFERS, _RIGHT)
-            yield Cause(about, f"{pods_naming}, and the cluster has none of that name", place=work.place, hint=hint)
+            subject, hint = (About.ABSENT, _WITHOUT) if is_right else (About.DIFFERS, _RIGHT)
+            yield Cause(subject, f"{pods_naming}, and the cluster has none of that name", place=work.place, hint=hint)
             continue
         (group,) = (group for group in work.groups if group.name == name)
         is_known = len(work.known) == len(work.expected) > 0
@@ -151,14 +151,14 @@ def _queues(work: LiveWork) -> Iterator[Cause]:
     for group in work.groups:
         if group.queue and group.queue != sent.queue:
             owner = work.owner_of(group.queue)
-            about, nowhere = About.DIFFERS, ", which no pool here has" if owner is None else ""
+            subject, nowhere = About.DIFFERS, ", which no pool here has" if owner is None else ""
             if work.queues is not None and group.queue not in work.queues:
-                about, nowhere = About.QUEUE, ", which the cluster does not have"
+                subject, nowhere = About.QUEUE, ", which the cluster does not have"
             text = f"PodGroup {group.name} is in the queue {group.queue}{nowhere}; the file sends it to {sent.queue}"
             hint = "KAI's podgrouper keeps the queue of a PodGroup that has pods. Delete the work, and apply it again."
             if sent.kind in ("Workflow", "PodGroup"):
                 hint = APPLY
-            yield Cause(about, text, place=sent.place, hint=hint)
+            yield Cause(subject, text, place=sent.place, hint=hint)
             return
 
 

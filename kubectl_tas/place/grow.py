@@ -313,15 +313,15 @@ class _AddedRacks:
         self._places = self._new_places(list(existing_racks)) if self.levels else iter(())
         self._made: list[tuple[Node, ...]] = []
 
-    def nodes(self, first: int, count: int) -> tuple[Node, ...]:
-        """Returns the nodes of ``count`` racks from number ``first`` on."""
-        while len(self._made) < first + count:
+    def nodes(self, start: int, count: int) -> tuple[Node, ...]:
+        """Returns the nodes of ``count`` racks from number ``start`` on."""
+        while len(self._made) < start + count:
             self._made.append(tuple(self._rack(len(self._made) + 1)))
-        return tuple(node for rack in self._made[first : first + count] for node in rack)
+        return tuple(node for rack in self._made[start : start + count] for node in rack)
 
-    def after(self, first: int, count: int) -> Iterator[tuple[Node, ...]]:
-        """Yields the nodes of each of ``count`` racks from number ``first`` on."""
-        return (self.nodes(number, 1) for number in range(first, first + count))
+    def after(self, start: int, count: int) -> Iterator[tuple[Node, ...]]:
+        """Yields the nodes of each of ``count`` racks from number ``start`` on."""
+        return (self.nodes(number, 1) for number in range(start, start + count))
 
     def _rack(self, number: int) -> Iterator[Node]:
         domain = next(self._places, ())

@@ -49,8 +49,8 @@ class Unit:
 
 def ranked(unit: Unit, name: str = "") -> Unit:
     """Renames a unit and its parts by their rank in KAI's order, so that similar gangs become equal."""
-    ranks = {item.name: rank for rank, item in enumerate(sorted(unit.below, key=lambda item: item.name))}
-    below = tuple(ranked(item, f"{name}/{ranks[item.name]:06}") for item in unit.below)
+    ranks = {child.name: rank for rank, child in enumerate(sorted(unit.below, key=lambda child: child.name))}
+    below = tuple(ranked(child, f"{name}/{ranks[child.name]:06}") for child in unit.below)
     return replace(unit, name=name, below=below)
 
 
@@ -72,7 +72,7 @@ class Wanted:
 
 def _copy(unit: Unit, number: int) -> Unit:
     """Returns a copy of a unit, with a name that sorts by the copy's number."""
-    return replace(unit, name=f"{number:04}/{unit.name}", below=tuple(_copy(item, number) for item in unit.below))
+    return replace(unit, name=f"{number:04}/{unit.name}", below=tuple(_copy(child, number) for child in unit.below))
 
 
 def without_copy(name: str) -> str:
@@ -131,9 +131,9 @@ class Room:
         return multiples(self.asks[shape], cell.free) if cell.admits[shape] else 0
 
 
-def multiples(asked: Sequence[int], free: Sequence[int]) -> int:
+def multiples(requested: Sequence[int], free: Sequence[int]) -> int:
     """Returns how many times the asked amounts fit into the free ones."""
-    return max(0, min(there // amount for amount, there in zip(asked, free, strict=True) if amount))
+    return max(0, min(available // amount for amount, available in zip(requested, free, strict=True) if amount))
 
 
 def wanted_of(gang: Gang, levels: Sequence[str], needed: Mapping[str | None, Sequence[Shape]]) -> Wanted:
@@ -143,13 +143,13 @@ def wanted_of(gang: Gang, levels: Sequence[str], needed: Mapping[str | None, Seq
     shapes: dict[Shape, int] = {}
     depths = {label: depth for depth, label in enumerate(levels)}
 
-    def unit(part: Part) -> Unit:
-        own = needed.get(part.name if isinstance(part, SubGroup) else None, ())
-        pods = tuple(shapes.setdefault(shape, len(shapes)) for shape in own)
-        required, preferred = part.constraint.labels if part.constraint else (None, None)
-        below = tuple(map(unit, gang.below(part)))
+    def unit(group: Part) -> Unit:
+        unit_shapes = needed.get(group.name if isinstance(group, SubGroup) else None, ())
+        pods = tuple(shapes.setdefault(shape, len(shapes)) for shape in unit_shapes)
+        required, preferred = group.constraint.labels if group.constraint else (None, None)
+        below = tuple(map(unit, gang.below(group)))
         return Unit(
-            part.name,
+            group.name,
             depths[required] if required else None,
             depths[preferred] if preferred else None,
             pods,
@@ -159,10 +159,10 @@ def wanted_of(gang: Gang, levels: Sequence[str], needed: Mapping[str | None, Seq
     return Wanted(unit(gang), tuple(shapes))
 
 
-def room_for(wanted: Wanted, nodes: tuple[Node, ...], levels: Sequence[str]) -> Room:
+def room_for(placement_request: Wanted, nodes: tuple[Node, ...], levels: Sequence[str]) -> Room:
     """Returns the room that nodes have for pods of these shapes."""
-    view = _View(tuple(levels), _resources(wanted), tuple(shape.rules for shape in wanted.shapes))
-    return _room(wanted, view, _leaves(nodes, view))
+    view = _View(tuple(levels), _resources(placement_request), tuple(shape.rules for shape in placement_request.shapes))
+    return _room(placement_request, view, _leaves(nodes, view))
 
 
 class Space:
@@ -176,14 +176,16 @@ class Space:
         """Names of changed nodes, one entry for each change."""
         self._views: dict[_View, _Seen] = {}
 
-    def room_for(self, wanted: Wanted, levels: Sequence[str]) -> Room:
+    def room_for(self, placement_request: Wanted, levels: Sequence[str]) -> Room:
         """Returns the room that the nodes have now for pods of these shapes."""
-        view = _View(tuple(levels), _resources(wanted), tuple(shape.rules for shape in wanted.shapes))
+        view = _View(
+            tuple(levels), _resources(placement_request), tuple(shape.rules for shape in placement_request.shapes)
+        )
         seen = self._views.get(view)
         if seen is None:
             seen = self._views[view] = _Seen(view, self.nodes.values())
         seen.update(self._changed, self._free, self._idle)
-        return _room(wanted, view, seen.leaves())
+        return _room(placement_request, view, seen.leaves())
 
     def add(self, nodes: Sequence[Node]) -> None:
         """Adds nodes."""
@@ -199,13 +201,13 @@ class Space:
         for seen in self._views.values():
             seen.remove(nodes)
 
-    def take(self, node: str, asked: Vector) -> None:
+    def take(self, node: str, requested: Vector) -> None:
         """Takes a pod's requests from a node, even if they are more than the node has free."""
-        self._change(node, asked, -1)
+        self._change(node, requested, -1)
 
-    def give_back(self, node: str, asked: Vector) -> None:
+    def give_back(self, node: str, requested: Vector) -> None:
         """Gives a pod's requests back to a node."""
-        self._change(node, asked, 1)
+        self._change(node, requested, 1)
 
     def keep_idle(self, *, is_kept: bool) -> None:
         """Sets whether resources that are given back from now on are free only once the pods there have gone."""
@@ -220,19 +222,19 @@ class Space:
         """Returns the nodes with their current free resources."""
         return tuple(replace(node, free=dict(self._free[name])) for name, node in self.nodes.items())
 
-    def has(self, node: str, asked: Vector) -> bool:
+    def has(self, node: str, requested: Vector) -> bool:
         """Whether a node has these resources free."""
-        return all(self._free[node].get(name, 0) >= amount for name, amount in asked.items())
+        return all(self._free[node].get(name, 0) >= amount for name, amount in requested.items())
 
-    def _change(self, node: str, asked: Vector, sign: int) -> None:
+    def _change(self, node: str, requested: Vector, sign: int) -> None:
         free = self._free[node]
-        for name, amount in asked.items():
+        for name, amount in requested.items():
             free[name] = free.get(name, 0) + sign * amount
         self._changed.append(node)
 
 
-def _resources(wanted: Wanted) -> tuple[str, ...]:
-    return tuple(sorted({CPU, GPU, PODS} | {name for shape in wanted.shapes for name, _ in shape.asks}))
+def _resources(placement_request: Wanted) -> tuple[str, ...]:
+    return tuple(sorted({CPU, GPU, PODS} | {name for shape in placement_request.shapes for name, _ in shape.asks}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,9 +257,9 @@ class _View:
         return tuple(free.get(name, 0) for name in self.resources)
 
 
-def _room(wanted: Wanted, view: _View, leaves: tuple[Leaf, ...]) -> Room:
-    asks = tuple(view.amounts(dict(shape.asks)) for shape in wanted.shapes)
-    return Room(view.levels, view.resources, asks, leaves, wanted.release)
+def _room(placement_request: Wanted, view: _View, leaves: tuple[Leaf, ...]) -> Room:
+    asks = tuple(view.amounts(dict(shape.asks)) for shape in placement_request.shapes)
+    return Room(view.levels, view.resources, asks, leaves, placement_request.release)
 
 
 @lru_cache(maxsize=256)
@@ -292,10 +294,10 @@ class _Seen:
                 del self._found[domain]
 
     def _leave(self, domain: Domain | None, cell: Cell, node: str) -> None:
-        found = self._found[domain]
-        found[cell].remove(node)
-        if not found[cell]:
-            del found[cell]
+        cells = self._found[domain]
+        cells[cell].remove(node)
+        if not cells[cell]:
+            del cells[cell]
         self._leaves.pop(domain, None)
 
     def update(self, changed: Sequence[str], free: Mapping[str, Vector], idle: Mapping[str, Vector]) -> None:
@@ -326,12 +328,12 @@ def unusable(nodes: tuple[Node, ...], levels: tuple[str, ...], rules: tuple[Rule
     """Counts nodes that no pod with any of these rules can use, by reason, the most frequent first. With levels, counts
     nodes outside of the topology too.
     """
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for node in nodes:
         refusals = [rule.refusal(node) for rule in rules]
         if all(refusals):
-            found[refusals[0]] += 1
+            counts[refusals[0]] += 1
         elif domain_of(node, levels) is None:
             missing = next(label for label in levels if label not in node.labels)
-            found[f"outside of the topology, without the label {missing}"] += 1
-    return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
+            counts[f"outside of the topology, without the label {missing}"] += 1
+    return dict(sorted(counts.items(), key=lambda reason_and_count: (-reason_and_count[1], reason_and_count[0])))

@@ -140,11 +140,11 @@ def refusal_of(saying: Saying) -> Refusal | None:
     """Returns the queue that refuses the work, if KAI's message names one; else None."""
     limit, quota = _OVER_LIMIT.search(saying.text), _OVER_QUOTA.search(saying.text)
     if limit is not None:
-        queue, unit, most, held, asked = limit.groups()
-        return Refusal(queue, _UNITS[unit], most, held or "", asked or "", is_limit=True)
+        queue, unit, most, held, requested = limit.groups()
+        return Refusal(queue, _UNITS[unit], most, held or "", requested or "", is_limit=True)
     if quota is not None:
-        asked, unit, queue, most, held = quota.groups()
-        return Refusal(queue, _UNITS[unit], most, held or "", asked)
+        requested, unit, queue, most, held = quota.groups()
+        return Refusal(queue, _UNITS[unit], most, held or "", requested)
     return None
 
 
@@ -200,10 +200,12 @@ def is_of_waiting(saying: Saying) -> bool:
 
 def about_of(saying: Saying) -> About:
     """Returns the cause that a message is about."""
-    known = _BY_REASON.get(saying.reason)
-    if known is not None:
-        return known
-    found = next((about for about, pattern in _BY_TEXT if pattern.search(f"{saying.reason}: {saying.text}")), None)
-    if found is not None:
-        return found
+    by_reason = _BY_REASON.get(saying.reason)
+    if by_reason is not None:
+        return by_reason
+    by_text = next(
+        (subject for subject, pattern in _BY_TEXT if pattern.search(f"{saying.reason}: {saying.text}")), None
+    )
+    if by_text is not None:
+        return by_text
     return About.STARTING if saying.where == "Pod" and saying.reason != "Unschedulable" else About.OTHER

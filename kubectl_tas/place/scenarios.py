@@ -130,7 +130,7 @@ class Solver:
             for pod, batch in owners.items():
                 if pod.node is None:
                     gone.setdefault(batch.work, []).append(pod)
-            ended = tuple(Batch(work, tuple(left)) for work, left in gone.items())
+            ended = tuple(Batch(work, tuple(evicted)) for work, evicted in gone.items())
             moved = [spot for pod, spot in placed.items() if pod in owners and pod.node != homes[pod]]
             if self.allows(self.work, pods, ended):
                 taken = dict.fromkeys(owners[pod] for pod in owners if pod.node != homes[pod])
@@ -153,25 +153,25 @@ class Solver:
         no nodes.
         """
         session, mine = self.session, None
-        others = {batch.work for batch in owners.values()}
-        order = session.starting(work for work in {*self.waiting, *others} if work is not self.work)
+        evicted_works = {batch.work for batch in owners.values()}
+        order = session.starting(work for work in {*self.waiting, *evicted_works} if work is not self.work)
         order.push(self.work, pods)
-        while (entry := order.pop()) is not None:
-            work = entry.work
-            if work is not self.work and work not in others:
+        while (next_gang := order.pop()) is not None:
+            work = next_gang.work
+            if work is not self.work and work not in evicted_works:
                 continue
-            wanted = pods if work is self.work else work.next_pods()
-            if session.refusal(work, sum_of(wanted)) is not None:
-                found = None
+            next_pods = pods if work is self.work else work.next_pods()
+            if session.refusal(work, sum_of(next_pods)) is not None:
+                spots = None
             elif work.wanted is None:
-                found = self._back(wanted, homes)
+                spots = self._back(next_pods, homes)
             else:
-                found = session.place(work, wanted, among)
-            for spot in found or ():
+                spots = session.place(work, next_pods, among)
+            for spot in spots or ():
                 session.move(work, spot[0], spot[1])
                 placed[spot[0]] = spot
             if work is self.work:
-                mine = found
+                mine = spots
                 if mine is None:
                     return None
         return mine
@@ -194,21 +194,21 @@ class Solver:
         of_work: dict[Work, list[Pod]] = {}
         for batch in recorded:
             of_work.setdefault(batch.work, []).extend(batch.pods)
-        known = 0
-        for found in self._accumulated(pods, recorded):
-            if not found:
+        seen_batches = 0
+        for batches in self._accumulated(pods, recorded):
+            if not batches:
                 yield recorded
                 continue
-            for batch in found[known:]:
+            for batch in batches[seen_batches:]:
                 of_work.setdefault(batch.work, []).extend(batch.pods)
                 for pod in batch.pods:
                     on_node.setdefault(str(pod.node), {})[batch.work] = None
-            known, seen = len(found), set()
-            for node in sorted({str(pod.node) for pod in found[-1].work.active}):
-                there = tuple(on_node.get(node, ()))
-                if there and frozenset(there) not in seen:
-                    seen.add(frozenset(there))
-                    yield (*recorded, *(Batch(work, tuple(of_work[work])) for work in there))
+            seen_batches, seen = len(batches), set()
+            for node in sorted({str(pod.node) for pod in batches[-1].work.active}):
+                works_on_node = tuple(on_node.get(node, ()))
+                if works_on_node and frozenset(works_on_node) not in seen:
+                    seen.add(frozenset(works_on_node))
+                    yield (*recorded, *(Batch(work, tuple(of_work[work])) for work in works_on_node))
 
     def _by_nodes(self, pods: Sequence[Pod], recorded: tuple[Batch, ...]) -> Iterator[Sequence[Batch]]:
         """Yields scenarios for as many nodes as could be enough, fewest GPUs first, then for more nodes."""
@@ -218,54 +218,54 @@ class Solver:
         for batch in recorded:
             for pod in batch.pods:
                 freed[str(pod.node)] += _gpus(pod)
-        for found in self._accumulated(pods, recorded):
-            if not found:
+        for batches in self._accumulated(pods, recorded):
+            if not batches:
                 yield recorded
                 continue
             gives: Counter[str] = Counter()
-            for batch in found:
+            for batch in batches:
                 for pod in batch.pods:
                     gives[str(pod.node)] += _gpus(pod)
             has = {node: freed[node] + space.free_of(node, GPU) + gpus for node, gpus in gives.items()}
             nodes = sorted((node for node in has if has[node] >= least), key=lambda node: has[node])
-            there = sum(freed[node] + space.free_of(node, GPU) for node in space.nodes if node not in gives)
-            first = _covering([has[node] for node in nodes], needed - there)
+            free_elsewhere = sum(freed[node] + space.free_of(node, GPU) for node in space.nodes if node not in gives)
+            node_count = _covering([has[node] for node in nodes], needed - free_elsewhere)
             step = 1
-            while first <= len(nodes):
-                chosen = set(nodes[:first])
-                yield (*recorded, *(batch for batch in found if any(pod.node in chosen for pod in batch.pods)))
-                if first == len(nodes):
+            while node_count <= len(nodes):
+                chosen = set(nodes[:node_count])
+                yield (*recorded, *(batch for batch in batches if any(pod.node in chosen for pod in batch.pods)))
+                if node_count == len(nodes):
                     break
-                first, step = min(first + step, len(nodes)), step * 2
+                node_count, step = min(node_count + step, len(nodes)), step * 2
 
     def _accumulated(self, pods: Sequence[Pod], recorded: tuple[Batch, ...]) -> Iterator[Sequence[Batch]]:
         """Yields the pods that may go, one gang after the other, whenever the GPUs of the nodes could be enough."""
         space = self.session.space
         free = {node: space.free_of(node, GPU) for node in space.nodes}
-        asked = sorted(map(_gpus, pods), reverse=True)
-        known = {pod for batch in recorded for pod in batch.pods}
-        for pod in known:
+        requested_gpus = sorted(map(_gpus, pods), reverse=True)
+        recorded_pods = {pod for batch in recorded for pod in batch.pods}
+        for pod in recorded_pods:
             free[str(pod.node)] += _gpus(pod)
-        large = {node: gpus for node, gpus in free.items() if gpus >= asked[-1]}
-        order, found = self.session.leaving(self.victims), list[Batch]()
-        if _could_hold(large, asked):
-            yield found
-        while (entry := order.pop()) is not None:
-            goes = entry.work.next_to_go(entry.pods)
-            taken = known if known & set(goes) else set(goes)
-            left = [pod for pod in entry.pods if pod not in taken]
-            if left:
-                order.push(entry.work, left)
-            if taken is known:
+        large = {node: gpus for node, gpus in free.items() if gpus >= requested_gpus[-1]}
+        order, batches = self.session.leaving(self.victims), list[Batch]()
+        if _could_hold(large, requested_gpus):
+            yield batches
+        while (next_gang := order.pop()) is not None:
+            goes = next_gang.work.next_to_go(next_gang.pods)
+            taken = recorded_pods if recorded_pods & set(goes) else set(goes)
+            pods_left = [pod for pod in next_gang.pods if pod not in taken]
+            if pods_left:
+                order.push(next_gang.work, pods_left)
+            if taken is recorded_pods:
                 continue
-            found.append(Batch(entry.work, goes))
+            batches.append(Batch(next_gang.work, goes))
             for pod in goes:
                 node = str(pod.node)
                 free[node] += _gpus(pod)
-                if free[node] >= asked[-1]:
+                if free[node] >= requested_gpus[-1]:
                     large[node] = free[node]
-            if _could_hold(large, asked):
-                yield found
+            if _could_hold(large, requested_gpus):
+                yield batches
 
 
 _Scenarios = Callable[[Sequence[Pod], tuple[Batch, ...]], Iterator[Sequence[Batch]]]
@@ -301,14 +301,14 @@ def _covering(amounts: Sequence[int], needed: int) -> int:
     return len(amounts) + 1
 
 
-def _could_hold(free: Mapping[str, int], asked: Sequence[int]) -> bool:
-    """Whether the nodes have the GPUs for the pods; ``asked`` holds the largest request first."""
-    nodes = nlargest(len(asked), free.values())
-    for gpus in asked:
+def _could_hold(free: Mapping[str, int], requested_gpus: Sequence[int]) -> bool:
+    """Whether the nodes have the GPUs for the pods; ``requested_gpus`` holds the largest request first."""
+    nodes = nlargest(len(requested_gpus), free.values())
+    for gpus in requested_gpus:
         if not gpus:
             return True
-        place = next((at for at, left in enumerate(nodes) if left >= gpus), None)
-        if place is None:
+        index = next((at for at, free_gpus in enumerate(nodes) if free_gpus >= gpus), None)
+        if index is None:
             return False
-        nodes[place] -= gpus
+        nodes[index] -= gpus
     return True

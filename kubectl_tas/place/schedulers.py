@@ -57,14 +57,14 @@ def schedulers(backend: FleetBackend, gangs: Sequence[Unplaced], seen: Seen) -> 
     """
     nodes = seen.nodes
     held, totals = held_gangs(seen.objects), total_resources(nodes, seen.objects, backend.scheduler_name)
-    for shard in dict.fromkeys(item.sent.pool.shard for item in gangs):
-        own = [item for item in gangs if item.sent.pool.shard == shard]
-        there = tuple(node for node in nodes.nodes if node.labels.get(NODE_POOL) == shard)
-        names = {node.name for node in there}
-        works, running = _running(held, own, names)
-        jobs, waiting = _jobs(own, running)
-        there_already = tuple((own[at], tuple(groups)) for at, groups in running.items())
-        start = Start(there, totals[shard], seen.trees[shard], tuple(works))
+    for shard in dict.fromkeys(gang.sent.pool.shard for gang in gangs):
+        gangs_of_shard = [gang for gang in gangs if gang.sent.pool.shard == shard]
+        nodes_of_shard = tuple(node for node in nodes.nodes if node.labels.get(NODE_POOL) == shard)
+        names = {node.name for node in nodes_of_shard}
+        works, running = _running(held, gangs_of_shard, names)
+        jobs, waiting = _jobs(gangs_of_shard, running)
+        there_already = tuple((gangs_of_shard[at], tuple(groups)) for at, groups in running.items())
+        start = Start(nodes_of_shard, totals[shard], seen.trees[shard], tuple(works))
         yield Scheduler(backend.name, shard, start, jobs, waiting, there_already, seen.called)
 
 
@@ -75,52 +75,59 @@ def _running(
     each of the repository's gangs, by index.
     """
     exact: dict[tuple[str, str], int] = {}
-    others: dict[str, list[int]] = {}
-    for at, item in enumerate(gangs):
-        if item.is_called(item.gang.name):
-            exact[item.sent.namespace, item.gang.name] = at
+    inexact: dict[str, list[int]] = {}
+    for at, gang in enumerate(gangs):
+        if gang.is_called(gang.gang.name):
+            exact[gang.sent.namespace, gang.gang.name] = at
         else:
-            others.setdefault(item.sent.namespace, []).append(at)
-    found, running = [], dict[int, list[str]]()
-    for one in held:
-        here = others.get(one.namespace, ())
-        place = exact.get((one.namespace, one.name), next((at for at in here if gangs[at].is_called(one.name)), None))
-        if place is not None:
-            running.setdefault(place, []).append(one.name)
-        if any(node in nodes for node, _ in one.pods):
-            found.append(_work(one, None if place is None else gangs[place], nodes))
-    return found, running
+            inexact.setdefault(gang.sent.namespace, []).append(at)
+    works, running = [], dict[int, list[str]]()
+    for held_gang in held:
+        candidates = inexact.get(held_gang.namespace, ())
+        gang_index = exact.get(
+            (held_gang.namespace, held_gang.name),
+            next((at for at in candidates if gangs[at].is_called(held_gang.name)), None),
+        )
+        if gang_index is not None:
+            running.setdefault(gang_index, []).append(held_gang.name)
+        if any(node in nodes for node, _ in held_gang.pods):
+            works.append(_work(held_gang, None if gang_index is None else gangs[gang_index], nodes))
+    return works, running
 
 
-def _work(held: Held, item: Unplaced | None, nodes: Collection[str]) -> Work:
-    """Converts a running gang with its pods on these nodes and its pending pods; ``item``: the repository's gang."""
-    wanted: Wanted | None
+def _work(held: Held, gang: Unplaced | None, nodes: Collection[str]) -> Work:
+    """Converts a running gang with its pods on these nodes and its pending pods; ``gang``: the repository's gang."""
+    placement_request: Wanted | None
     least: Mapping[str, int] | None
     members = [pod for pod in held.members if pod.node is None or pod.node in nodes]
-    if item is not None:
-        sent, wanted, least = item.sent, _whole(item), _least(item)
+    if gang is not None:
+        sent, placement_request, least = gang.sent, _whole(gang), _least(gang)
         priority, is_preemptible = PRIORITY_VALUES[sent.priority], sent.is_preemptible
-        queue, levels = held.queue or sent.queue, item.labels
+        queue, levels = held.queue or sent.queue, gang.labels
     else:
-        wanted, least = _wanted(held, members), held.least
+        placement_request, least = _wanted(held, members), held.least
         priority, is_preemptible, queue, levels = held.priority, held.is_preemptible, held.queue or "", ()
-    root = held.name if wanted is None else wanted.unit.name
-    units = {root} if wanted is None else {unit.name for unit in wanted.unit.units}
-    pods = tuple(_pod(pod, pod.sub_group if pod.sub_group in units else root, wanted, item) for pod in members)
+    root = held.name if placement_request is None else placement_request.unit.name
+    units = {root} if placement_request is None else {unit.name for unit in placement_request.unit.units}
+    pods = tuple(
+        _pod(pod, pod.sub_group if pod.sub_group in units else root, placement_request, gang) for pod in members
+    )
     if least is None:
         least = Counter(pod.unit for pod in pods)
     else:
         least = {name if name in units else root: count for name, count in least.items()}
-    is_known = item is not None or held.least is not None or len(pods) == 1
+    is_known = gang is not None or held.least is not None or len(pods) == 1
     age = False, held.created, held.name
-    return Work(held.name, queue, priority, is_preemptible, age, pods, least, wanted, levels, is_known=is_known)
+    return Work(
+        held.name, queue, priority, is_preemptible, age, pods, least, placement_request, levels, is_known=is_known
+    )
 
 
-def _pod(pod: HeldPod, unit: str, wanted: Wanted | None, item: Unplaced | None) -> Pod:
-    """Converts a pod; ``item``: the repository's gang of the pod."""
+def _pod(pod: HeldPod, unit: str, placement_request: Wanted | None, gang: Unplaced | None) -> Pod:
+    """Converts a pod; ``gang``: the repository's gang of the pod."""
     shape = None
-    for at, known in enumerate(wanted.shapes if wanted else ()):
-        if known == pod.shape or (item is not None and dict(known.asks) == dict(pod.asks)):
+    for at, known_shape in enumerate(placement_request.shapes if placement_request else ()):
+        if known_shape == pod.shape or (gang is not None and dict(known_shape.asks) == dict(pod.asks)):
             shape = at
             break
     return Pod(pod.name, unit, pod.asks, shape, pod.node)
@@ -135,30 +142,30 @@ def _wanted(held: Held, members: Sequence[HeldPod]) -> Wanted | None:
     return Wanted(Unit(held.name, below=tuple(Unit(name) for name in names)), shapes)
 
 
-def _whole(item: Unplaced) -> Wanted:
+def _whole(gang: Unplaced) -> Wanted:
     """Returns the units and shapes of a gang, including the shapes of pods that start later."""
-    further = (shape for shapes in item.further.values() for shape in shapes)
-    return replace(item.wanted, shapes=tuple(dict.fromkeys((*item.wanted.shapes, *further))))
+    further = (shape for shapes in gang.further.values() for shape in shapes)
+    return replace(gang.wanted, shapes=tuple(dict.fromkeys((*gang.wanted.shapes, *further))))
 
 
-def _least(item: Unplaced) -> dict[str, int]:
+def _least(gang: Unplaced) -> dict[str, int]:
     """Returns the number of pods that a gang needs, by unit."""
-    return {unit.name: len(unit.pods) for unit in item.wanted.unit.units if unit.pods}
+    return {unit.name: len(unit.pods) for unit in gang.wanted.unit.units if unit.pods}
 
 
-def _pods(item: Unplaced, wanted: Wanted) -> Iterator[Pod]:
+def _pods(gang: Unplaced, placement_request: Wanted) -> Iterator[Pod]:
     """Yields the pods of a pending gang, the needed pods first."""
-    at = {shape: place for place, shape in enumerate(wanted.shapes)}
-    needed = [(unit.name, wanted.shapes[pod]) for unit in wanted.unit.units for pod in unit.pods]
-    units = {unit.name for unit in wanted.unit.units}
+    at = {shape: index for index, shape in enumerate(placement_request.shapes)}
+    needed = [(unit.name, placement_request.shapes[pod]) for unit in placement_request.unit.units for pod in unit.pods]
+    units = {unit.name for unit in placement_request.unit.units}
     further = [
-        (name if name in units else wanted.unit.name, shape)
-        for name, shapes in item.further.items()
+        (name if name in units else placement_request.unit.name, shape)
+        for name, shapes in gang.further.items()
         for shape in shapes
     ]
     pairs: list[tuple[str | None, Shape]] = [*needed, *further]
     for number, (name, shape) in enumerate(pairs):
-        yield Pod(str(number), name or wanted.unit.name, dict(shape.asks), at[shape])
+        yield Pod(str(number), name or placement_request.unit.name, dict(shape.asks), at[shape])
 
 
 def _jobs(
@@ -167,17 +174,27 @@ def _jobs(
     """Returns the pending gangs, oldest first. Gangs with the same name get kind and namespace before their names."""
     jobs: list[Work] = []
     waiting: dict[str, Unplaced] = {}
-    named = Counter(item.gang.name for item in gangs)
-    for at, item in enumerate(gangs):
-        is_alone = named[item.gang.name] == 1
-        own = item.gang.name if is_alone else f"{item.sent.kind}/{item.sent.namespace}/{item.gang.name}"
-        wanted, sent = _whole(item), item.sent
-        for copy in range(len(running.get(at, ())), item.copies):
-            name = own if item.copies == 1 else f"{own} ({copy + 1} of {item.copies})"
-            age, pods = (True, f"{len(jobs):09}", name), tuple(_pods(item, wanted))
+    named = Counter(gang.gang.name for gang in gangs)
+    for at, gang in enumerate(gangs):
+        is_alone = named[gang.gang.name] == 1
+        gang_name = gang.gang.name if is_alone else f"{gang.sent.kind}/{gang.sent.namespace}/{gang.gang.name}"
+        placement_request, sent = _whole(gang), gang.sent
+        for copy in range(len(running.get(at, ())), gang.copies):
+            name = gang_name if gang.copies == 1 else f"{gang_name} ({copy + 1} of {gang.copies})"
+            age, pods = (True, f"{len(jobs):09}", name), tuple(_pods(gang, placement_request))
             priority = PRIORITY_VALUES[sent.priority]
             jobs.append(
-                Work(name, sent.queue, priority, sent.is_preemptible, age, pods, _least(item), wanted, item.labels)
+                Work(
+                    name,
+                    sent.queue,
+                    priority,
+                    sent.is_preemptible,
+                    age,
+                    pods,
+                    _least(gang),
+                    placement_request,
+                    gang.labels,
+                )
             )
-            waiting[name] = item
+            waiting[name] = gang
     return tuple(jobs), waiting

@@ -28,8 +28,8 @@ class Toleration:
 
     def covers(self, taint: Taint) -> bool:
         """Whether a pod with this toleration tolerates a taint."""
-        wanted = ((self.key, taint.key), (self.value, taint.value), (self.effect, taint.effect))
-        return all(said is None or said == there for said, there in wanted)
+        pairs = ((self.key, taint.key), (self.value, taint.value), (self.effect, taint.effect))
+        return all(tolerated is None or tolerated == actual for tolerated, actual in pairs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +45,14 @@ class Condition:
 
     def holds(self, node: Node) -> bool:
         """Whether a node meets the condition, as in Kubernetes' scheduler. No node meets an invalid condition."""
-        there = node.name if self.is_field else node.labels.get(self.key)
+        actual = node.name if self.is_field else node.labels.get(self.key)
         if self.operator in ("In", "NotIn"):
-            return (there in self.values) == (self.operator == "In")
+            return (actual in self.values) == (self.operator == "In")
         if self.operator in ("Exists", "DoesNotExist"):
-            return (there is not None) == (self.operator == "Exists")
-        if self.operator not in ("Gt", "Lt") or there is None or len(self.values) != 1:
+            return (actual is not None) == (self.operator == "Exists")
+        if self.operator not in ("Gt", "Lt") or actual is None or len(self.values) != 1:
             return False
-        numbers = [int(text) for text in (there, self.values[0]) if _INTEGER.fullmatch(text)]
+        numbers = [int(text) for text in (actual, self.values[0]) if _INTEGER.fullmatch(text)]
         return len(numbers) == 2 and (numbers[0] > numbers[1]) == (self.operator == "Gt") and numbers[0] != numbers[1]
 
     @property
@@ -83,7 +83,9 @@ class Rules:
         """Returns the obstacle that an administrator may remove, a cordon or a taint; empty if none exists."""
         if node.is_cordoned:
             return "cordoned"
-        untolerated = (taint for taint in node.taints if not any(item.covers(taint) for item in self.tolerations))
+        untolerated = (
+            taint for taint in node.taints if not any(toleration.covers(taint) for toleration in self.tolerations)
+        )
         return next((f"with the taint {taint}" for taint in untolerated), "")
 
     def lasting_refusal(self, node: Node) -> str:
@@ -93,9 +95,11 @@ class Rules:
         for key, value in self.selector:
             if node.labels.get(key) != value:
                 return f"without the label {key}={value}"
-        if self.terms is None or any(term and all(item.holds(node) for item in term) for term in self.terms):
+        if self.terms is None or any(term and all(condition.holds(node) for condition in term) for term in self.terms):
             return ""
-        is_excluded = all(item.holds(node) or item.excludes_hosts for term in self.terms for item in term)
+        is_excluded = all(
+            condition.holds(node) or condition.excludes_hosts for term in self.terms for condition in term
+        )
         return "excluded by the task" if is_excluded and any(self.terms) else "not selected by the node affinity"
 
 
@@ -141,17 +145,22 @@ def unpredicted(spec: Mapping[str, Any], annotations: Mapping[str, str]) -> str:
     return next((reason for reason, holds in reasons.items() if holds), "")
 
 
-def _toleration(written: Mapping[str, Any]) -> Toleration:
-    is_any = written.get("operator") == "Exists"
-    value = None if is_any else str(written.get("value") or "")
-    return Toleration(written.get("key") or None, value, written.get("effect") or None)
+def _toleration(fields: Mapping[str, Any]) -> Toleration:
+    is_any = fields.get("operator") == "Exists"
+    value = None if is_any else str(fields.get("value") or "")
+    return Toleration(fields.get("key") or None, value, fields.get("effect") or None)
 
 
-def _term(written: Mapping[str, Any]) -> Term:
-    parts = ((name, item) for name in ("matchExpressions", "matchFields") for item in written.get(name) or ())
+def _term(fields: Mapping[str, Any]) -> Term:
+    conditions = (
+        (name, condition) for name in ("matchExpressions", "matchFields") for condition in fields.get(name) or ()
+    )
     return tuple(
         Condition(
-            str(item["key"]), str(item["operator"]), tuple(map(str, item.get("values") or ())), name == "matchFields"
+            str(condition["key"]),
+            str(condition["operator"]),
+            tuple(map(str, condition.get("values") or ())),
+            name == "matchFields",
         )
-        for name, item in parts
+        for name, condition in conditions
     )

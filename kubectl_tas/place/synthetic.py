@@ -69,10 +69,10 @@ class Cluster:
     @property
     def count(self) -> int:
         """Number of nodes in all."""
-        found = self.nodes
+        count = self.nodes
         for level in self.levels:
-            found *= level.count
-        return found
+            count *= level.count
+        return count
 
     @property
     def common(self) -> int:
@@ -82,8 +82,8 @@ class Cluster:
 
 def generate(cluster: Cluster) -> str:
     """Returns the nodes as ``kubectl get nodes -o json`` prints them, one per line; equal clusters give equal bytes."""
-    items = [json.dumps(item, sort_keys=True) for item in _nodes(cluster)]
-    return '{"apiVersion": "v1", "kind": "List", "items": [\n' + ",\n".join(items) + "\n]}\n"
+    lines = [json.dumps(node, sort_keys=True) for node in _nodes(cluster)]
+    return '{"apiVersion": "v1", "kind": "List", "items": [\n' + ",\n".join(lines) + "\n]}\n"
 
 
 def _nodes(cluster: Cluster) -> Iterator[dict[str, Any]]:
@@ -101,9 +101,9 @@ def _nodes(cluster: Cluster) -> Iterator[dict[str, Any]]:
 
 def _spread(cluster: Cluster) -> dict[int, str]:
     """Returns the fault of each broken node by its index; the faults alternate and spread evenly over the cluster."""
-    wanted = Broken.__slots__
-    faults: Sequence[str] = [kind for kind in wanted for _ in range(getattr(cluster.broken, kind))]
-    return {place * cluster.count // len(faults): fault for place, fault in enumerate(faults)}
+    faults_possible = Broken.__slots__
+    faults: Sequence[str] = [kind for kind in faults_possible for _ in range(getattr(cluster.broken, kind))]
+    return {number * cluster.count // len(faults): fault for number, fault in enumerate(faults)}
 
 
 def _node(cluster: Cluster, name: str, domains: Mapping[str, str], fault: str) -> dict[str, Any]:

@@ -37,7 +37,7 @@ def summary(diagnostics: Sequence[Diagnostic], files: int, *, waived: int = 0, c
     besides = f"; {waived} waived" if waived else ""
     if not diagnostics:
         return f"No problems found {where}{besides}.\n"
-    names = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+    names = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "info"}
     parts = [plural(counts[kind], name) for kind, name in names.items() if counts[kind]]
     return f"{paint(', '.join(parts), BOLD, colour=colour)} {where}{besides}.\n"
 
@@ -102,7 +102,7 @@ def rule_page(rule: Rule) -> str:
     return f"# {rule.code}\n\n**{rule.severity.value}**: {rule.summary}\n\n{rule.rationale}\n\n{waiving(rule)}\n"
 
 
-def rule_data(rule: Rule) -> shapes.Rule:
+def rule_data(rule: Rule) -> shapes.RuleJson:
     """Returns one rule as data for programs."""
     return {
         "code": rule.code,

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kubectl_tas.kinds import DEFAULT_SCALED
+from kubectl_tas.kinds.backdoors import containers_in, pods_at
 from kubectl_tas.kinds.section import key_path
 from kubectl_tas.late import dataclass
-from kubectl_tas.model.backdoors import containers_in, pods_at
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Origin
 from kubectl_tas.resolve import names
@@ -206,7 +206,7 @@ class Reader:
         origin, kind, space = item.declared.origin, item.kind, (item.pool.backend.name, item.namespace)
         source = self._source(origin, kind)
         for part in item.templates:
-            for where in pods_at(origin, part.spec_path or part.path):
+            for where in pods_at(origin.data, part.spec_path or part.path):
                 self._spec(source, space, origin.value(where), where)
             if part.template is None:
                 self._pods.append(Pods(kind, item.name, space, item.copies * part.replicas, None))

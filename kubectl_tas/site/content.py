@@ -34,7 +34,7 @@ _TONES: dict[Outcome, Tone] = {
 SEVERITIES: dict[Severity, tuple[str, Tone]] = {
     Severity.ERROR: ("error", "bad"),
     Severity.WARNING: ("warning", "fair"),
-    Severity.INFO: ("note", "plain"),
+    Severity.INFO: ("info", "plain"),
 }
 """The displayed name and the tone of each severity."""
 OWNERS = ("owner", "team")

@@ -253,7 +253,7 @@ def _topology_page(content: Content, topology: FleetTopology) -> Page:
     ]
     levels = tuple((str(number), level.key, level.label) for number, level in enumerate(topology.levels, 1))
     clique_sets = list(sets(fleet, topology)) if topology.pool is None else []
-    cliques = [Table("PodCliqueSets", ("Name", "TopologyLevelsUnavailable"), tuple(clique_sets))]
+    cliques = [Table("PodCliqueSets", ("Name", "All levels available"), tuple(clique_sets))]
     pools = tuple(
         (
             content.places.pool(pool),

@@ -64,7 +64,7 @@ def test_a_repository_that_was_elsewhere_or_nowhere() -> None:
     assert since(Earlier(fleet_of(POOL), "HEAD")) == []
 
 
-def test_whole_revisions() -> None:
+def test_stored_run_revisions() -> None:
     fleet = fleet_of(POOL)
     assert Earlier(fleet, "HEAD").whole is fleet
     assert Earlier(fleet, "HEAD", ("a",)).whole is None

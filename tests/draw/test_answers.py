@@ -45,7 +45,7 @@ def facts(found: Fit) -> dict[str, str]:
 ABOUT = [("Workflow", "w"), ("PodGroup", "all"), ("Asks", "4 pods with 32 GPUs")]
 EVERY = ("Nodes", "4 of 4 can be used")
 GROW = ("Helps", "no smaller change that was tried; more nodes: kubectl tas fit w --nodes n --grow")
-FREE = ("or", "ask with a solver which nodes to free: pip install 'kubectl-tas[fit]'")
+FREE = ("or", "ask with a solver which nodes to free: pip install ortools")
 CHANGES = (Change("admit", "do this", nodes=("n",)), Change("tasks", "or that", pods=("ns/p",), fewer=2))
 
 
@@ -73,7 +73,7 @@ CHANGES = (Change("admit", "do this", nodes=("n",)), Change("tasks", "or that", 
                 EVERY,
                 ("Runs", "1 of 4 pods are on nodes already"),
                 ("A placement exists", "yes"),
-                ("KAI finds it", "no: KAI tries one order of names and domains, and this order fails"),
+                ("KAI finds it", "no: KAI places groups alphabetically, without backtracking"),
                 (
                     "Why",
                     "SubGroups go in the order of their names, the tightest domain first; "
@@ -92,7 +92,7 @@ CHANGES = (Change("admit", "do this", nodes=("n",)), Change("tasks", "or that", 
                 ("KAI finds it", "no"),
                 ("Why", "each kind of pod has room by itself, but KAI's order finds no placement for all"),
                 ("Room", "for 3 in rack-a, of 4 pods"),
-                ("Solver", "none; kubectl-tas[fit] has one, which tells of pods that differ too"),
+                ("Solver", "none; ortools is one, which tells of pods that differ too"),
                 GROW,
             ],
         ),
@@ -386,8 +386,8 @@ def test_why_no_rack_helps_is_told_where_it_is_known(short: Shortage | None, mor
     ("condition", "cells"),
     [
         (None, ["-", "-", "-"]),
-        (Condition("False", "AllAvailable"), ["False", "AllAvailable", "-"]),
-        (Condition("True", "Unavailable", ("rack", "host")), ["True", "Unavailable", "rack,", "host"]),
+        (Condition("False", "AllAvailable"), ["yes", "AllAvailable", "-"]),
+        (Condition("True", "Unavailable", ("rack", "host")), ["no", "Unavailable", "rack,", "host"]),
     ],
 )
 def test_a_set_of_which_grove_says_nothing_has_empty_cells(condition: Condition | None, cells: list[str]) -> None:

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_tas import kubernetes
-from kubectl_tas.kinds import crd_rules
+from kubectl_tas.kinds import crd_rules, kubernetes
 from tools.crdrules import UNREAD, UnreadableRuleError, read
 
 OPERATORS = sorted(kubernetes.operators())

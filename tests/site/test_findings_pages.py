@@ -148,7 +148,7 @@ def test_the_worst_come_first(empty: Path) -> None:
     all_ = told(empty, findings("a", 1, notes), findings("b", 2), findings("c", 1, SECOND))
     assert [item.message for item in found.worst(all_, 3)] == ["c 1", "b 1", "b 2"]
     assert [severity_badge(item.severity) for item in all_.findings] == [
-        Badge("note", "plain"),
+        Badge("info", "plain"),
         Badge("warning", "fair"),
         Badge("warning", "fair"),
         Badge("error", "bad"),

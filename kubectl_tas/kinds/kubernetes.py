@@ -20,6 +20,7 @@ Bound = tuple[str, ...] | range | Callable[[Any], tuple[str, str] | None]
 accepted value, else the reason of the refusal and what to write instead.
 """
 
+_PACKED = Path(__file__).parent.parent / "packed"
 PATTERN = r"^v?1\.[0-9]+(\.[0-9]+)?$"
 """The spelling of a release: ``1.33``, ``1.33.2`` or ``v1.33.2``."""
 _PYTHON: dict[str, tuple[type, ...]] = {
@@ -66,7 +67,9 @@ _MUST_BE_THERE = {
 }
 """Fields that every API server requires and no schema does."""
 _COMPLETED = {name: fields for name, fields in _MUST_BE_THERE.items() if name != "Container"}
-_SPARK_TEMPLATE = "SparkApplication.spec.driver.template"
+SPARK_PODS = ("SparkApplication.spec.driver", "SparkApplication.spec.executor")
+"""The types with the fields of Spark's pods."""
+_SPARK_TEMPLATE = f"{SPARK_PODS[0]}.template"
 _SERVICE = "DynamoService.extraPodSpec"
 _MUST_BE_THERE_OF = {
     "kserve": _COMPLETED,
@@ -83,8 +86,7 @@ _OPEN: dict[str, dict[str, dict[str, str]]] = {
         "Workflow.spec.templates.dag.tasks": {"inline": "Workflow.spec.templates"},
     },
     "spark-operator": {
-        "SparkApplication.spec.driver": {"template": _SPARK_TEMPLATE},
-        "SparkApplication.spec.executor": {"template": _SPARK_TEMPLATE},
+        **{name: {"template": _SPARK_TEMPLATE} for name in SPARK_PODS},
         _SPARK_TEMPLATE: {"metadata": "meta.v1.ObjectMeta", "spec": f"{_SPARK_TEMPLATE}.spec"},
         f"{_SPARK_TEMPLATE}.spec": {"": "core.v1.PodSpec", "containers": f"[]{_SPARK_TEMPLATE}.containers"},
         f"{_SPARK_TEMPLATE}.containers": {"": "core.v1.Container", "name": "string"},
@@ -107,9 +109,8 @@ _ALIKE = {
     "InferenceService.spec.explainer": "PodSpec",
     "InferenceService.spec.predictor": "PodSpec",
     "InferenceService.spec.transformer": "PodSpec",
-    "SparkApplication.spec.driver": "Container",
-    "SparkApplication.spec.driver.ports": "ContainerPort",
-    "SparkApplication.spec.executor": "Container",
+    **dict.fromkeys(SPARK_PODS, "Container"),
+    f"{SPARK_PODS[0]}.ports": "ContainerPort",
     "TrainJob.spec.trainer": "Container",
 }
 """Types of operators whose fields mean what they mean in a type of Kubernetes."""
@@ -553,7 +554,7 @@ def _field(versions: list[str | dict[str, Any] | None], *, always: bool) -> Fiel
 @cache
 def operators() -> dict[str, dict[str, list[str]]]:
     """Returns the operators with known fields: their ``releases``, oldest first, and ``kinds`` with apiVersion."""
-    text = (Path(__file__).parent / "packed/index.json").read_text(encoding="utf-8")
+    text = (_PACKED / "index.json").read_text(encoding="utf-8")
     found: dict[str, dict[str, list[str]]] = json.loads(text)
     return found
 
@@ -590,7 +591,7 @@ def read_packed(name: str) -> dict[str, Any]:
     """
     if name == "dynamo":
         return _NO_CRD
-    packed: dict[str, Any] = json.loads(zlib.decompress((Path(__file__).parent / f"packed/{name}.z").read_bytes()))
+    packed: dict[str, Any] = json.loads(zlib.decompress((_PACKED / f"{name}.z").read_bytes()))
     return packed
 
 

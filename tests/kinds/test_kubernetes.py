@@ -7,8 +7,9 @@ from typing import cast
 
 import pytest
 
-from kubectl_tas import kubernetes, spellings
-from kubectl_tas.kubernetes import OperatorShapes, Shapes
+from kubectl_tas import spellings
+from kubectl_tas.kinds import kubernetes
+from kubectl_tas.kinds.kubernetes import OperatorShapes, Shapes
 from kubectl_tas.yaml import LargeNumber
 
 WORDS = """
