@@ -255,14 +255,12 @@ PAGE = page.WorkloadKind(
             but=page.paths(*page.SCHEDULING, below="spec.replicatedJobs.*.template.spec.template"),
             only=page.either_suspended,
         ),
+        page.Fixed(page.Effect.REFUSED, page.paths("spec.managedBy"), _WEBHOOK),
         page.Fixed(
             page.Effect.REFUSED,
-            page.paths(
-                *("network", "successPolicy", "failurePolicy", "startupPolicy", "managedBy", "volumeClaimPolicies"),
-                below="spec",
-            ),
-            "a rule of its CRD",
-            filled={
+            page.paths(*("network", "successPolicy", "startupPolicy"), below="spec"),
+            page.OF_CRD,
+            filled={  # the webhook, so that the rule always sees an old value
                 ("spec", "network", "enableDNSHostnames"): True,
                 ("spec", "network", "publishNotReadyAddresses"): True,
                 ("spec", "successPolicy", "operator"): "All",

@@ -54,6 +54,7 @@ def test_every_page_is_listed() -> None:
     helpers = {
         "__init__",
         "backdoors",
+        "crd_rules",
         "environment",
         "grouping",
         "kubeflow",
