@@ -237,14 +237,14 @@ def release(version: str) -> Release | None:
     """
     if not re.fullmatch(PATTERN, version):
         raise ValueError(f"not a version: {version!r}")
-    major, minor, *named = (int(part) for part in version.removeprefix("v").split("."))
+    major, minor, *named = (int(text) for text in version.removeprefix("v").split("."))
     if (major, minor) < OLDEST:
         return None
     line = min((major, minor), NEWEST)
     newest: Patch = (*line, NEWEST_PATCHES[line])
-    written: Patch = (major, minor, named[0]) if named else newest
-    is_newer = max(written, (major, minor, 0)) > newest
-    patch = newest if is_newer else written
+    requested_patch: Patch = (major, minor, named[0]) if named else newest
+    is_newer = max(requested_patch, (major, minor, 0)) > newest
+    patch = newest if is_newer else requested_patch
     rows = [row for row in TABLE if row.since <= line]
     works = (feature for feature, spans in WORKS.items() if any(_within(patch, span) for span in spans))
     return Release(

@@ -10,7 +10,7 @@ from kubectl_tas import grove
 from kubectl_tas.check.settings import VERSION_UNKNOWN, newer
 from kubectl_tas.check.versions import unsupported
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
-from kubectl_tas.grove import DEFAULT_TOPOLOGY, Release
+from kubectl_tas.grove import DEFAULT_TOPOLOGY, GroveRelease
 from kubectl_tas.kai import Feature
 from kubectl_tas.kinds import SET, kubernetes
 from kubectl_tas.kinds.kubernetes import OperatorShapes, Shape
@@ -118,7 +118,7 @@ def check_topology_release(topology: FleetTopology, fleet: Fleet) -> Iterator[Di
                 yield _needs(backend, what, lambda row: row.has_free_domains, place)
 
 
-def _needs(backend: FleetBackend, what: str, has: Callable[[Release], bool], place: Location) -> Diagnostic:
+def _needs(backend: FleetBackend, what: str, has: Callable[[GroveRelease], bool], place: Location) -> Diagnostic:
     """Returns a finding that ``what`` needs a later release: the first for which ``has`` is true."""
     first = grove.first_with(has)
     message = f"{what} needs Grove {first} or later; backend {backend.name} runs {backend.spec.grove.version}"

@@ -186,7 +186,7 @@ PAGE = page.WorkloadKind(
     recognition=page.Recognition(SET.kind, SET.versions, "grove"),
     fields=(),  # model/grovekinds.py
     pods=(page.Pods(f"{_CLIQUES}.spec.podSpec", f"{_CLIQUES}.spec.replicas", factor="spec.replicas"),),
-    pod_rules=page.ANY_PODS,
+    pod_rules=page.PodRules(restart=(), ports_known=True),
     gang=Grouping(every_pod, not_owned="Grove makes its gangs"),
     start=page.ALL_AT_ONCE,  # startsAfter holds back containers, not pods (initcontainer.go)
     filled_in=page.FilledIn(),

@@ -227,7 +227,7 @@ PAGE = page.WorkloadKind(
         )
         for pods in _JOB.pods
     ),
-    pod_rules=page.PodRules(restart=("Never", "OnFailure"), indexed_jobs=True),
+    pod_rules=page.PodRules(restart=("Never", "OnFailure"), indexed_jobs=True, ports_known=True),
     gang=Grouping(
         _minimums,
         batch_path,

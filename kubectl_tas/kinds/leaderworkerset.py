@@ -112,7 +112,7 @@ PAGE = page.WorkloadKind(
             index_label=labels.LEADER_WORKER_INDEX,
         ),
     ),
-    pod_rules=page.PodRules(restart=("Always",)),
+    pod_rules=page.PodRules(restart=("Always",), ports_known=True),
     gang=Grouping(
         every_pod,
         sub_groups=Feature.REPLICA_SUBGROUPS,

@@ -13,7 +13,12 @@ from kubectl_tas.kinds.naming import Alphabet, Names, Naming, last_index
 from kubectl_tas.kinds.section import Document, value_at
 
 _JOB = kubeflow.job(
-    "MPIJob", "mpiReplicaSpecs", "Launcher and Worker.", leader="Launcher", needed=("Launcher", "Worker")
+    "MPIJob",
+    "mpiReplicaSpecs",
+    "Launcher and Worker.",
+    leader="Launcher",
+    needed=("Launcher", "Worker"),
+    gpus_used="spec.slotsPerWorker",
 )
 _POLICY = ("spec", "launcherCreationPolicy")
 
@@ -51,6 +56,7 @@ PAGE = replace(
             "AtStartup|WaitForWorkersReady",
         ),
     ),
+    pod_rules=replace(_JOB.pod_rules, added_volumes=("mpi-job-config", "mpi-job-kubectl", "ssh-auth")),
     gang=replace(_JOB.gang, late_part=_late_part),
     start=page.Start(waits=_waits),
     makes=page.Makes((page.Made("Job", "batch"),), services=("{}",), name_labels=("training.kubeflow.org/job-name",)),

@@ -120,6 +120,8 @@ class Pods:
     """Path of the field that asks for this container."""
     instead: str = ""
     """Path of the template that counts if the object has none at ``path``."""
+    gpus_used: str = ""
+    """Path of the number of GPUs that the operator's program uses in each pod."""
     is_optional: bool = False
     """Whether there are no such pods if the object has nothing at ``path``."""
     is_late: bool = False
@@ -160,6 +162,10 @@ class PodRules:
     """Whether pods have roles, each with a template of its own, and the template of one may lack what others have."""
     ports_known: bool = False
     """Whether containers have only the ports in their templates."""
+    added_volumes: tuple[str, ...] = ()
+    """Names of volumes that the operator adds to the pods, with {} for the name of the object."""
+    has_parameters: bool = False
+    """Whether the operator fills in texts with double braces, so that their format is not judged."""
     defaults_at: str = ""
     """Path of fields of a PodSpec that are defaults for all pods of the object."""
     indexed_jobs: bool = False
@@ -492,11 +498,25 @@ class Makes:
 
 
 @dataclass(frozen=True, slots=True)
+class Lost:
+    """A field that only another scheduler reads."""
+
+    path: str
+    lost: str
+    """What the object loses, in words."""
+    instead: str
+    """The hint: what to do so that it has it."""
+    is_gang: bool = False
+    """Whether nothing is lost if this tool makes the pods a gang."""
+
+
+@dataclass(frozen=True, slots=True)
 class Marks:
-    """Keys of an object from which others than KAI take queue or priority."""
+    """What others than KAI read of an object."""
 
     queue: str = ""
     """The annotation of the object from which its operator takes the queue of all pods."""
+    lost: tuple[Lost, ...] = ()
 
 
 Check = Callable[[Section], Iterator[Refused]]
@@ -587,7 +607,7 @@ def declared(recognition: Recognition, pods: tuple[Pods, ...], gang: Grouping) -
 
 _PATHS = (
     *("path", "default", "at_most", "factor", "least", "paused", "unless", "within", "completions", "instead", "job"),
-    *("jobs", "beside", "beside_where"),
+    *("jobs", "beside", "beside_where", "gpus_used"),
 )
 
 

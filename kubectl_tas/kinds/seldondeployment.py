@@ -44,6 +44,7 @@ PAGE = page.WorkloadKind(
     ),
     pod_rules=page.PodRules(
         restart=("Always",),
+        added_volumes=("podinfo", "seldon-podinfo"),  # seldondeployment_types.go
         none=(
             "this SeldonDeployment has no pod template, so the default scheduler of the cluster runs its pods",
             "Add componentSpecs to each predictor, with a container for each server of its graph.",

@@ -21,7 +21,15 @@ PAGE = page.WorkloadKind(
             form="podforms:SparkPod",
         ),
     ),
-    pod_rules=page.ANY_PODS,
+    pod_rules=page.PodRules(
+        restart=(),  # pkg/common/spark.go, and Constants.scala of Spark 3.5
+        added_volumes=(
+            "hadoop-configmap-volume",
+            "spark-configmap-volume",
+            "spark-conf-volume-driver",
+            "spark-local-dir-1",
+        ),
+    ),
     gang=Grouping(
         first_pod,
         named_by=("spark", "the digits of the ID that Spark gives the application"),

@@ -65,7 +65,12 @@ PAGE = page.WorkloadKind(
     ),
     pods=(
         page.Pods(
-            _TRAINER, f"{_TRAINER}.numNodes", name="node", metadata=f"{_TRAINER}.metadata", form="podforms:Trainer"
+            _TRAINER,
+            f"{_TRAINER}.numNodes",
+            name="node",
+            metadata=f"{_TRAINER}.metadata",
+            form="podforms:Trainer",
+            gpus_used=f"{_TRAINER}.numProcPerNode",
         ),
     ),
     pod_rules=page.PodRules(  # manifests/base/runtimes; those of torchtune ask for GPUs

@@ -9,6 +9,13 @@ from kubectl_tas.kinds.grouping import Gathered, Grouping, first_pod
 from kubectl_tas.kinds.naming import REFUSED, Alphabet, Names, Naming, PartNaming, last_index, longest
 from kubectl_tas.kinds.section import Document, Section, mappings, value_at
 
+_APART = "each pod starts without the others"
+_OWNED = "Write the label kubectl-tas/podgroup: owned. All pods then start together."
+_PLACED = (
+    "Remove it. Write a level in the annotation kai.scheduler/topology-required-placement, and the label "
+    "kubectl-tas/podgroup: owned."
+)
+
 
 def _longest_end(document: Document) -> str:
     """Returns the end of the longest name of a pod."""
@@ -33,7 +40,7 @@ PAGE = page.WorkloadKind(
     ),
     fields=(),
     pods=(page.Pods("spec.tasks[].template", "spec.tasks[].replicas"),),
-    pod_rules=page.ANY_PODS,
+    pod_rules=page.PodRules(restart=(), added_volumes=("{}-ssh", "{}-svc")),  # ssh.go and svc.go of job/plugins
     gang=Grouping(first_pod, one_pod_group=False, has_plugin=False, may_be_read=False),
     start=page.Start(waits=_waits),
     filled_in=page.FilledIn(),
@@ -48,7 +55,17 @@ PAGE = page.WorkloadKind(
     ),
     growth=page.Growth(),
     makes=page.Makes(),
-    marks=page.Marks(),
+    marks=page.Marks(
+        lost=(
+            *(
+                page.Lost(path, _APART, _OWNED, is_gang=True)
+                for path in ("spec.minAvailable", "spec.tasks[].minAvailable")
+            ),
+            page.Lost("spec.networkTopology", "its pods run anywhere", _PLACED),
+            page.Lost("spec.tasks[].partitionPolicy", "its partitions run anywhere", "Remove it."),
+            page.Lost("spec.queue", "the pool says which queue it is in", "Remove it."),
+        )
+    ),
     names=Names(
         (Naming(Alphabet.SUBDOMAIN, "the names of its pods begin with it", added=_longest_end),),
         (PartNaming("spec.tasks[].name", "task", Alphabet.LABEL, REFUSED),),

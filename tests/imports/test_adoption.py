@@ -139,7 +139,7 @@ def test_work_of_every_kind_passes_with_nothing_of_the_other_scheduler(kind: str
         assert data["metadata"]["labels"].get("kubectl-tas/priority", "NORMAL") == spoken.priority
     assert "namespace" not in data["metadata"]
     left = [word for word in strings(data) if scheduler_of(word) or re.fullmatch("schedulerName|volcano", word)]
-    assert left == [] or page_of(kind) is not None and scheduler_of(f"{data['apiVersion']}/")
+    assert left == [] or (page_of(kind) is not None and scheduler_of(f"{data['apiVersion']}/"))
     before = errors(files_of(example, {PATH: example.text(example.document, "example")}))
     assert [line for line in errors({**shared, PATH: after}) if line not in before] == []
     again = adopt({PATH: after}, fleet_of(shared), Wishes())
