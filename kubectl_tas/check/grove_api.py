@@ -10,7 +10,7 @@ from kubectl_tas import grove
 from kubectl_tas.check.settings import VERSION_UNKNOWN, newer
 from kubectl_tas.check.versions import unsupported
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
-from kubectl_tas.grove import DEFAULT_TOPOLOGY, Release
+from kubectl_tas.grove import DEFAULT_TOPOLOGY, GroveRelease
 from kubectl_tas.kai import Feature
 from kubectl_tas.kinds import SET, kubernetes
 from kubectl_tas.kinds.kubernetes import OperatorShapes, Shape
@@ -73,6 +73,11 @@ def check_set_release(item: FleetPodCliqueSet, _fleet: Fleet) -> Iterator[Diagno
     if backend is None:
         return
     release, origin = backend.grove_release, item.declared.origin
+    for clique in item.cliques if not release.takes_node_selectors else ():
+        path = (*clique.path, "spec", "podSpec", "nodeSelector")
+        if origin.value(path) is not None:
+            place = origin.locate(path, key=True)
+            yield _needs(backend, "a nodeSelector", lambda row: row.takes_node_selectors, place)
     asking = [(constraint, path) for constraint, path in item.constraints if constraint.asks]
     if asking and not release.has_constraints:
         place = origin.locate(asking[0][1], key=True)
@@ -113,7 +118,7 @@ def check_topology_release(topology: FleetTopology, fleet: Fleet) -> Iterator[Di
                 yield _needs(backend, what, lambda row: row.has_free_domains, place)
 
 
-def _needs(backend: FleetBackend, what: str, has: Callable[[Release], bool], place: Location) -> Diagnostic:
+def _needs(backend: FleetBackend, what: str, has: Callable[[GroveRelease], bool], place: Location) -> Diagnostic:
     """Returns a finding that ``what`` needs a later release: the first for which ``has`` is true."""
     first = grove.first_with(has)
     message = f"{what} needs Grove {first} or later; backend {backend.name} runs {backend.spec.grove.version}"

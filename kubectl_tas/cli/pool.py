@@ -54,7 +54,7 @@ from kubectl_tas.words import nothing_called, shortened
 if TYPE_CHECKING:
     from kubectl_tas.draw.capacitypages import Planned
     from kubectl_tas.live.live_cluster import Cluster, ClusterState
-    from kubectl_tas.place.node_resources import Nodes
+    from kubectl_tas.place.node_resources import ClusterNodes
     from kubectl_tas.place.uncharged import Holdings, Objects, Uncharged
 
 
@@ -359,7 +359,7 @@ def _pools_to_plan(fleet: Fleet, wanted: Sequence[str], backend: str | None) -> 
     return (pool for pool in meant if pool.backend.is_kai)
 
 
-def _planned(fleet: Fleet, pool: FleetPool, nodes: Nodes, pod_gpus: int | None) -> Planned:
+def _planned(fleet: Fleet, pool: FleetPool, nodes: ClusterNodes, pod_gpus: int | None) -> Planned:
     from kubectl_tas.draw.capacitypages import Planned
     from kubectl_tas.place.capacity import capacity, gpus_of
 

@@ -43,7 +43,7 @@ from kubectl_tas.work.run import JudgedRepository
 if TYPE_CHECKING:
     from kubectl_tas.live.live_cluster import Clusters
     from kubectl_tas.model.artifact import Artifact
-    from kubectl_tas.place.node_resources import Nodes
+    from kubectl_tas.place.node_resources import ClusterNodes
 
 
 FORMATS = {
@@ -160,7 +160,7 @@ def report(to: str, title: str, since: str | None, live: bool, directory: str | 
     return tell_errors(session) or unread
 
 
-def _nodes(asked: Clusters, backends: frozenset[str]) -> dict[str, Nodes]:
+def _nodes(asked: Clusters, backends: frozenset[str]) -> dict[str, ClusterNodes]:
     """Returns the nodes of clusters, for files only if they have nodes; says on stderr which cannot be read."""
     from kubectl_tas.live.kubectl import complete_kinds
     from kubectl_tas.live.live_cluster import nodes_among

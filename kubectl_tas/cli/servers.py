@@ -59,7 +59,7 @@ def mcp(seconds: int, files: Sequence[str], live: bool, directory: str | None, *
     """
     if "-" in files:
         raise click.UsageError("--nodes - does not go with mcp: standard input has the agent's questions")
-    from kubectl_tas.agents.asking import Server
+    from kubectl_tas.agents.asking import AgentServer
     from kubectl_tas.cli.session import find_root
 
     try:
@@ -72,7 +72,7 @@ def mcp(seconds: int, files: Sequence[str], live: bool, directory: str | None, *
     gc.enable()  # a server lives as long as its agent
     nodes = tuple(f"--nodes={Path(file).absolute()}" for file in files)
     signal.signal(signal.SIGTERM, _ended)  # the thread that reads standard input would keep an ordinary end waiting
-    serve(Server(find_root(directory), seconds, _words(cluster, live=live), nodes))
+    serve(AgentServer(find_root(directory), seconds, _words(cluster, live=live), nodes))
 
 
 def _ended(number: int, _frame: FrameType | None) -> NoReturn:

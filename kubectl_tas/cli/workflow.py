@@ -133,7 +133,7 @@ def why_command(work: str, output: str, live: bool, directory: str | None, **clu
     Exits 0 if WORK runs or has succeeded, else 1.
     """
     from kubectl_tas.draw import whypage  # only this command asks a cluster
-    from kubectl_tas.live.reasons import told
+    from kubectl_tas.live.reasons import ask_cluster
     from kubectl_tas.place.livework import read_of
     from kubectl_tas.place.pending_work import why
 
@@ -146,7 +146,7 @@ def why_command(work: str, output: str, live: bool, directory: str | None, **clu
     wanted: dict[tuple[str, str], dict[str, str]] = {}
     for item in found:
         wanted.setdefault((item.pool.backend.name, item.namespace), {}).update(read_of(fleet, item))
-    heard = {place: told(clusters.of(place[0]), place[1], more) for place, more in wanted.items()}
+    heard = {place: ask_cluster(clusters.of(place[0]), place[1], more) for place, more in wanted.items()}
     answers = [why(fleet, item, heard[item.pool.backend.name, item.namespace]) for item in found]
     if output == "json":
         hand_over(json.dump(whypage.data(answers)))

@@ -22,7 +22,7 @@ from kubectl_tas.gpus import Gpus
 from kubectl_tas.late import dataclass
 from kubectl_tas.place.capacity import Capacity, DomainRoom, LevelRoom
 from kubectl_tas.place.gangs_to_place import LeftOut
-from kubectl_tas.place.grow import Growth, Waiting
+from kubectl_tas.place.grow import ClusterGrowth, Waiting
 from kubectl_tas.quantities import NO_LIMIT, Amount, as_data
 from kubectl_tas.report import style
 from kubectl_tas.report.text import plural
@@ -190,12 +190,12 @@ def _level_record(room: LevelRoom, pod_gpus: int) -> shapes.PlannedLevelJson:
 GROWTH_VERSION = 1
 
 
-def growth_text(growths: Sequence[tuple[str, Growth]]) -> str:
+def growth_text(growths: Sequence[tuple[str, ClusterGrowth]]) -> str:
     """Renders the facts about each named cluster, with a blank line between."""
     return "\n".join(style.pairs(_growth_facts(*named_growth)) for named_growth in growths)
 
 
-def _growth_facts(backend: str, growth: Growth) -> list[tuple[str, str]]:
+def _growth_facts(backend: str, growth: ClusterGrowth) -> list[tuple[str, str]]:
     waiting, pools = growth.waiting, _pools(growth)
     facts = [
         ("Backend", backend),
@@ -220,11 +220,11 @@ def _growth_facts(backend: str, growth: Growth) -> list[tuple[str, str]]:
     ]
 
 
-def _pools(growth: Growth) -> list[str]:
+def _pools(growth: ClusterGrowth) -> list[str]:
     return sorted({gang.sent.pool.name for gang in growth.items})
 
 
-def _needs(growth: Growth) -> str:
+def _needs(growth: ClusterGrowth) -> str:
     if growth.missing is not None:
         return f"not known: no node has the label {growth.missing.label} of level {growth.missing.key}"
     if growth.waiting and not growth.rack:
@@ -241,7 +241,7 @@ def _by_item(waiting: Sequence[Waiting]) -> list[tuple[Waiting, int]]:
     return [(waiting_gang, counts[key]) for key, waiting_gang in last.items()]
 
 
-def _when(waiting: Waiting, copies: int, growth: Growth) -> str:
+def _when(waiting: Waiting, copies: int, growth: ClusterGrowth) -> str:
     of_copies = f", {copies} of its {waiting.item.copies} gangs" if waiting.item.copies > 1 else ""
     if waiting.racks is not None:
         return f"goes with {plural(waiting.racks, growth.word)} more{of_copies}"
@@ -255,7 +255,7 @@ def _when(waiting: Waiting, copies: int, growth: Growth) -> str:
     return f"{helps}: {must_share(short, short.level, waiting.item.gang)}, and one has room for {short.best[0].pods}"
 
 
-def growth_data(growths: Sequence[tuple[str, Growth]], left_out: Sequence[LeftOut]) -> shapes.GrowthJson:
+def growth_data(growths: Sequence[tuple[str, ClusterGrowth]], left_out: Sequence[LeftOut]) -> shapes.GrowthJson:
     """Returns the growth of the clusters as JSON data."""
     return {
         "version": GROWTH_VERSION,
@@ -264,7 +264,7 @@ def growth_data(growths: Sequence[tuple[str, Growth]], left_out: Sequence[LeftOu
     }
 
 
-def _cluster_record(backend: str, growth: Growth) -> shapes.GrowthClusterJson:
+def _cluster_record(backend: str, growth: ClusterGrowth) -> shapes.GrowthClusterJson:
     return {
         "backend": backend,
         "pools": _pools(growth),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count
 
 from kubectl_tas.draw import html, svg, tree
-from kubectl_tas.draw.figure import Box, Figure, Look, rooted, within
+from kubectl_tas.draw.figure import Box, BoxLook, Figure, rooted, within
 from kubectl_tas.draw.palette import LIGHT, STROKES
 from kubectl_tas.late import late_pattern
 from kubectl_tas.report.style import printable
@@ -29,7 +29,7 @@ def mermaid(figures: Sequence[Figure]) -> str:
         f"accTitle: {title}",
         f"accDescr: {title}, and what is in it from the left to the right",
         *_graph(shown, _mermaid_node, "n{} --- n{}"),
-        *(f"classDef {look.value} {_mermaid_style(look)}" for look in Look if look in used),
+        *(f"classDef {look.value} {_mermaid_style(look)}" for look in BoxLook if look in used),
     ]
     return f"{_SETTINGS}\nflowchart LR\n" + "".join(f"  {line}\n" for line in lines)
 
@@ -71,7 +71,7 @@ def _numbered(content: str) -> str:
     return _SPECIAL.sub(lambda match: f"#{ord(match[0])};", printable(content))
 
 
-def _mermaid_style(look: Look) -> str:
+def _mermaid_style(look: BoxLook) -> str:
     """Returns the style of a box. The text has a colour too: Mermaid has one style for light and dark pages."""
     (fill, line), (wide, dashes) = LIGHT.looks[look], STROKES[look]
     dashed = f",stroke-dasharray:{dashes}" if dashes else ""
@@ -81,7 +81,7 @@ def _mermaid_style(look: Look) -> str:
 def _dot_node(number: int, box: Box) -> str:
     text = "".join(f"{_escaped(line)}\\l" for line in (box.title, *box.lines, *map(tree.bar, box.bars)))
     (fill, line), (wide, dashes) = LIGHT.looks[box.look], STROKES[box.look]
-    style = "dotted" if box.look is Look.OUT else "dashed" if dashes else "solid"
+    style = "dotted" if box.look is BoxLook.OUT else "dashed" if dashes else "solid"
     drawn = f'style="rounded,filled,{style}", fillcolor="{fill}", color="{line}", penwidth={wide}'
     return f'n{number} [label="{text}", {drawn}];'
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from kubectl_tas.gangs.gang import Gang
 from kubectl_tas.gpus import GPU
 from kubectl_tas.place import solver
-from kubectl_tas.place.answers import Fit, Outcome, Spread
+from kubectl_tas.place.answers import Fit, FitOutcome, Spread
 from kubectl_tas.place.feasibility import Lack, Shortage
 from kubectl_tas.place.gangs_to_place import LeftOut
 from kubectl_tas.place.kai_allocate import MEMORY
@@ -27,20 +27,20 @@ VERSION = 1
 _SHOWN = 4
 """Maximum number of domains that are shown for a SubGroup."""
 _EXISTS = {
-    Outcome.FITS: "yes",
-    Outcome.MISSED: "yes",
-    Outcome.NO_ROOM: "no",
-    Outcome.UNKNOWN: "not known",
+    FitOutcome.FITS: "yes",
+    FitOutcome.MISSED: "yes",
+    FitOutcome.NO_ROOM: "no",
+    FitOutcome.UNKNOWN: "not known",
 }
 _FOUND = {
-    Outcome.MISSED: "no: KAI places groups alphabetically, without backtracking",
-    Outcome.NO_ROOM: "no",
-    Outcome.UNKNOWN: "no",
+    FitOutcome.MISSED: "no: KAI places groups alphabetically, without backtracking",
+    FitOutcome.NO_ROOM: "no",
+    FitOutcome.UNKNOWN: "no",
 }
 
 
 def render(answers: Sequence[Fit], node_options: str) -> str:
-    """Renders the facts about each answer. ``node_options``: options that name the source of the nodes."""
+    """Renders the facts about each answer. ``node_options`` names the source of the nodes."""
     return "\n".join(style.pairs(about(answer, node_options)) for answer in answers)
 
 
@@ -55,7 +55,7 @@ def about(answer: Fit, node_options: str) -> list[tuple[str, str]]:
     ]
     if answer.running:
         facts.append(("Runs", f"{answer.running} of {plural(pods, 'pod')} are on nodes already"))
-    if answer.outcome is Outcome.RUNS:
+    if answer.outcome is FitOutcome.RUNS:
         return facts
     if answer.copies < answer.item.copies:
         facts.append(
@@ -65,17 +65,17 @@ def about(answer: Fit, node_options: str) -> list[tuple[str, str]]:
     facts.append(("KAI finds it", "no" if answer.not_tried else _FOUND.get(answer.outcome, "yes")))
     facts += [(f"  {name}", _places(counts)) for name, counts in answer.placed.items()]
     facts += [("Not kept", _spread(answer, spread)) for spread in answer.spreads]
-    if answer.outcome is not Outcome.FITS:
+    if answer.outcome is not FitOutcome.FITS:
         facts += [("Why", why(answer)), ("Room", _room(answer))]
     if answer.lacks:
         facts.append(("Lacks", lacks_text(answer.lacks)))
     facts += [("Helps" if not index else "or", change.text) for index, change in enumerate(answer.changes)]
-    if answer.outcome is Outcome.UNKNOWN and not solver.is_installed():
+    if answer.outcome is FitOutcome.UNKNOWN and not solver.is_installed():
         facts.append(("Solver", "none; ortools is one, which tells of pods that differ too"))
-    if answer.outcome is not Outcome.FITS and not answer.changes:
+    if answer.outcome is not FitOutcome.FITS and not answer.changes:
         command = f"kubectl tas fit {answer.sent.name}{node_options} --grow"
         facts.append(("Helps", f"no smaller change that was tried; more nodes: {command}"))
-        if answer.outcome is Outcome.NO_ROOM and not solver.is_installed():
+        if answer.outcome is FitOutcome.NO_ROOM and not solver.is_installed():
             facts.append(("or", "ask with a solver which nodes to free: pip install ortools"))
     return facts
 
@@ -122,9 +122,9 @@ def why(answer: Fit) -> str:
         return _short(short, answer.gang)
     if answer.not_tried is not None:
         return not_tried(answer.not_tried.key)
-    if answer.outcome is Outcome.MISSED:
+    if answer.outcome is FitOutcome.MISSED:
         return "SubGroups go in the order of their names, the tightest domain first; what one takes, another needs"
-    if answer.outcome is Outcome.UNKNOWN:
+    if answer.outcome is FitOutcome.UNKNOWN:
         return "each kind of pod has room by itself, but KAI's order finds no placement for all"
     return "each part has room by itself, but not all of them at once"
 
@@ -215,7 +215,7 @@ def _record(answer: Fit) -> shapes.FitGangJson:
         "pods": gang.pods,
         "gpus": gang.gpus,
         "outcome": answer.outcome.value,
-        "why": None if answer.outcome in (Outcome.FITS, Outcome.RUNS) else why(answer),
+        "why": None if answer.outcome in (FitOutcome.FITS, FitOutcome.RUNS) else why(answer),
         "notTried": answer.not_tried.key if answer.not_tried else None,
         "levels": [level.key for level in answer.levels],
         "nodes": {"all": answer.nodes, "unusable": dict(answer.unusable)},

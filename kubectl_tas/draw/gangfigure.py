@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Literal
 
-from kubectl_tas.draw.figure import CUT, MOST_DEEP, Box, Facts, Figure, Look, folded
+from kubectl_tas.draw.figure import CUT, MOST_DEEP, Box, BoxLook, Facts, Figure, folded
 from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.admission import Admission, Verdict
 from kubectl_tas.gangs.gang import Gang, Member, Part, SubGroup
@@ -76,6 +76,8 @@ def _count(clique_set: FleetPodCliqueSet) -> str:
 
 def _facts(workload: FleetWorkload, gang: Gang) -> Facts:
     facts = [("PodGroup", _note(workload, gang))]
+    for wait in podgrouper.waits(workload):
+        facts.append(("Starts", f"never: KAI waits for all needed pods, and {wait.why}"))
     for replicated in workload.outside if gang.minimum is not None else ():
         pods, gpus = plural(replicated.replicas, "pod"), plural(replicated.replicas * replicated.gpus, "GPU")
         facts.append(("Beside", f"{replicated.name}, {pods} with {gpus}, is no part of the gang: nothing waits for it"))
@@ -167,7 +169,7 @@ def _part(gang: Gang, unit: Part, deep: int) -> Box:
         kind,
         note=f"{_indices(*unit.indices)} {gpus}".rstrip() if unit.indices else "",
         words=tuple(word for word in (pods, *_words(gang, unit), *_cut(unit, below, deep)) if word),
-        look=Look.REQUIRED if is_required else Look.PREFERRED if is_preferred else Look.PLAIN,
+        look=BoxLook.REQUIRED if is_required else BoxLook.PREFERRED if is_preferred else BoxLook.PLAIN,
         children=folded(inside),
         count=unit.pods,
     )
@@ -193,7 +195,7 @@ def _indices(start: int, last: int) -> str:
 
 
 def _task(member: Member) -> Box:
-    return Box(member.name, words=(plural(member.gpus, "GPU"),), look=Look.ITEM)
+    return Box(member.name, words=(plural(member.gpus, "GPU"),), look=BoxLook.ITEM)
 
 
 VERSION = 1

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from kubectl_tas.compare.impact import Impact, QueueChange
 from kubectl_tas.diagnostics import Diagnostic
-from kubectl_tas.draw.impactsections import Section, counted, quota_text, risk_line, sections
+from kubectl_tas.draw.impactsections import ImpactSection, counted, quota_text, risk_line, sections
 from kubectl_tas.report import text
 from kubectl_tas.report.style import printable, width
 
@@ -45,7 +45,7 @@ def render(impact: Impact) -> str:
     return next(text for shown in _SHOWN if len((text := _page(impact, tables, shown)).encode()) <= LIMIT or not shown)
 
 
-def _page(impact: Impact, tables: Sequence[Section], shown: int) -> str:
+def _page(impact: Impact, tables: Sequence[ImpactSection], shown: int) -> str:
     """Renders the page with at most ``shown`` rows of each table."""
     paragraphs = [f"### Changes since {code(impact.revision)}: {counted(impact)}\n", f"**{risk_line(impact)}**\n"]
     folded = [_folded(section, shown) for section in tables]
@@ -71,7 +71,7 @@ def _number(character: str) -> str:
     return f"&#{ord(character)};"
 
 
-def _folded(section: Section, shown: int) -> str:
+def _folded(section: ImpactSection, shown: int) -> str:
     """Renders a folded table, with a line that counts the omitted rows."""
     rows, hidden = section.rows[:shown], len(section.rows) - shown
     cells = [section.header, *(tuple(map(code, row)) for row in rows)]

@@ -25,7 +25,7 @@ _HEADS: dict[ResourceName, str] = {"gpu": "GPUs", "cpu": "CPU", "memory": "Memor
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class ImpactSection:
     """One table."""
 
     title: str
@@ -33,7 +33,7 @@ class Section:
     rows: tuple[Row, ...]
 
 
-def sections(impact: Impact) -> tuple[Section, ...]:
+def sections(impact: Impact) -> tuple[ImpactSection, ...]:
     """Returns the sections that have rows, the most important first."""
     made = (make(impact) for make in _SECTIONS)
     return tuple(section for section in made if section.rows)
@@ -88,18 +88,18 @@ def render_text(impact: Impact) -> str:
     return "\n".join([*paragraphs, f"{printable(risk_line(impact))}\n"])
 
 
-def _settings(impact: Impact) -> Section:
+def _settings(impact: Impact) -> ImpactSection:
     rows = [(setting.path, setting.before, setting.after) for setting in impact.settings]
     title = "Settings that decide what is read and what is applied"
-    return Section(title, ("Setting", "Before", "After"), tuple(rows))
+    return ImpactSection(title, ("Setting", "Before", "After"), tuple(rows))
 
 
-def _beside(impact: Impact) -> Section:
+def _beside(impact: Impact) -> ImpactSection:
     rows = [(file.path, f"kept, {file.kind}" if file.kind else "refused", file.effect) for file in impact.beside]
-    return Section("Files that kubectl-tas did not write", ("File", "State", "What it does"), tuple(rows))
+    return ImpactSection("Files that kubectl-tas did not write", ("File", "State", "What it does"), tuple(rows))
 
 
-def _queues(impact: Impact) -> Section:
+def _queues(impact: Impact) -> ImpactSection:
     used = [name for name in RESOURCES if name == "gpu" or any(_has(queue, name) for queue in impact.queues)]
     clusters = _clusters(impact)
     header = (*("Cluster",)[:clusters], "Queue", "Of", "Change", *(_HEADS[name] for name in used), "Also")
@@ -114,7 +114,7 @@ def _queues(impact: Impact) -> Section:
         )
         for queue in impact.queues
     ]
-    return Section("Queues", header, tuple(rows))
+    return ImpactSection("Queues", header, tuple(rows))
 
 
 def _clusters(impact: Impact) -> int:
@@ -176,7 +176,7 @@ def _number(state: QueueState) -> str:
     return NOTHING if state.priority is None else str(state.priority)
 
 
-def _gains(impact: Impact) -> Section:
+def _gains(impact: Impact) -> ImpactSection:
     """Lists for each pool which targets get more of each resource than before, and which get less."""
     rows = []
     for backend, pool, moves in impact.gains:
@@ -190,27 +190,27 @@ def _gains(impact: Impact) -> Section:
             lost = ", ".join(f"{target} {said(name, delta)}" for delta, target in sorted(deltas) if delta < 0)
             if deltas:
                 rows.append((backend, pool, gained or NOTHING, lost or NOTHING))
-    return Section("Who gains", ("Cluster", "Pool", "Gains", "Loses"), tuple(rows))
+    return ImpactSection("Who gains", ("Cluster", "Pool", "Gains", "Loses"), tuple(rows))
 
 
-def _subpools(impact: Impact) -> Section:
+def _subpools(impact: Impact) -> ImpactSection:
     rows = [(subpool.name, subpool.before or NOTHING, subpool.after or NOTHING) for subpool in impact.subpools]
-    return Section("Subpools", ("Subpool", "Before", "After"), tuple(rows))
+    return ImpactSection("Subpools", ("Subpool", "Before", "After"), tuple(rows))
 
 
-def _topologies(impact: Impact) -> Section:
+def _topologies(impact: Impact) -> ImpactSection:
     rows = [
         (topology.name, topology.kind, _levels(topology.before), _levels(topology.after))
         for topology in impact.topologies
     ]
-    return Section("Topologies", ("Topology", "Change", "Before", "After"), tuple(rows))
+    return ImpactSection("Topologies", ("Topology", "Change", "Before", "After"), tuple(rows))
 
 
 def _levels(levels: tuple[Level, ...] | None) -> str:
     return NOTHING if levels is None else " > ".join(f"{level.key} ({level.label})" for level in levels)
 
 
-def _work(impact: Impact) -> Section:
+def _work(impact: Impact) -> ImpactSection:
     rows, clusters = [], _clusters(impact)
     for work in impact.work:
         targets = _arrow(work.before, work.after, lambda state: state.target)
@@ -222,7 +222,7 @@ def _work(impact: Impact) -> Section:
         cells = (f"{work.work_kind}/{work.name}", targets, priority, gpus, verdict, reason)
         rows.append((*(work.backend,)[:clusters], *cells))
     header = (*("Cluster",)[:clusters], "Work", "Pool", "Priority", "GPUs", "Verdict", "Why")
-    return Section("Work", header, tuple(rows))
+    return ImpactSection("Work", header, tuple(rows))
 
 
 def _arrow(before: WorkState | None, after: WorkState | None, show_state: Callable[[WorkState], str]) -> str:
@@ -231,15 +231,15 @@ def _arrow(before: WorkState | None, after: WorkState | None, show_state: Callab
     return " -> ".join(texts)
 
 
-def _restarts(impact: Impact) -> Section:
+def _restarts(impact: Impact) -> ImpactSection:
     rows = []
     for restart in impact.restarts:
         name = restart.name if restart.name == restart.successor else f"{restart.name} -> {restart.successor}"
         rows.append((f"{restart.kind}/{name}", restart.why))
-    return Section("Work whose running pods end and start again", ("What", "Why"), tuple(rows))
+    return ImpactSection("Work whose running pods end and start again", ("What", "Why"), tuple(rows))
 
 
-def _guard(impact: Impact) -> Section:
+def _guard(impact: Impact) -> ImpactSection:
     """Lists the changes of the guard. One row names the queues whose quotas change, not each table of a policy."""
     rows = [("guard", impact.guard[0], impact.guard[1])] if impact.guard else []
     rows += [(f"rule {rule.code}", rule.before, rule.after) for rule in impact.rules]
@@ -261,19 +261,19 @@ def _guard(impact: Impact) -> Section:
             details = f": {', '.join(other_tables)}" if other_tables else ""
             before = NOTHING if policy.kind == "made" else "there"
             policies.append((f"policy {policy.name}{where}", before, f"{policy.kind}{details}"))
-    return Section("Guard rules", ("Rule", "Before", "After"), (*rows, *policies))
+    return ImpactSection("Guard rules", ("Rule", "Before", "After"), (*rows, *policies))
 
 
-def _objects(impact: Impact) -> Section:
+def _objects(impact: Impact) -> ImpactSection:
     rows = [(counts.kind, str(counts.made), str(counts.changed), str(counts.dropped)) for counts in impact.objects]
-    return Section("Objects", ("Kind", "Made", "Changed", "Dropped"), tuple(rows))
+    return ImpactSection("Objects", ("Kind", "Made", "Changed", "Dropped"), tuple(rows))
 
 
-def _unread(impact: Impact) -> Section:
-    return Section("Not compared", ("Why",), tuple((text,) for text in impact.unread))
+def _unread(impact: Impact) -> ImpactSection:
+    return ImpactSection("Not compared", ("Why",), tuple((text,) for text in impact.unread))
 
 
-_SECTIONS: tuple[Callable[[Impact], Section], ...] = (
+_SECTIONS: tuple[Callable[[Impact], ImpactSection], ...] = (
     _unread,
     _settings,
     _beside,

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kubectl_tas.draw.fitpages import left_out_data, place_name
-from kubectl_tas.place.actions import Outcome, Pending, Turn
-from kubectl_tas.place.fairshare import Refusal
-from kubectl_tas.place.gangs_to_place import LeftOut, Unplaced
-from kubectl_tas.place.scenarios import Batch
-from kubectl_tas.place.schedulers import Scheduler
+from kubectl_tas.place.actions import Pending, Turn, TurnOutcome
+from kubectl_tas.place.fairshare import QuotaRefusal
+from kubectl_tas.place.gangs_to_place import GangToPlace, LeftOut
+from kubectl_tas.place.scenarios import VictimPods
+from kubectl_tas.place.schedulers import ShardScheduler
 from kubectl_tas.place.scheduling_session import asks_of, sum_of
 from kubectl_tas.quantities import as_data, said, show
 from kubectl_tas.report import style
@@ -26,16 +26,16 @@ _FEWER = "; KAI may end less"
 _NOT_ALL = "; KAI may end or move other work for it"
 _SHOWN = 3
 """Maximum number of names or domains that are shown for one gang."""
-Answer = tuple[Scheduler, Pending]
+Answer = tuple[ShardScheduler, Pending]
 Row = tuple[str, str, str, str, str, str, str]
 
 
 def render(answers: Sequence[Answer], node_options: str) -> str:
-    """Renders the gangs and queues of each scheduler. ``node_options``: options that name the source of the nodes."""
+    """Renders the gangs and queues of each scheduler. ``node_options`` names the source of the nodes."""
     return "\n".join(_one(scheduler, pending, node_options) for scheduler, pending in answers)
 
 
-def _one(scheduler: Scheduler, pending: Pending, node_options: str) -> str:
+def _one(scheduler: ShardScheduler, pending: Pending, node_options: str) -> str:
     names = _names(scheduler)
     header = ("#", "Name", "Pool", "Priority", "Pods", "GPUs", "What becomes of it")
     rows = [
@@ -56,7 +56,7 @@ def _one(scheduler: Scheduler, pending: Pending, node_options: str) -> str:
     return "\n".join(sections)
 
 
-def _further(turn: Turn, names: Mapping[str, str], scheduler: Scheduler, node_options: str) -> Row:
+def _further(turn: Turn, names: Mapping[str, str], scheduler: ShardScheduler, node_options: str) -> Row:
     """Returns the row about further pods of a running gang."""
     work, gpus = turn.work, sum_of(pod for pod, _, _ in turn.placed).gpu
     pool = scheduler.called.get(work.queue, work.queue)
@@ -65,7 +65,7 @@ def _further(turn: Turn, names: Mapping[str, str], scheduler: Scheduler, node_op
     return *cells, f"runs; {plural(len(turn.placed), 'more pod')}: {_said(turn, names, scheduler, node_options)}"
 
 
-def _queue(scheduler: Scheduler, name: str, pending: Pending) -> tuple[str, ...]:
+def _queue(scheduler: ShardScheduler, name: str, pending: Pending) -> tuple[str, ...]:
     columns = (
         pending.start.tree.by_name[name].quota,
         pending.allocated[name],
@@ -75,7 +75,7 @@ def _queue(scheduler: Scheduler, name: str, pending: Pending) -> tuple[str, ...]
     return scheduler.called.get(name, name), *(show("gpu", amounts.gpu) for amounts in columns)
 
 
-def _head(scheduler: Scheduler, pending: Pending) -> str:
+def _head(scheduler: ShardScheduler, pending: Pending) -> str:
     shard = f", shard {scheduler.shard}" if scheduler.shard else ""
     waiting = sum(turn.asks.gpu for turn in pending.turns)
     has = f"{show('gpu', pending.start.total.gpu)} GPUs, {pending.held} held"
@@ -83,13 +83,13 @@ def _head(scheduler: Scheduler, pending: Pending) -> str:
     return f"{scheduler.backend}{shard}: {has}; {plural(len(pending.turns), 'gang')} that {wait} for {waiting}\n"
 
 
-def _names(scheduler: Scheduler) -> dict[str, str]:
+def _names(scheduler: ShardScheduler) -> dict[str, str]:
     """Returns the displayed name of each gang, by the name of its PodGroup."""
     running = {group: _name(gang) for gang, groups in scheduler.running for group in groups}
     return running | {job.name: _name(scheduler.gangs[job.name], job.name) for job in scheduler.jobs}
 
 
-def _name(gang: Unplaced, job: str = "") -> str:
+def _name(gang: GangToPlace, job: str = "") -> str:
     has_several = isinstance(gang.sent, FleetWorkflow) and len(gang.sent.groups) > 1
     group = f"/{gang.group.name}" if gang.group is not None and has_several else ""
     copy = job[job.index(" (") :] if " (" in job else ""
@@ -97,43 +97,43 @@ def _name(gang: Unplaced, job: str = "") -> str:
     return f"{where}{gang.sent.name}{group}{copy}"
 
 
-def _cells(name: str, gang: Unplaced) -> tuple[str, str, str, str, str]:
+def _cells(name: str, gang: GangToPlace) -> tuple[str, str, str, str, str]:
     sent, pods = gang.sent, len(gang.wanted.unit.all_pods)
     return name, sent.target, sent.priority, str(pods), show("gpu", asks_of(gang.wanted).gpu)
 
 
-def _runs(gang: Unplaced, copies: int) -> str:
+def _runs(gang: GangToPlace, copies: int) -> str:
     return "runs" if gang.copies == 1 else f"{copies} of {gang.copies} run"
 
 
-def _said(turn: Turn, names: Mapping[str, str], scheduler: Scheduler, node_options: str) -> str:
+def _said(turn: Turn, names: Mapping[str, str], scheduler: ShardScheduler, node_options: str) -> str:
     limited = _FEWER if turn.placed else _NOT_ALL
     text, hint = _becomes(turn, names, scheduler), ""
-    if turn.outcome is Outcome.NO_ROOM:
+    if turn.outcome is TurnOutcome.NO_ROOM:
         hint = f"; why: kubectl tas fit {scheduler.gangs[turn.work.name].sent.name}{node_options}"
     return f"{text}{limited if turn.is_cut else ''}{hint}"
 
 
-def _becomes(turn: Turn, names: Mapping[str, str], scheduler: Scheduler) -> str:
+def _becomes(turn: Turn, names: Mapping[str, str], scheduler: ShardScheduler) -> str:
     match turn.outcome:
-        case Outcome.STARTS:
+        case TurnOutcome.STARTS:
             further_pods = f"; others of its pods once {_gone(turn, names, scheduler.called)}" if turn.action else ""
             return f"starts{_where(turn)}{further_pods}"
-        case Outcome.LATER:
+        case TurnOutcome.LATER:
             return f"starts{_where(turn)} next, once what goes for others is gone"
-        case Outcome.EVICTS:
+        case TurnOutcome.EVICTS:
             return f"starts{_where(turn)} once {_gone(turn, names, scheduler.called)}"
-        case Outcome.WAITS if turn.ahead:
+        case TurnOutcome.WAITS if turn.ahead:
             return f"waits: the nodes that it would have go to {_listed(_called(turn.ahead, names))}"
-        case Outcome.WAITS:
+        case TurnOutcome.WAITS:
             return "waits: what starts before it leaves too little room"
-        case Outcome.NO_ROOM:
+        case TurnOutcome.NO_ROOM:
             return "KAI finds no room on what is free, even for it alone"
-        case Outcome.NO_QUEUE:
+        case TurnOutcome.NO_QUEUE:
             if turn.work.queue in scheduler.start.tree.by_name:
                 return "never starts: its queue has other queues below it, and KAI starts work of the lowest alone"
             return "never starts: its queue is not there"
-        case Outcome.REFUSED:
+        case TurnOutcome.REFUSED:
             assert turn.refusal is not None
             sent = scheduler.gangs[turn.work.name].sent
             if sent.is_draining and not sent.is_preemptible:  # its queue has no quota any more
@@ -155,18 +155,19 @@ def _where(turn: Turn) -> str:
 def _gone(turn: Turn, names: Mapping[str, str], queues: Mapping[str, str]) -> str:
     ends = "ended, since its pool holds more than its share" if turn.action == "reclaim" else "preempted"
     phrases = [
-        f"{_listed(_victims(batches, names, queues))} {'is' if len(batches) == 1 and _is_whole(batches[0]) else 'are'} {verb}"
+        f"{_listed(_victims(batches, names, queues))} "
+        f"{'is' if len(batches) == 1 and _is_whole(batches[0]) else 'are'} {verb}"
         for batches, verb in ((turn.evicted, ends), (turn.moved, "moved to other nodes"))
         if batches
     ]
     return ", and ".join(phrases)
 
 
-def _is_whole(batch: Batch) -> bool:
+def _is_whole(batch: VictimPods) -> bool:
     return len(batch.pods) == len(batch.work.pods)
 
 
-def _victims(batches: Iterable[Batch], names: Mapping[str, str], queues: Mapping[str, str]) -> list[str]:
+def _victims(batches: Iterable[VictimPods], names: Mapping[str, str], queues: Mapping[str, str]) -> list[str]:
     victims = []
     for batch in batches:
         work = batch.work
@@ -176,7 +177,7 @@ def _victims(batches: Iterable[Batch], names: Mapping[str, str], queues: Mapping
     return victims
 
 
-def _refused(refused: Refusal, queue: str, ahead: Sequence[str]) -> str:
+def _refused(refused: QuotaRefusal, queue: str, ahead: Sequence[str]) -> str:
     bound = "limit" if refused.reason == "OverLimit" else "quota"
     asks = f"it asks for {said(refused.resource, refused.asked)}"
     if refused.asked > refused.most:
@@ -205,7 +206,7 @@ def data(answers: Sequence[Answer], left_out: Sequence[LeftOut] = ()) -> shapes.
     }
 
 
-def _record(scheduler: Scheduler, pending: Pending) -> shapes.PendingSchedulerJson:
+def _record(scheduler: ShardScheduler, pending: Pending) -> shapes.PendingSchedulerJson:
     tree = pending.start.tree
     return {
         "backend": scheduler.backend,
@@ -244,7 +245,7 @@ def _placed(turn: Turn) -> list[shapes.PlacedJson]:
     ]
 
 
-def _turn(turn: Turn, gang: Unplaced) -> shapes.PendingGangJson:
+def _turn(turn: Turn, gang: GangToPlace) -> shapes.PendingGangJson:
     work, refused = turn.work, turn.refusal
     return {
         "workflow": gang.sent.name,
@@ -281,7 +282,7 @@ def _others(turn: Turn) -> shapes.ConsequencesJson:
     }
 
 
-def _batch(batch: Batch) -> shapes.BatchJson:
+def _batch(batch: VictimPods) -> shapes.BatchJson:
     work = batch.work
     runs = not work.age[0]
     return {

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from kubectl_tas.draw import pooltables as pages
-from kubectl_tas.draw.figure import CUT, MOST_DEEP, Bar, Box, Figure, Look, folded
+from kubectl_tas.draw.figure import CUT, MOST_DEEP, Bar, Box, BoxLook, Figure, folded
 from kubectl_tas.gangs.quota_usage import Account
 from kubectl_tas.quantities import NO_LIMIT, RESOURCES, Amount, Amounts, ResourceName, said, show
 from kubectl_tas.report.text import plural
@@ -62,7 +62,7 @@ class _Boxes:
         return self._leaf(box, row)
 
     def _leaf(self, box: Box, row: Account) -> Box:
-        look = Look.PLAIN if row.state in (None, "ACTIVE") else Look.OUT
+        look = BoxLook.PLAIN if row.state in (None, "ACTIVE") else BoxLook.OUT
         work = folded([_work(submission) for submission in self._work.get(row.name, ())])
         return _box(replace(box, look=look, children=work), row.quota, row.used, row)
 
@@ -99,5 +99,5 @@ def _work(submission: Submission) -> Box:
         submission.name,
         submission.kind,
         words=(f"{plural(submission.gpus, 'GPU')}, {submission.priority}",),
-        look=Look.ITEM,
+        look=BoxLook.ITEM,
     )

@@ -72,12 +72,12 @@ def render(rows: Sequence[Account], *, wide: bool = False) -> str:
         _cells(row, branch) + (_wide_cells(row) if wide else ())
         for row, branch in zip(rows, _branches(depths(rows)), strict=True)
     ]
-    sums = [sum_ for sum_ in totals(rows) if sum_.pools > 1]
-    lines += [_sum(sum_) + (_wide_sum(sum_) if wide else ()) for sum_ in sums]
+    sums = [cluster_total for cluster_total in totals(rows) if cluster_total.pools > 1]
+    lines += [_sum(cluster_total) + (_wide_sum(cluster_total) if wide else ()) for cluster_total in sums]
     if wide:
         return style.table(HEADER + WIDE, lines, rule=True, widths=WIDTHS)
     last: tuple[str, ...] = ()
-    backends = [*(row.pool.backend.name for row in rows), *(sum_.backend for sum_ in sums)]
+    backends = [*(row.pool.backend.name for row in rows), *(cluster_total.backend for cluster_total in sums)]
     if len(set(backends)) > 1:
         last = (BACKEND,)
         lines = [(*cells, backend) for cells, backend in zip(lines, backends, strict=True)]
@@ -104,18 +104,18 @@ def _branches(depths: Sequence[int]) -> list[str]:
     return branches[::-1]
 
 
-def _sum(sum_: Total) -> tuple[str, ...]:
+def _sum(cluster_total: Total) -> tuple[str, ...]:
     return (
-        f"Total ({sum_.backend})",
+        f"Total ({cluster_total.backend})",
         "-",
         "-",
-        *(amount_text("gpu", amount) for amount in (sum_.quota, sum_.used, sum_.available)),
+        *(amount_text("gpu", amount) for amount in (cluster_total.quota, cluster_total.used, cluster_total.available)),
     )
 
 
-def _wide_sum(sum_: Total) -> tuple[str, ...]:
-    amounts = (amount_text(name, amount) for name in OTHERS for amount in (sum_.quota, sum_.used))
-    return ("-", "-", *amounts, "-", sum_.backend, "-", "-")
+def _wide_sum(cluster_total: Total) -> tuple[str, ...]:
+    amounts = (amount_text(name, amount) for name in OTHERS for amount in (cluster_total.quota, cluster_total.used))
+    return ("-", "-", *amounts, "-", cluster_total.backend, "-", "-")
 
 
 def _cells(row: Account, branch: str) -> tuple[str, ...]:
@@ -153,7 +153,7 @@ def data(
     rows: Sequence[Account], source: str, uncharged: Mapping[str, Iterable[Uncharged]] | None = None
 ) -> shapes.PoolListJson:
     """Returns the rows as JSON data. ``source`` says where ``used`` comes from. ``uncharged`` is by backend."""
-    sums = [_total_record(sum_) for sum_ in totals(rows)]
+    sums = [_total_record(cluster_total) for cluster_total in totals(rows)]
     record: shapes.PoolListJson = {
         "version": 1,
         "usedFrom": source,
@@ -176,20 +176,20 @@ def data(
     return record
 
 
-def _total_record(sum_: Total) -> shapes.TotalJson:
+def _total_record(cluster_total: Total) -> shapes.TotalJson:
     return {
-        "backend": sum_.backend,
-        **_total_amounts(sum_, "gpu"),
-        "cpu": _total_amounts(sum_, "cpu"),
-        "memory": _total_amounts(sum_, "memory"),
+        "backend": cluster_total.backend,
+        **_total_amounts(cluster_total, "gpu"),
+        "cpu": _total_amounts(cluster_total, "cpu"),
+        "memory": _total_amounts(cluster_total, "memory"),
     }
 
 
-def _total_amounts(sum_: Total, resource: ResourceName) -> shapes.TotalAmountsJson:
+def _total_amounts(cluster_total: Total, resource: ResourceName) -> shapes.TotalAmountsJson:
     return {
-        "quota": _amount(resource, sum_.quota),
-        "used": _amount(resource, sum_.used),
-        "available": _amount(resource, sum_.available),
+        "quota": _amount(resource, cluster_total.quota),
+        "used": _amount(resource, cluster_total.used),
+        "available": _amount(resource, cluster_total.available),
     }
 
 
@@ -242,11 +242,11 @@ def _amounts_of(row: Account, resource: ResourceName) -> shapes.QueueAmountsJson
     }
 
 
-def subpools(rows_: Sequence[FleetSubpool], *, wide: bool = False) -> str:
+def subpools(listed_subpools: Sequence[FleetSubpool], *, wide: bool = False) -> str:
     """Renders subpools as a table."""
     header = ("POOL", "NAME", "STATE", "DECLARED", "QUOTA", "FILE")
     rows = []
-    for subpool in rows_:
+    for subpool in listed_subpools:
         wide_cells = (_all(subpool.maximum), weight(subpool.weight), _queue(subpool) or "-") if wide else ()
         declared = subpool.declared.spec.spec.quota_text
         rows.append(

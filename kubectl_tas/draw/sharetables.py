@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from kubectl_tas.place.fairshare_report import Bound, Division, Kind, Part
+from kubectl_tas.place.fairshare_report import FairShareDivision, QueueShare, ShareBound, TargetKind
 from kubectl_tas.quantities import NO_LIMIT, OTHERS, RESOURCES, Amount, Amounts, ResourceName, as_data, said, show
 from kubectl_tas.report import style
 
@@ -18,25 +18,25 @@ _HELD = ("Pool", "Guarantee", "Holds", "Asks", "Share", "Why")
 _INDENT = "  "
 
 
-def render(divisions: Sequence[Division], targets: Sequence[str]) -> str:
+def render(divisions: Sequence[FairShareDivision], targets: Sequence[str]) -> str:
     """Renders tables of each division: of GPUs, and of each other resource that is short for a queue. If ``targets``
     names pools, only these pools and everything below them are shown.
     """
     return "\n".join(_one(division, targets) for division in divisions)
 
 
-def _one(division: Division, targets: Sequence[str]) -> str:
+def _one(division: FairShareDivision, targets: Sequence[str]) -> str:
     rows = list(division.shown(targets))
     tables = [_table(division, rows, "gpu")]
     for name in OTHERS:
-        if short := [(queue_share, 0) for queue_share, _ in rows if queue_share.bound(name) is not Bound.ASKED]:
+        if short := [(queue_share, 0) for queue_share, _ in rows if queue_share.bound(name) is not ShareBound.ASKED]:
             tables.append(_table(division, short, name))
     if notes := "".join(f"- {note}\n" for note in _notes(division, [queue_share for queue_share, _ in rows])):
         tables.append(notes)
     return "\n".join(tables)
 
 
-def _table(division: Division, rows: Sequence[tuple[Part, int]], resource: ResourceName) -> str:
+def _table(division: FairShareDivision, rows: Sequence[tuple[QueueShare, int]], resource: ResourceName) -> str:
     shard = f", shard {division.shard}" if division.shard else ""
     title = f"{division.backend}{shard}: {_title(division, resource)}"
     lines = [_cells(queue_share, depth, resource) for queue_share, depth in rows]
@@ -44,7 +44,7 @@ def _table(division: Division, rows: Sequence[tuple[Part, int]], resource: Resou
     return f"{title}\n{style.table(header, lines, rule=True)}"
 
 
-def _title(division: Division, resource: ResourceName) -> str:
+def _title(division: FairShareDivision, resource: ResourceName) -> str:
     requested, has = (
         sum(queue_share.asked.of(resource) for queue_share in division.below(None)),
         division.capacity.of(resource),
@@ -55,7 +55,7 @@ def _title(division: Division, resource: ResourceName) -> str:
     return f"{said(resource, has)}, {show(resource, requested)} asked for{few}"
 
 
-def _cells(queue_share: Part, depth: int, resource: ResourceName) -> tuple[str, ...]:
+def _cells(queue_share: QueueShare, depth: int, resource: ResourceName) -> tuple[str, ...]:
     amounts = (
         queue_share.queue.quota,
         *([] if queue_share.held is None else [queue_share.held]),
@@ -69,7 +69,7 @@ def _cells(queue_share: Part, depth: int, resource: ResourceName) -> tuple[str, 
     )
 
 
-def _why(queue_share: Part, resource: ResourceName) -> str:
+def _why(queue_share: QueueShare, resource: ResourceName) -> str:
     """Says where the share of a queue comes from, and why it is not larger."""
     if queue_share.asked.of(resource) == 0:
         return "asks for nothing"
@@ -78,28 +78,28 @@ def _why(queue_share: Part, resource: ResourceName) -> str:
     origin = f"{origin}, {show(resource, borrowed)} borrowed" if borrowed > 0 else origin
     bound = queue_share.bound(resource)
     match bound:
-        case Bound.ASKED:
+        case ShareBound.ASKED:
             return origin if borrowed > 0 else "within its guarantee"
-        case Bound.LIMIT:
+        case ShareBound.LIMIT:
             reason = f"its limit is {show(resource, queue_share.queue.limit.of(resource))}"
-        case Bound.NOTHING_LEFT:
+        case ShareBound.NOTHING_LEFT:
             reason = "nothing is left to borrow"
-        case Bound.PRIORITY:
+        case ShareBound.PRIORITY:
             reason = "higher priorities take what is left"
-        case Bound.NO_WEIGHT:
+        case ShareBound.NO_WEIGHT:
             reason = "with weight 0 it borrows nothing"
-        case Bound.WEIGHT:
+        case ShareBound.WEIGHT:
             reason = _by_weight(queue_share, resource)
     return f"{origin}; {reason}"
 
 
-def _by_weight(queue_share: Part, resource: ResourceName) -> str:
+def _by_weight(queue_share: QueueShare, resource: ResourceName) -> str:
     weight, weights = queue_share.queue.weight.of(resource), queue_share.rest.weights.of(resource)
     remaining = show(resource, queue_share.rest.left.of(resource))
     return "takes what is left" if weight == weights else f"of {remaining} left, by weight {weight} of {weights}"
 
 
-def _notes(division: Division, queue_shares: Sequence[Part]) -> Iterator[str]:
+def _notes(division: FairShareDivision, queue_shares: Sequence[QueueShare]) -> Iterator[str]:
     """Yields facts that the numbers alone do not show."""
     for level in dict.fromkeys(queue_share.queue.parent for queue_share in queue_shares):
         yield from _promised(division, level)
@@ -121,11 +121,11 @@ def _notes(division: Division, queue_shares: Sequence[Part]) -> Iterator[str]:
         yield from _of_part(queue_share, is_leaf=len(division.below(queue_share.queue.name)) <= 1)
 
 
-def _promised(division: Division, level: str | None) -> Iterator[str]:
+def _promised(division: FairShareDivision, level: str | None) -> Iterator[str]:
     """Says how much more is promised to the queues below a queue than it has."""
     below, above = division.below(level), division.by_queue.get(level or "")
     has = above.share if above else division.capacity
-    owner = above.called.name if above and above.called.kind is not Kind.ROOT else "the cluster"
+    owner = above.called.name if above and above.called.kind is not TargetKind.ROOT else "the cluster"
     for name in RESOURCES:
         over = sum(queue_share.share.of(name) for queue_share in below) - has.of(name)
         if over > 0:
@@ -135,7 +135,7 @@ def _promised(division: Division, level: str | None) -> Iterator[str]:
             )
 
 
-def _of_part(queue_share: Part, *, is_leaf: bool) -> Iterator[str]:
+def _of_part(queue_share: QueueShare, *, is_leaf: bool) -> Iterator[str]:
     name, pool = queue_share.called.name, queue_share.called.pool
     short = [
         resource for resource in RESOURCES if queue_share.fixed.of(resource) > queue_share.queue.quota.of(resource)
@@ -149,21 +149,21 @@ def _of_part(queue_share: Part, *, is_leaf: bool) -> Iterator[str]:
             f"{name}: HIGH and NORMAL work asks for {fixed}, and never holds more than the guarantee of {quota}. KAI "
             "counts all of it; the rest waits, since only LOW work borrows."
         )
-    reclaim = pool.declared.spec.spec.reclaimMinRuntime if pool and queue_share.called.kind is Kind.POOL else None
+    reclaim = pool.declared.spec.spec.reclaimMinRuntime if pool and queue_share.called.kind is TargetKind.POOL else None
     borrowed = queue_share.borrowed.gpu
     if reclaim and borrowed > 0:
         yield f"What {name} borrows comes back to others only after it has run for {reclaim} (reclaimMinRuntime)."
     over = 0 if queue_share.held is None else queue_share.held.gpu - queue_share.share.gpu
-    if over > 0 and queue_share.called.kind is Kind.POOL:
+    if over > 0 and queue_share.called.kind is TargetKind.POOL:
         yield f"{name} holds {said('gpu', over)} more than its share: others may reclaim what LOW work holds of it."
 
 
-def data(divisions: Sequence[Division], targets: Sequence[str], source: str) -> shapes.SharesJson:
+def data(divisions: Sequence[FairShareDivision], targets: Sequence[str], source: str) -> shapes.SharesJson:
     """Returns the divisions as JSON data. ``source`` says where the requested amounts come from."""
     return {"version": VERSION, "askedFrom": source, "clusters": [_record(division, targets) for division in divisions]}
 
 
-def _record(division: Division, targets: Sequence[str]) -> shapes.ShareJson:
+def _record(division: FairShareDivision, targets: Sequence[str]) -> shapes.ShareJson:
     rows = list(division.shown(targets))
     return {
         "backend": division.backend,
@@ -178,7 +178,7 @@ def _record(division: Division, targets: Sequence[str]) -> shapes.ShareJson:
     }
 
 
-def _queue(queue_share: Part, depth: int) -> shapes.ShareQueueJson:
+def _queue(queue_share: QueueShare, depth: int) -> shapes.ShareQueueJson:
     return {
         "name": queue_share.called.name,
         "kind": queue_share.called.kind.value,
@@ -192,7 +192,7 @@ def _queue(queue_share: Part, depth: int) -> shapes.ShareQueueJson:
     }
 
 
-def _amounts(queue_share: Part, name: ResourceName) -> shapes.ShareAmountsJson:
+def _amounts(queue_share: QueueShare, name: ResourceName) -> shapes.ShareAmountsJson:
     queue = queue_share.queue
     return {
         "guarantee": _value(name, queue.quota),

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 from kubectl_tas.draw import tree
-from kubectl_tas.draw.figure import SMALL, Bar, Box, Figure, Look
+from kubectl_tas.draw.figure import SMALL, Bar, Box, BoxLook, Figure
 from kubectl_tas.draw.palette import LEGEND, NAMESPACE, STROKES, Theme, css_class, style_sheet
 from kubectl_tas.late import dataclass
 from kubectl_tas.quantities import summed
@@ -35,7 +35,7 @@ _NARROW, _WIDE = set("!'(),.:;I[]fijlrt|` "), set("@MWmw%")
 
 
 @dataclass(frozen=True, slots=True)
-class _Line:
+class _TextLine:
     """One line of text."""
 
     style: str
@@ -57,8 +57,8 @@ class _Laid:
     box: Box
     width: float
     height: float
-    lines: tuple[_Line, ...]
-    bars: tuple[tuple[Bar, float, tuple[_Line, ...]], ...]
+    lines: tuple[_TextLine, ...]
+    bars: tuple[tuple[Bar, float, tuple[_TextLine, ...]], ...]
     """Bars, each with its distance from the top and the lines beside it."""
     inside: _Rows
 
@@ -195,7 +195,7 @@ def _box(laid: _Laid, x: float, y: float, size: tuple[float, float]) -> Iterator
     down = y + _PAD / 2
     for line in laid.lines:
         down += line.height
-        yield _draw(line, x + _PAD, down, quiet=laid.box.look is Look.MORE)
+        yield _draw(line, x + _PAD, down, quiet=laid.box.look is BoxLook.MORE)
     for bar, at, beside in laid.bars:
         down = y + at
         yield from bar_shapes(bar, x + _PAD, down + (beside[0].height - BAR_HEIGHT) / 2)
@@ -217,40 +217,40 @@ def bar_shapes(bar: Bar, x: float, y: float) -> Iterator[str]:
         yield _striped("added", x + filled, y, bar.part(bar.added) * BAR_WIDTH)
 
 
-def _bar(style_class: str, x: float, y: float, wide: float) -> str:
-    return f'<rect class="{NAMESPACE}-{style_class}" x="{_n(x)}" y="{_n(y)}" width="{_n(wide)}" height="{_n(BAR_HEIGHT)}"/>'
+def _bar(css: str, x: float, y: float, wide: float) -> str:
+    return f'<rect class="{NAMESPACE}-{css}" x="{_n(x)}" y="{_n(y)}" width="{_n(wide)}" height="{_n(BAR_HEIGHT)}"/>'
 
 
-def _striped(style_class: str, x: float, y: float, wide: float) -> str:
+def _striped(css: str, x: float, y: float, wide: float) -> str:
     """Draws a striped part of a bar, which readers can recognise without colour."""
     path = f"M{_n(x)} {_n(y + BAR_HEIGHT / 2)}h{_n(wide)}"
-    return f'<path class="{NAMESPACE}-{style_class}" stroke-width="{_n(BAR_HEIGHT)}" d="{path}"/>'
+    return f'<path class="{NAMESPACE}-{css}" stroke-width="{_n(BAR_HEIGHT)}" d="{path}"/>'
 
 
-def _sample(look: Look, down: float) -> Iterator[str]:
+def _sample(look: BoxLook, down: float) -> Iterator[str]:
     """Draws a line of the legend."""
     yield f'<rect class="{css_class(look)}" x="{_n(_MARGIN)}" y="{_n(down + 5)}" width="24" height="12" rx="3"/>'
-    yield _draw(_Line("fact", LEGEND[look]), _MARGIN + 32, down + _line_height("fact"), quiet=True)
+    yield _draw(_TextLine("fact", LEGEND[look]), _MARGIN + 32, down + _line_height("fact"), quiet=True)
 
 
-def _draw(line: _Line, x: float, bottom: float, *, quiet: bool = False) -> str:
+def _draw(line: _TextLine, x: float, bottom: float, *, quiet: bool = False) -> str:
     """Draws a line of text whose lower edge is at ``bottom``."""
     baseline = bottom - line.height * 0.25
     classes = f"{NAMESPACE}-{line.style}" + (f" {NAMESPACE}-quiet" if quiet else "")
     return f'<text class="{classes}" x="{_n(x)}" y="{_n(baseline)}">{_text(line.text)}</text>'
 
 
-def _wrapped(style: str, text: str, most: float) -> list[_Line]:
+def _wrapped(style: str, text: str, most: float) -> list[_TextLine]:
     """Breaks text into lines of at most ``most`` units: at blanks, after hyphens and slashes, or anywhere."""
     whole, start = printable(text), 0
-    lines: list[_Line] = []
+    lines: list[_TextLine] = []
     while True:
         end = _fitting(style, whole, start, most)
         if end == len(whole):
-            return [*lines, _Line(style, whole[start:])]
+            return [*lines, _TextLine(style, whole[start:])]
         at = max(whole.rfind(" ", start, end + 1), *(whole.rfind(char, start, end) + 1 for char in "-/"))
         end = at if at > start + (end - start) / 3 else end
-        lines.append(_Line(style, whole[start:end].rstrip()))
+        lines.append(_TextLine(style, whole[start:end].rstrip()))
         start = end + (whole[end] == " ")
 
 

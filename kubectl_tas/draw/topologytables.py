@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kubectl_tas.compare.cluster_nodes import Coverage
-from kubectl_tas.compare.nodelevels import Domains, Suggestion
+from kubectl_tas.compare.nodelevels import Domains, SuggestedLevels
 from kubectl_tas.compare.topology_drift import (
     CONDITION,
-    Condition,
     Drift,
-    Use,
+    GroveCondition,
+    TopologyUse,
     cluster_of,
     condition,
     declared_levels,
@@ -141,19 +141,19 @@ def sets(fleet: Fleet, topology: FleetTopology) -> Iterator[tuple[str, str]]:
         yield _set_name(fleet, clique_set), f"{_IS_AVAILABLE[state.status]}{missing}"
 
 
-def uses(topology_uses: Sequence[Use]) -> str:
+def uses(topology_uses: Sequence[TopologyUse]) -> str:
     """Renders a line for each PodCliqueSet, grouped by topology."""
     rows = [(use.label, use.full_name) for use in _in_order(topology_uses)]
     return style.table(("", ""), rows).partition("\n")[2]
 
 
-def conditions(topology_uses: Sequence[Use]) -> str:
+def conditions(topology_uses: Sequence[TopologyUse]) -> str:
     """Renders a line for each PodCliqueSet, with the condition that Grove reports."""
     rows = [(use.label, use.full_name, *_condition_cells(use.condition)) for use in _in_order(topology_uses)]
     return style.table(HEADER, rows)
 
 
-def _condition_cells(condition: Condition | None) -> tuple[str, str, str]:
+def _condition_cells(condition: GroveCondition | None) -> tuple[str, str, str]:
     if condition is None:
         return NONE, NONE, NONE
     return _IS_AVAILABLE[condition.status], condition.reason, ", ".join(condition.missing) or NONE
@@ -176,7 +176,7 @@ def covered(coverages: Sequence[Coverage]) -> str:
     return style.table(COVERAGE_HEADER, rows)
 
 
-def suggested(suggestion: Suggestion) -> str:
+def suggested(suggestion: SuggestedLevels) -> str:
     """Renders the levels that nodes could have, the omitted labels with reasons, and the lines for a Pool."""
     rows = [
         (
@@ -201,7 +201,7 @@ def suggested(suggestion: Suggestion) -> str:
     return "\n".join(sections)
 
 
-def suggested_topology(suggestion: Suggestion, name: str) -> dict[str, Any]:
+def suggested_topology(suggestion: SuggestedLevels, name: str) -> dict[str, Any]:
     """Returns a ClusterTopology with the suggested levels."""
     return {
         "apiVersion": "grove.io/v1alpha1",
@@ -211,7 +211,7 @@ def suggested_topology(suggestion: Suggestion, name: str) -> dict[str, Any]:
     }
 
 
-def suggested_data(suggestion: Suggestion) -> shapes.SuggestedTopologyJson:
+def suggested_data(suggestion: SuggestedLevels) -> shapes.SuggestedTopologyJson:
     """Returns the suggestion as JSON data."""
     return {
         "version": 1,
@@ -241,7 +241,7 @@ def _between(sizes: tuple[int, int]) -> str:
 
 
 def uses_data(
-    topology_uses: Sequence[Use], source: str, drifts: Sequence[Drift] | None, nodes: Sequence[Coverage] | None
+    topology_uses: Sequence[TopologyUse], source: str, drifts: Sequence[Drift] | None, nodes: Sequence[Coverage] | None
 ) -> shapes.TopologyUses:
     """Returns the uses as JSON data. ``drifts`` is None if nothing was compared, ``nodes`` if no nodes are known."""
     record: shapes.TopologyUses = {
@@ -285,11 +285,11 @@ def uses_data(
     return record
 
 
-def _in_order(topology_uses: Sequence[Use]) -> list[Use]:
+def _in_order(topology_uses: Sequence[TopologyUse]) -> list[TopologyUse]:
     return sorted(topology_uses, key=lambda use: (use.topology is None, use.label, use.full_name))
 
 
-def _condition(condition: Condition | None) -> shapes.ConditionJson | None:
+def _condition(condition: GroveCondition | None) -> shapes.ConditionJson | None:
     if condition is None:
         return None
     return {

@@ -36,7 +36,7 @@ _GANGS = 5
 
 
 def render(answers: Sequence[Why], cluster_options: str) -> str:
-    """Renders a page about each answer, with a blank line between. ``cluster_options``: options that name the cluster."""
+    """Renders a page about each answer, with a blank line between. ``cluster_options`` names the cluster."""
     return "\n".join(_page(answer, cluster_options) for answer in answers)
 
 

@@ -97,10 +97,10 @@ def kustomization(resources: Sequence[str], settings: str) -> str:
 
 def sources(content: str) -> tuple[str, ...]:
     """Returns the sources that a manifest names; none if kubectl-tas did not write the manifest."""
-    first = content.partition("\n")[0]
-    if not first.startswith(MARK):
+    first_line = content.partition("\n")[0]
+    if not first_line.startswith(MARK):
         return ()
-    return tuple(first.removeprefix(MARK).partition(_ADVICE)[0].split(" and "))
+    return tuple(first_line.removeprefix(MARK).partition(_ADVICE)[0].split(" and "))
 
 
 def _header(source: str) -> str:

@@ -23,11 +23,12 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property, lru_cache
 from types import MappingProxyType
+from typing import NamedTuple
 
 from kubectl_tas.gpus import GPU
 from kubectl_tas.kai import Feature
 from kubectl_tas.late import dataclass
-from kubectl_tas.place.node_cells import Cell, Leaf, Room, Unit, multiples
+from kubectl_tas.place.node_cells import Cell, LeafDomain, Room, Unit, multiples
 from kubectl_tas.place.node_resources import CPU, PODS, Domain
 
 MEMORY = "memory"
@@ -38,7 +39,7 @@ Scores = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class PlacedPod:
     """A pod and its node."""
 
     unit: str
@@ -52,13 +53,13 @@ class Bound:
 class _State:
     """Resources that placed pods have taken so far."""
 
-    leaves: tuple[Leaf, ...]
+    leaves: tuple[LeafDomain, ...]
     free: list[dict[Cell, list[str]] | None]
     """Nodes of each leaf, by cell and name; None if nothing was taken from the leaf yet."""
-    steps: list[tuple[Bound, int, Cell, Cell]] = field(default_factory=list)
+    steps: list[tuple[PlacedPod, int, Cell, Cell]] = field(default_factory=list)
     """Placed pods in order, each with its leaf and the cell of its node before and after."""
 
-    def take(self, bound: Bound, leaf: int, before: Cell, after: Cell) -> None:
+    def take(self, bound: PlacedPod, leaf: int, before: Cell, after: Cell) -> None:
         self.steps.append((bound, leaf, before, after))
         self._move(bound.node, leaf, before, after)
 
@@ -99,11 +100,11 @@ Kept = Mapping[str, frozenset[Domain]]
 
 def place(
     room: Room, unit: Unit, running_domains: Kept = MappingProxyType({}), among: Container[str] | None = None
-) -> tuple[Bound, ...] | None:
+) -> tuple[PlacedPod, ...] | None:
     """Returns the node of each pod in the order of placement; None if KAI finds no placement. ``among`` holds the nodes
     that KAI considers, not all nodes if KAI evicts work for the gang; None means all nodes.
     """
-    search = _Search(room, running_domains)
+    search = _AllocateSearch(room, running_domains)
     if not room.release.has(Feature.MIXED_SUBGROUPS) and any(map(_is_mixed, unit.units)):
         return None
     leaves = (at for at, leaf in enumerate(room.leaves) if among is None or _has_any(leaf, among))
@@ -112,11 +113,11 @@ def place(
     return tuple(bound for bound, _, _, _ in search.state.steps)
 
 
-def _has_any(leaf: Leaf, nodes: Container[str]) -> bool:
+def _has_any(leaf: LeafDomain, nodes: Container[str]) -> bool:
     return any(name in nodes for _, names in leaf.nodes for name in names)
 
 
-def by_domain(bound: Iterable[Bound]) -> Placed:
+def by_domain(bound: Iterable[PlacedPod]) -> Placed:
     """Counts the pods of each unit by domain."""
     placed: Placed = {}
     for pod in bound:
@@ -129,7 +130,22 @@ def _is_mixed(unit: Unit) -> bool:
     return len({bool(child.below) for child in unit.below}) > 1
 
 
-class _Search:
+class _NodeChoice(NamedTuple):
+    """A node for a pod. KAI takes the smallest: fields compare in this order."""
+
+    negated_score: int
+    is_later: bool
+    """Whether the pod has to wait until running pods end."""
+    wrong_type: bool
+    """Whether a pod without GPUs would go to a node with GPUs."""
+    free: int
+    """The free amount of the resource by which nodes are packed."""
+    node: str
+    leaf: int
+    cell: Cell
+
+
+class _AllocateSearch:
     def __init__(self, room: Room, running_domains: Kept) -> None:
         self._room, self._release, self._kept = room, room.release, running_domains
         self.state = _State(room.leaves, [None] * len(room.leaves))
@@ -160,7 +176,8 @@ class _Search:
         return sorted(by_name, key=lambda unit: not unit.below)
 
     def _pod(self, unit: Unit, shape: int, leaves: tuple[int, ...], scores: Scores) -> bool:
-        asks, best = self._room.asks[shape], None
+        asks = self._room.asks[shape]
+        best: _NodeChoice | None = None
         by = self._gpu if asks[self._gpu] else self._cpu
         for leaf in leaves:
             for cell, nodes in self.state.nodes(leaf):
@@ -168,13 +185,14 @@ class _Search:
                     continue
                 later = any(map(int.__gt__, asks, cell.idle))
                 wrong_type = not asks[self._gpu] and cell.has_gpus
-                key = (-scores[leaf] if scores else 0, later, wrong_type, cell.free[by], nodes[0], leaf, cell)
-                best = key if best is None or key < best else best
+                score = -scores[leaf] if scores else 0
+                choice = _NodeChoice(score, later, wrong_type, cell.free[by], nodes[0], leaf, cell)
+                best = choice if best is None or choice < best else best
         if best is None:
             return False
-        node, leaf, cell = best[4:]
+        node, leaf, cell = best.node, best.leaf, best.cell
         after = Cell(tuple(map(int.__sub__, cell.free, asks)), cell.admits, cell.has_gpus, cell.idle)
-        self.state.take(Bound(unit.name, shape, node, self._room.leaves[leaf].domain), leaf, cell, after)
+        self.state.take(PlacedPod(unit.name, shape, node, self._room.leaves[leaf].domain), leaf, cell, after)
         return True
 
     def _candidates(self, unit: Unit, leaves: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], Scores]]:
@@ -192,7 +210,7 @@ class _Search:
             return
         scores = () if unit.preferred is None else self._scores(counts, unit.preferred + 1)
         for depth in levels:
-            # Above the common domain nothing was counted, which is enough for what asks for nothing.
+            # KAI counts no room above the common domain; a unit without requests fits.
             if depth < len(top) and counts.asks_nothing:
                 yield tuple(valid), scores
             for domain in counts.ranked(filter(counts.fits, counts.domains(depth))):
@@ -239,7 +257,7 @@ class _Search:
 class _Counts:
     """Room for the pods of a unit in the domains below ``top``, as KAI counts room."""
 
-    def __init__(self, search: _Search, unit: Unit, top: Domain) -> None:
+    def __init__(self, search: _AllocateSearch, unit: Unit, top: Domain) -> None:
         room = search._room
         self._rounded = set[int]() if room.release.has(Feature.ROOM_OF_MILLICORES) else {search._cpu}
         asks = [room.asks[shape] for shape in unit.all_pods]
@@ -324,7 +342,9 @@ Content = tuple[int, tuple[int, ...]]
 """The number of largest pods that some nodes have room for, and the free resources of these nodes."""
 
 
-def _content_of(leaf: Leaf, now: Mapping[Cell, Sequence[str]] | None, most: tuple[int, ...], at_least: int) -> Content:
+def _content_of(
+    leaf: LeafDomain, now: Mapping[Cell, Sequence[str]] | None, most: tuple[int, ...], at_least: int
+) -> Content:
     """Returns the content of a leaf, cached until something is taken from the leaf."""
     if now is not None:
         return _content([(cell, len(names)) for cell, names in now.items()], most, at_least)

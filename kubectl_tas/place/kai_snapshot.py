@@ -70,7 +70,7 @@ _DATE = (1980, 1, 1, 0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
-class Scheduler:
+class SnapshotScheduler:
     """The scheduler that the snapshot is for."""
 
     release: Release
@@ -97,7 +97,9 @@ class Doubts:
     """Number of pods that ask for missing ResourceClaims; such pods stay Pending."""
 
 
-def snapshot(scheduler: Scheduler, existing: Iterable[Object], rendered: Iterable[Object]) -> tuple[bytes, Doubts]:
+def snapshot(
+    scheduler: SnapshotScheduler, existing: Iterable[Object], rendered: Iterable[Object]
+) -> tuple[bytes, Doubts]:
     """Returns the archive of a cluster's objects after ``rendered`` is applied, and what the archive lacks.
 
     The cluster's spec wins for existing pods and PersistentVolumeClaims, the applied spec for all other objects. The
@@ -168,7 +170,7 @@ def _plugins(release: Release) -> Iterator[dict[str, Any]]:
             yield {"name": name, **({"arguments": ARGUMENTS[name]} if name in ARGUMENTS else {})}
 
 
-def _parameters(scheduler: Scheduler) -> dict[str, Any]:
+def _parameters(scheduler: SnapshotScheduler) -> dict[str, Any]:
     """Returns the defaults of the scheduler's command line (cmd/scheduler/app/options/options.go)."""
     return {
         "schedulerName": scheduler.name,

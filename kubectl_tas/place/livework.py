@@ -11,14 +11,14 @@ from kubectl_tas.diagnostics import Location
 from kubectl_tas.kinds import page_of
 from kubectl_tas.late import dataclass
 from kubectl_tas.live.cluster_state import TOPOLOGIES
-from kubectl_tas.live.live_cluster import QueueUsage, state_of
+from kubectl_tas.live.live_cluster import LiveQueueUsage, state_of
 from kubectl_tas.live.owners import Controller, resources
-from kubectl_tas.live.reasons import LiveGroup, LivePod, Saying, Told, is_race, unnamed
+from kubectl_tas.live.reasons import ClusterAnswers, LiveGroup, LivePod, Saying, is_race, unnamed
 from kubectl_tas.model.kindlists import written
 from kubectl_tas.model.labels import TASK, WORKFLOW
-from kubectl_tas.place.gangs_to_place import LeftOut, Needed, Unplaced, unplaced
+from kubectl_tas.place.gangs_to_place import GangToPlace, LeftOut, Needed, unplaced
 from kubectl_tas.place.pending_reasons import NO_GROUP, NOT_READY, REFUSED, UNPLACED, is_of_waiting
-from kubectl_tas.place.shapes import Shape, shape_of
+from kubectl_tas.place.shapes import PodShape, shape_of
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.names import shorten
@@ -51,17 +51,17 @@ class LiveWork:
 
     fleet: Fleet
     sent: Submission
-    told: Told
+    told: ClusterAnswers
 
     @cached_property
-    def expected(self) -> list[Unplaced | LeftOut]:
+    def expected(self) -> list[GangToPlace | LeftOut]:
         """Gangs that the submission should have."""
         return list(unplaced(self.fleet, [self.sent]))
 
     @cached_property
-    def known(self) -> list[Unplaced]:
+    def known(self) -> list[GangToPlace]:
         """Expected gangs that can be predicted."""
-        return [gang for gang in self.expected if isinstance(gang, Unplaced)]
+        return [gang for gang in self.expected if isinstance(gang, GangToPlace)]
 
     @property
     def kind(self) -> str:
@@ -142,7 +142,7 @@ class LiveWork:
         return [group.name for group in self._groups_here if self._is_other_version(group)]
 
     @cached_property
-    def queues(self) -> Mapping[str, QueueUsage] | None:
+    def queues(self) -> Mapping[str, LiveQueueUsage] | None:
         """Usage of the cluster's queues; None if unknown."""
         return None if "Queue" in self.told.gaps else state_of(self.told.items).queues
 
@@ -166,17 +166,17 @@ class LiveWork:
         least = max(group.minimum or 1, len(gang.wanted.unit.all_pods) if gang is not None else 1)
         return "Pod" not in self.told.gaps and len(alive) >= least
 
-    def gang_of(self, group: str | None) -> Unplaced | None:
+    def gang_of(self, group: str | None) -> GangToPlace | None:
         """Returns the expected gang that has a PodGroup of that name."""
         return next((gang for gang in self.known if group is not None and gang.is_called(group)), None)
 
-    def live_shapes(self, gang: Unplaced, group: LiveGroup) -> Needed:
+    def live_shapes(self, gang: GangToPlace, group: LiveGroup) -> Needed:
         """Returns the pods that a gang needs: pending pods as they are in the cluster, the others as in the file.
 
         Uses the cluster's version only of pods that were read whole: the API server fills in their ``restartPolicy``.
         """
         waiting = sorted((pod for pod in self.pods_of(group) if pod.waits), key=lambda pod: pod.name)
-        shapes_by_unit: dict[str | None, tuple[Shape, ...]] = {}
+        shapes_by_unit: dict[str | None, tuple[PodShape, ...]] = {}
         for name, shapes in gang.needed.items():
             pods = [pod for pod in waiting if not gang.gang.parts or pod.sub_group == name]
             tasks = [member.name for unit in (gang.gang, *gang.gang.leaves) for member in unit.members]
@@ -185,7 +185,7 @@ class LiveWork:
             shapes_by_unit[name] = (*live, *shapes[len(live) :])
         return shapes_by_unit
 
-    def as_live(self, gang: Unplaced) -> Unplaced:
+    def as_live(self, gang: GangToPlace) -> GangToPlace:
         """Returns a gang with its pending pods as they are in the cluster."""
         group = next((group for group in self.groups if gang.is_called(group.name)), None)
         return gang if group is None else replace(gang, needed=self.live_shapes(gang, group))
@@ -267,6 +267,6 @@ class LiveWork:
         return (saying for saying in sayings if saying.reason != UNPLACED or saying.last == last)
 
 
-def live_shape(pod: LivePod) -> Shape | None:
+def live_shape(pod: LivePod) -> PodShape | None:
     """Returns the shape of a pod as the API server has it; None if the pod was not read whole."""
     return shape_of(pod.spec) if "restartPolicy" in pod.spec else None

@@ -14,9 +14,9 @@ from itertools import islice
 from kubectl_tas.late import dataclass
 from kubectl_tas.place import kai_allocate, solver
 from kubectl_tas.place.feasibility import Existence, searched
-from kubectl_tas.place.gangs_to_place import Unplaced
-from kubectl_tas.place.node_cells import Cell, Room, Space, Wanted, ranked, room_for
-from kubectl_tas.place.node_resources import Node
+from kubectl_tas.place.gangs_to_place import GangToPlace
+from kubectl_tas.place.node_cells import Cell, PlacementRequest, Room, Space, ranked, room_for
+from kubectl_tas.place.node_resources import NodeResources
 from kubectl_tas.place.solver import Mended
 from kubectl_tas.report.text import plural
 from kubectl_tas.words import shortened
@@ -34,7 +34,7 @@ _NAMED = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class PlacementChange:
     """A change with which KAI finds a placement."""
 
     kind: str
@@ -48,21 +48,25 @@ class Change:
     """Number of pods or copies to remove from the file."""
 
 
-def mending(gang: Unplaced, placement_request: Wanted, nodes: tuple[Node, ...]) -> Iterator[Change]:
+def mending(
+    gang: GangToPlace, placement_request: PlacementRequest, nodes: tuple[NodeResources, ...]
+) -> Iterator[PlacementChange]:
     """Yields the fewest nodes to open to pods again, and the fewest to free, if either is enough."""
     by_name = {node.name: node for node in nodes}
     for kind, mended in (("admit", admitting(nodes)), ("free", freed(nodes))):
-        names = enough(Wanted(ranked(placement_request.unit), placement_request.shapes), nodes, mended, gang.labels)
+        names = enough(
+            PlacementRequest(ranked(placement_request.unit), placement_request.shapes), nodes, mended, gang.labels
+        )
         chosen = [by_name[name] for name in names]
         if kind == "admit" and names:
-            yield Change(kind, _admit(chosen), names)
+            yield PlacementChange(kind, _admit(chosen), names)
         elif names:
             pods = tuple(pod.key for node in chosen for pod in node.pods if not pod.is_of_node)
-            yield Change(kind, _free(chosen), names, pods)
+            yield PlacementChange(kind, _free(chosen), names, pods)
 
 
 @lru_cache(maxsize=8)
-def admitting(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
+def admitting(nodes: tuple[NodeResources, ...]) -> tuple[NodeResources, ...]:
     """Returns the nodes without cordons and taints, except taints that Kubernetes removes itself."""
     return tuple(
         replace(node, is_cordoned=False, taints=tuple(taint for taint in node.taints if _lasts(taint.key)))
@@ -77,12 +81,12 @@ def _lasts(taint: str) -> bool:
 
 
 @lru_cache(maxsize=8)
-def freed(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
+def freed(nodes: tuple[NodeResources, ...]) -> tuple[NodeResources, ...]:
     """Returns the nodes without pods, except pods that belong to their node."""
     return tuple(_without_pods(node) if any(not pod.is_of_node for pod in node.pods) else node for node in nodes)
 
 
-def _without_pods(node: Node) -> Node:
+def _without_pods(node: NodeResources) -> NodeResources:
     held: Counter[str] = Counter()
     for pod in node.pods:
         if pod.is_of_node:
@@ -92,7 +96,10 @@ def _without_pods(node: Node) -> Node:
 
 @lru_cache(maxsize=512)
 def enough(
-    placement_request: Wanted, nodes: tuple[Node, ...], mended: tuple[Node, ...], labels: tuple[str, ...]
+    placement_request: PlacementRequest,
+    nodes: tuple[NodeResources, ...],
+    mended: tuple[NodeResources, ...],
+    labels: tuple[str, ...],
 ) -> tuple[str, ...]:
     """Returns the names of the fewest nodes that make a placement possible once they are as in ``mended``. If KAI finds
     no placement with these, returns more nodes. Returns none if no nodes are enough, or no solver is installed. Cached,
@@ -137,7 +144,7 @@ def _is_better(room: Room, now: Cell, then: Cell) -> bool:
     return any(room.takes(then, shape) > room.takes(now, shape) for shape in range(len(room.asks)))
 
 
-def _admit(nodes: Sequence[Node]) -> str:
+def _admit(nodes: Sequence[NodeResources]) -> str:
     """Describes how to admit pods: which nodes to uncordon, and which taints to remove."""
     cordoned = [node.name for node in nodes if node.is_cordoned]
     steps = [f"uncordon {shortened(cordoned, _NAMED)}"] if cordoned else []
@@ -150,7 +157,7 @@ def _admit(nodes: Sequence[Node]) -> str:
     return "; ".join(steps)
 
 
-def _free(nodes: Sequence[Node]) -> str:
+def _free(nodes: Sequence[NodeResources]) -> str:
     pods = [pod for node in nodes for pod in node.pods if not pod.is_of_node]
     groups = list(dict.fromkeys(pod.group for pod in pods if pod.group))
     of_groups = f" of {shortened(groups, _NAMED)}" if groups else ""

@@ -13,8 +13,8 @@ from kubectl_tas.gangs.gang import Gang, Part, SubGroup
 from kubectl_tas.gpus import GPU
 from kubectl_tas.kai import NEWEST_RELEASE, Release
 from kubectl_tas.late import dataclass
-from kubectl_tas.place.node_resources import CPU, PODS, Domain, Node, Vector, domain_of
-from kubectl_tas.place.shapes import Rules, Shape
+from kubectl_tas.place.node_resources import CPU, PODS, Domain, NodeResources, Vector, domain_of
+from kubectl_tas.place.shapes import PodShape, Rules
 
 
 @dataclass(frozen=True)
@@ -55,15 +55,15 @@ def ranked(unit: Unit, name: str = "") -> Unit:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class PlacementRequest:
     """A gang to place."""
 
     unit: Unit
-    shapes: tuple[Shape, ...]
+    shapes: tuple[PodShape, ...]
     release: Release = NEWEST_RELEASE
     """Release of the scheduler that places the gang."""
 
-    def times(self, copies: int) -> Wanted:
+    def times(self, copies: int) -> PlacementRequest:
         """Returns several copies of the gang, which KAI places one after the other."""
         if copies == 1:
             return self
@@ -94,7 +94,7 @@ class Cell:
 
 
 @dataclass(frozen=True, eq=False)
-class Leaf:
+class LeafDomain:
     """The nodes of a finest domain, or the nodes outside of the topology; compared by identity."""
 
     domain: Domain | None
@@ -122,7 +122,7 @@ class Room:
     resources: tuple[str, ...]
     asks: tuple[tuple[int, ...], ...]
     """Amounts that a pod asks for, by shape and resource."""
-    leaves: tuple[Leaf, ...]
+    leaves: tuple[LeafDomain, ...]
     release: Release = NEWEST_RELEASE
     """Release of the scheduler."""
 
@@ -136,11 +136,13 @@ def multiples(requested: Sequence[int], free: Sequence[int]) -> int:
     return max(0, min(available // amount for amount, available in zip(requested, free, strict=True) if amount))
 
 
-def wanted_of(gang: Gang, levels: Sequence[str], needed: Mapping[str | None, Sequence[Shape]]) -> Wanted:
+def placement_request_of(
+    gang: Gang, levels: Sequence[str], needed: Mapping[str | None, Sequence[PodShape]]
+) -> PlacementRequest:
     """Returns the units and shapes of a gang. ``levels`` holds the node labels of its topology, coarsest first, and
     ``needed`` the pods by SubGroup; pods in no SubGroup are under None.
     """
-    shapes: dict[Shape, int] = {}
+    shapes: dict[PodShape, int] = {}
     depths = {label: depth for depth, label in enumerate(levels)}
 
     def unit(group: Part) -> Unit:
@@ -156,10 +158,10 @@ def wanted_of(gang: Gang, levels: Sequence[str], needed: Mapping[str | None, Seq
             below,
         )
 
-    return Wanted(unit(gang), tuple(shapes))
+    return PlacementRequest(unit(gang), tuple(shapes))
 
 
-def room_for(placement_request: Wanted, nodes: tuple[Node, ...], levels: Sequence[str]) -> Room:
+def room_for(placement_request: PlacementRequest, nodes: tuple[NodeResources, ...], levels: Sequence[str]) -> Room:
     """Returns the room that nodes have for pods of these shapes."""
     view = _View(tuple(levels), _resources(placement_request), tuple(shape.rules for shape in placement_request.shapes))
     return _room(placement_request, view, _leaves(nodes, view))
@@ -168,33 +170,33 @@ def room_for(placement_request: Wanted, nodes: tuple[Node, ...], levels: Sequenc
 class Space:
     """Nodes on which gangs are placed one after the other, with the resources that are still free."""
 
-    def __init__(self, nodes: Sequence[Node]) -> None:
+    def __init__(self, nodes: Sequence[NodeResources]) -> None:
         self.nodes = {node.name: node for node in nodes}
         self._free = {node.name: dict(node.free) for node in nodes}
         self._idle: dict[str, dict[str, int]] = {}
         self._changed: list[str] = []
         """Names of changed nodes, one entry for each change."""
-        self._views: dict[_View, _Seen] = {}
+        self._views: dict[_View, _ViewedNodes] = {}
 
-    def room_for(self, placement_request: Wanted, levels: Sequence[str]) -> Room:
+    def room_for(self, placement_request: PlacementRequest, levels: Sequence[str]) -> Room:
         """Returns the room that the nodes have now for pods of these shapes."""
         view = _View(
             tuple(levels), _resources(placement_request), tuple(shape.rules for shape in placement_request.shapes)
         )
         seen = self._views.get(view)
         if seen is None:
-            seen = self._views[view] = _Seen(view, self.nodes.values())
+            seen = self._views[view] = _ViewedNodes(view, self.nodes.values())
         seen.update(self._changed, self._free, self._idle)
         return _room(placement_request, view, seen.leaves())
 
-    def add(self, nodes: Sequence[Node]) -> None:
+    def add(self, nodes: Sequence[NodeResources]) -> None:
         """Adds nodes."""
         for node in nodes:
             self.nodes[node.name], self._free[node.name] = node, dict(node.free)
         for seen in self._views.values():
             seen.add(nodes)
 
-    def remove(self, nodes: Sequence[Node]) -> None:
+    def remove(self, nodes: Sequence[NodeResources]) -> None:
         """Removes nodes from which nothing was taken."""
         for node in nodes:
             del self.nodes[node.name], self._free[node.name]
@@ -218,7 +220,7 @@ class Space:
         """Returns the free amount of a resource on a node."""
         return self._free[node].get(resource, 0)
 
-    def now(self) -> tuple[Node, ...]:
+    def now(self) -> tuple[NodeResources, ...]:
         """Returns the nodes with their current free resources."""
         return tuple(replace(node, free=dict(self._free[name])) for name, node in self.nodes.items())
 
@@ -233,7 +235,7 @@ class Space:
         self._changed.append(node)
 
 
-def _resources(placement_request: Wanted) -> tuple[str, ...]:
+def _resources(placement_request: PlacementRequest) -> tuple[str, ...]:
     return tuple(sorted({CPU, GPU, PODS} | {name for shape in placement_request.shapes for name, _ in shape.asks}))
 
 
@@ -246,7 +248,7 @@ class _View:
     rules: tuple[Rules, ...]
     """Rules of each shape."""
 
-    def cell(self, node: Node, free: Vector) -> Cell:
+    def cell(self, node: NodeResources, free: Vector) -> Cell:
         """Returns the cell of a node with these free resources."""
         refused = {rule: bool(rule.refusal(node)) for rule in dict.fromkeys(self.rules)}
         admits = tuple(not refused[rule] for rule in self.rules)
@@ -257,27 +259,27 @@ class _View:
         return tuple(free.get(name, 0) for name in self.resources)
 
 
-def _room(placement_request: Wanted, view: _View, leaves: tuple[Leaf, ...]) -> Room:
+def _room(placement_request: PlacementRequest, view: _View, leaves: tuple[LeafDomain, ...]) -> Room:
     asks = tuple(view.amounts(dict(shape.asks)) for shape in placement_request.shapes)
     return Room(view.levels, view.resources, asks, leaves, placement_request.release)
 
 
 @lru_cache(maxsize=256)
-def _leaves(nodes: tuple[Node, ...], view: _View) -> tuple[Leaf, ...]:
-    return _Seen(view, nodes).leaves()
+def _leaves(nodes: tuple[NodeResources, ...], view: _View) -> tuple[LeafDomain, ...]:
+    return _ViewedNodes(view, nodes).leaves()
 
 
-class _Seen:
+class _ViewedNodes:
     """The nodes of a view at one point in time."""
 
-    def __init__(self, view: _View, nodes: Iterable[Node]) -> None:
+    def __init__(self, view: _View, nodes: Iterable[NodeResources]) -> None:
         self._view, self._until = view, 0
         self._places: dict[str, tuple[Domain | None, Cell]] = {}
         self._found: dict[Domain | None, dict[Cell, list[str]]] = {}
-        self._leaves: dict[Domain | None, Leaf] = {}
+        self._leaves: dict[Domain | None, LeafDomain] = {}
         self.add(nodes)
 
-    def add(self, nodes: Iterable[Node]) -> None:
+    def add(self, nodes: Iterable[NodeResources]) -> None:
         """Adds nodes."""
         for node in nodes:
             domain, cell = domain_of(node, self._view.levels), self._view.cell(node, node.free)
@@ -285,7 +287,7 @@ class _Seen:
             self._found.setdefault(domain, {}).setdefault(cell, []).append(node.name)
             self._leaves.pop(domain, None)
 
-    def remove(self, nodes: Iterable[Node]) -> None:
+    def remove(self, nodes: Iterable[NodeResources]) -> None:
         """Removes nodes."""
         for node in nodes:
             domain, cell = self._places.pop(node.name)
@@ -314,17 +316,17 @@ class _Seen:
             self._places[name] = domain, after
         self._until = len(changed)
 
-    def leaves(self) -> tuple[Leaf, ...]:
+    def leaves(self) -> tuple[LeafDomain, ...]:
         """Returns the leaves, sorted by domain, with the nodes outside last."""
         for domain in self._found.keys() - self._leaves.keys():
             nodes = sorted((cell, tuple(sorted(names))) for cell, names in self._found[domain].items())
-            self._leaves[domain] = Leaf(domain, tuple(nodes))
+            self._leaves[domain] = LeafDomain(domain, tuple(nodes))
         inside = sorted(domain for domain in self._found if domain is not None)
         return tuple(self._leaves[domain] for domain in (*inside, *([None] if None in self._found else [])))
 
 
 @lru_cache(maxsize=256)
-def unusable(nodes: tuple[Node, ...], levels: tuple[str, ...], rules: tuple[Rules, ...]) -> Mapping[str, int]:
+def unusable(nodes: tuple[NodeResources, ...], levels: tuple[str, ...], rules: tuple[Rules, ...]) -> Mapping[str, int]:
     """Counts nodes that no pod with any of these rules can use, by reason, the most frequent first. With levels, counts
     nodes outside of the topology too.
     """

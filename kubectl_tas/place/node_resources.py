@@ -67,7 +67,7 @@ class RunningPod:
 
 
 @dataclass(frozen=True, eq=False)
-class Node:
+class NodeResources:
     """A node; compared by identity."""
 
     name: str
@@ -85,10 +85,10 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Nodes:
+class ClusterNodes:
     """Nodes of a cluster, sorted by name."""
 
-    nodes: tuple[Node, ...]
+    nodes: tuple[NodeResources, ...]
     knows_pods: bool = True
     """Whether the input says which pods are on the nodes, so that free resources are known."""
 
@@ -98,14 +98,14 @@ class Nodes:
         return Counter((pod.namespace, pod.group) for node in self.nodes for pod in node.pods if pod.group)
 
 
-def domain_of(node: Node, levels: Sequence[str]) -> Domain | None:
+def domain_of(node: NodeResources, levels: Sequence[str]) -> Domain | None:
     """Returns the finest domain of a node; None if the node lacks the label of a level, and so is outside."""
     if any(label not in node.labels for label in levels):
         return None
     return tuple(node.labels[label] for label in levels)
 
 
-def read_nodes(objects: Iterable[Mapping[str, Any]], complete: Iterable[str] = ()) -> Nodes:
+def read_nodes(objects: Iterable[Mapping[str, Any]], complete: Iterable[str] = ()) -> ClusterNodes:
     """Returns the nodes among objects of a cluster, with what their pods leave free. Ignores objects of other kinds.
 
     ``complete`` holds the kinds that were read completely, even those without objects. Raises TasError if a pod on a
@@ -123,7 +123,7 @@ def read_nodes(objects: Iterable[Mapping[str, Any]], complete: Iterable[str] = (
     if not node_objects:
         hint = "Give what `kubectl get nodes -o json` prints, or what `kubectl tas nodes generate` wrote."
         raise TasError("the input has no Node to place work on", hint=hint)
-    return Nodes(
+    return ClusterNodes(
         tuple(_node(name, node_objects[name], held.get(name, ())) for name in sorted(node_objects)), knows_pods
     )
 
@@ -195,13 +195,13 @@ def _parsed(value: object) -> Decimal:
     return quantity
 
 
-def _node(name: str, node: Mapping[str, Any], pods: Sequence[RunningPod]) -> Node:
+def _node(name: str, node: Mapping[str, Any], pods: Sequence[RunningPod]) -> NodeResources:
     held: Counter[str] = Counter()
     for pod in pods:
         held.update(pod.asks)
     spec, status = node.get("spec") or {}, node.get("status") or {}
     allocatable = _amounts(status.get("allocatable") or {}, math.floor)
-    return Node(
+    return NodeResources(
         name,
         node["metadata"].get("labels") or {},
         allocatable,

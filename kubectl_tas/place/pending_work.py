@@ -14,25 +14,25 @@ from kubectl_tas.gangs.admission import Verdict, answers
 from kubectl_tas.kinds import page_of
 from kubectl_tas.late import dataclass
 from kubectl_tas.live.kubectl import complete_kinds
-from kubectl_tas.live.live_cluster import POD_GROUPS, QueueUsage
-from kubectl_tas.live.reasons import LiveGroup, Saying, Told, gathered, unnamed
+from kubectl_tas.live.live_cluster import POD_GROUPS, LiveQueueUsage
+from kubectl_tas.live.reasons import ClusterAnswers, LiveGroup, Saying, gathered, unnamed
 from kubectl_tas.model.kindlists import written
 from kubectl_tas.model.labels import NODE_POOL, POD_GROUP, PREEMPTION_DELAY, SKIP_PODGROUPER
-from kubectl_tas.place.answers import OTHER_SHARD, Fit, Outcome, fit
+from kubectl_tas.place.answers import OTHER_SHARD, Fit, FitOutcome, fit
 from kubectl_tas.place.differences import differences
-from kubectl_tas.place.gangs_to_place import LeftOut, Unplaced
+from kubectl_tas.place.gangs_to_place import GangToPlace, LeftOut
 from kubectl_tas.place.livework import ON_NODES, LiveWork
-from kubectl_tas.place.node_resources import Node, Nodes, read_nodes
+from kubectl_tas.place.node_resources import ClusterNodes, NodeResources, read_nodes
 from kubectl_tas.place.pending_reasons import (
     HINTS,
     NO_GROUP,
     REFUSED,
     TEXTS,
     UNPLACED,
-    About,
     Cause,
-    Refusal,
-    about_of,
+    CauseKind,
+    ReportedRefusal,
+    cause_kind_of,
     refusal_of,
 )
 from kubectl_tas.quantities import Amounts
@@ -88,7 +88,7 @@ class Why:
     """Queue of the PodGroups, which may differ from the file's; the file's queue if there is no PodGroup."""
     quota: Amounts | None
     """Guarantee of that queue; None if no file states one."""
-    usage: QueueUsage | None
+    usage: LiveQueueUsage | None
     """Resources that the queue holds; None if unknown."""
     causes: tuple[Cause, ...]
     """Causes, sorted; empty if nothing is pending."""
@@ -98,7 +98,7 @@ class Why:
     """Reason why objects of a kind are unknown, by kind."""
 
 
-def why(fleet: Fleet, sent: Submission, cluster: Told) -> Why:
+def why(fleet: Fleet, sent: Submission, cluster: ClusterAnswers) -> Why:
     """Explains one submission to a backend with KAI."""
     return _Question(LiveWork(fleet, sent, cluster)).answer()
 
@@ -204,11 +204,11 @@ class _Question:
         return tuple(answer for answer in answers if isinstance(answer, LeftOut) or answer.copies), gaps
 
     @cached_property
-    def nodes(self) -> Nodes:
+    def nodes(self) -> ClusterNodes:
         objects = self.work.told.items
         return read_nodes(objects, complete_kinds(objects))
 
-    def _has_ended(self, answer: Unplaced | LeftOut) -> bool:
+    def _has_ended(self, answer: GangToPlace | LeftOut) -> bool:
         """Whether all equal gangs have ended, well or not, so that they need no room."""
         if isinstance(answer, LeftOut):
             return False
@@ -216,14 +216,14 @@ class _Question:
         return sum(map(answer.is_called, ended)) >= answer.copies
 
     def _causes(self, fits: Sequence[Fit | LeftOut]) -> Iterator[Cause]:
-        work, sayings = self.work, dict[About, list[Saying]]()
+        work, sayings = self.work, dict[CauseKind, list[Saying]]()
         for saying in work.said:
-            sayings.setdefault(about_of(saying), []).append(saying)
+            sayings.setdefault(cause_kind_of(saying), []).append(saying)
         for pod in work.pods:
             if pod.phase == "Failed":
                 words = pod.said or (Saying(f"Pod {pod.name}", "Failed", ""),)
-                is_evicted = any(about_of(saying) is About.EVICTED for saying in words)
-                subject = About.EVICTED if is_evicted else About.FAILED
+                is_evicted = any(cause_kind_of(saying) is CauseKind.EVICTED for saying in words)
+                subject = CauseKind.EVICTED if is_evicted else CauseKind.FAILED
                 sayings.setdefault(subject, []).extend(unnamed(saying, pod.namespace, pod.name) for saying in words)
         causes = [*self._of_presence(), *differences(work)]
         if self.state is State.FAILED:
@@ -238,18 +238,18 @@ class _Question:
             ]
             causes += self._of_readiness(is_explained=any(cause.about in _NO_PODS_FOR for cause in causes))
             causes += self._of_room(fits, sayings, is_explained=any(cause.about in _BEFORE_ROOM for cause in causes))
-        if About.EVICTED in sayings and "Pending" not in {pod.phase for pod in work.pods}:
-            text = TEXTS[About.EVICTED] if work.pods else "KAI evicted its pods, and nothing has made them anew"
-            causes.append(Cause(About.EVICTED, text, hint=_GONE))
+        if CauseKind.EVICTED in sayings and "Pending" not in {pod.phase for pod in work.pods}:
+            text = TEXTS[CauseKind.EVICTED] if work.pods else "KAI evicted its pods, and nothing has made them anew"
+            causes.append(Cause(CauseKind.EVICTED, text, hint=_GONE))
         if causes:  # KAI has nothing to add with this
-            sayings[About.OTHER] = [
-                saying for saying in sayings.get(About.OTHER, ()) if not _NO_WORDS.fullmatch(saying.text)
+            sayings[CauseKind.OTHER] = [
+                saying for saying in sayings.get(CauseKind.OTHER, ()) if not _NO_WORDS.fullmatch(saying.text)
             ]
         if not causes and not any(sayings.values()):
             shard = self.sent.pool.shard
             hint = _SILENT if shard is None else f"{_SILENT} A scheduler must run for the shard {shard}."
-            causes.append(Cause(About.OTHER, "the cluster says nothing about it yet", hint=hint))
-        for subject in About:
+            causes.append(Cause(CauseKind.OTHER, "the cluster says nothing about it yet", hint=hint))
+        for subject in CauseKind:
             unclaimed = sayings.get(subject, [])
             for cause in [candidate for candidate in causes if candidate.about is subject]:
                 mine = [saying for saying in unclaimed if re.search(cause.claims, f"{saying.reason}: {saying.text}")]
@@ -272,8 +272,8 @@ class _Question:
         if len(twice) > 1:
             where = ", ".join(sorted(twice))
             text = f"PodGroups in the namespaces {where} have its name: KAI takes them for one gang"
-            yield Cause(About.OTHER, text, hint="Give one of them another name.")
-        hint = HINTS[About.ABSENT]
+            yield Cause(CauseKind.OTHER, text, hint="Give one of them another name.")
+        hint = HINTS[CauseKind.ABSENT]
         if self.state is State.ABSENT:
             unknown = self.gaps.get(work.kind, "")
             if work.of_other_versions and work.missing:
@@ -285,11 +285,11 @@ class _Question:
                 text, hint = f"the cluster does not know the kind {work.kind}", f"Install what {work.kind} is part of."
             else:
                 text = f"the cluster has nothing of it in namespace {sent.namespace}"
-            yield Cause(About.ABSENT, text, hint=hint)
+            yield Cause(CauseKind.ABSENT, text, hint=hint)
         elif work.missing and not self.lone and self.gangs:
             if work.of_other_versions:
                 hint = "Apply its manifests; objects that ran keep their name, a changed workflow gets another one."
-            yield Cause(About.ABSENT, f"of its PodGroups the cluster lacks {', '.join(work.missing)}", hint=hint)
+            yield Cause(CauseKind.ABSENT, f"of its PodGroups the cluster lacks {', '.join(work.missing)}", hint=hint)
 
     def _of_end(self) -> Iterator[Cause]:
         """Yields the reason why the controller of the object gave up."""
@@ -297,45 +297,45 @@ class _Question:
             reason = controller.why(_FAILED)
             if reason is not None:
                 text = f"{controller.kind} {controller.name} has failed: {reason or 'its controller does not say why'}"
-                yield Cause(About.FAILED, text, hint=_AGAIN)
+                yield Cause(CauseKind.FAILED, text, hint=_AGAIN)
                 return
 
-    def _of_pods(self, sayings: Mapping[About, Sequence[Saying]]) -> Iterator[Cause]:
+    def _of_pods(self, sayings: Mapping[CauseKind, Sequence[Saying]]) -> Iterator[Cause]:
         """Yields causes that lie in the pods."""
         work, ours = self.work, self.sent.pool.backend.scheduler_name
         other_schedulers = {pod.scheduler for pod in work.pods if pod.scheduler} - {ours}
-        refused = next((saying for saying in sayings.get(About.REFUSED, ()) if saying.reason == REFUSED), None)
-        about_podgrouper = [saying for saying in sayings.get(About.REFUSED, ()) if saying.reason == NO_GROUP]
+        refused = next((saying for saying in sayings.get(CauseKind.REFUSED, ()) if saying.reason == REFUSED), None)
+        about_podgrouper = [saying for saying in sayings.get(CauseKind.REFUSED, ()) if saying.reason == NO_GROUP]
         grouped = {group.name for group in work.groups}
         if other_schedulers:
             text = f"its pods are for the scheduler {', '.join(sorted(other_schedulers))}, not {ours}"
-            yield Cause(About.REFUSED, text, hint="Apply the rendered manifests, which name the scheduler.")
+            yield Cause(CauseKind.REFUSED, text, hint="Apply the rendered manifests, which name the scheduler.")
         elif refused is not None:
             kind, _, name = refused.where.partition(" ")
             text = f"the API server refuses the pods of {kind} {name}: {_refusal(refused.text)}"
-            yield Cause(About.REFUSED, text, hint="Correct what is refused; the controller tries again by itself.")
+            yield Cause(CauseKind.REFUSED, text, hint="Correct what is refused; the controller tries again by itself.")
         elif self.lone and "PodGroup" in self.gaps:
             text = "it has pods, but its PodGroups are unknown, and KAI places no pod without one"
-            yield Cause(About.REFUSED, text, hint=_UNREAD)
+            yield Cause(CauseKind.REFUSED, text, hint=_UNREAD)
         elif any(pod.group is None and pod.waits for pod in work.pods) or (self.lone and not grouped):
             if any(pod.skips and pod.group is None for pod in work.pods):
                 text = f"its pods have the annotation {SKIP_PODGROUPER}, and name no PodGroup"
-                yield Cause(About.REFUSED, text, hint=f"Remove the annotation, or set {POD_GROUP}.")
+                yield Cause(CauseKind.REFUSED, text, hint=f"Remove the annotation, or set {POD_GROUP}.")
             elif about_podgrouper:
                 text = f"KAI's podgrouper makes no PodGroup of its pods: {about_podgrouper[0].text}"
-                yield Cause(About.REFUSED, text, hint=HINTS[About.REFUSED])
+                yield Cause(CauseKind.REFUSED, text, hint=HINTS[CauseKind.REFUSED])
             elif not any(pod.group for pod in work.pods):
                 text = "it has pods, but no PodGroup, and KAI places no pod without one"
-                yield Cause(About.REFUSED, text, hint=_UNGROUPED)
-        for subject, text in ((About.BINDING, _UNBOUND), (About.STARTING, "its containers do not start")):
+                yield Cause(CauseKind.REFUSED, text, hint=_UNGROUPED)
+        for subject, text in ((CauseKind.BINDING, _UNBOUND), (CauseKind.STARTING, "its containers do not start")):
             if subject in sayings:
                 saying = sayings[subject][0]
-                reason = saying.reason if subject is About.STARTING else saying.text.rpartition(": ")[2]
+                reason = saying.reason if subject is CauseKind.STARTING else saying.text.rpartition(": ")[2]
                 yield Cause(subject, f"{text}: {reason}", hint=HINTS[subject])
         starting = sum(pod.is_on_node and pod.phase == "Pending" for pod in work.pods)
-        if starting and About.STARTING not in sayings:
+        if starting and CauseKind.STARTING not in sayings:
             text = f"{plural(starting, 'pod')} of it {'has' if starting == 1 else 'have'} a node, and not started yet"
-            yield Cause(About.STARTING, text, hint="Images may be on their way; their events say more.")
+            yield Cause(CauseKind.STARTING, text, hint="Images may be on their way; their events say more.")
 
     def _of_readiness(self, *, is_explained: bool) -> Iterator[Cause]:
         """Yields a cause if fewer pods exist than the work starts with."""
@@ -344,22 +344,22 @@ class _Question:
             pod_count = sum(gang.pods.values()) - gang.pods.get("Terminating", 0)
             if gang.needed is not None and pod_count < gang.needed and (pod_count or not self._is_evicted):
                 text = f"PodGroup {gang.name} has {pod_count} of the {plural(gang.needed, 'pod')} that it starts with"
-                yield Cause(About.NOT_READY, text, hint=HINTS[About.NOT_READY])
+                yield Cause(CauseKind.NOT_READY, text, hint=HINTS[CauseKind.NOT_READY])
         if owner is not None and not (self.gangs or self.lone or is_explained or "Pod" in self.gaps):
             text, hint = f"{owner.kind} {owner.name} is in the cluster, and has no pods", _NO_PODS
             page = page_of(owner.kind)
             if page is not None and page.makes.is_scheduled and len(self.work.controllers) == 1:
                 text = f"{owner.kind} {owner.name} has made no {page.makes.objects[0].kind} yet"
                 hint = "Wait for the time that its schedule names."
-            yield Cause(About.NOT_READY, text, hint=hint, place=sent.declared.at("metadata", "name"))
+            yield Cause(CauseKind.NOT_READY, text, hint=hint, place=sent.declared.at("metadata", "name"))
 
     @property
     def _is_evicted(self) -> bool:
-        return any(about_of(saying) is About.EVICTED for saying in self.work.said)
+        return any(cause_kind_of(saying) is CauseKind.EVICTED for saying in self.work.said)
 
-    def _of_queue(self, sayings: Mapping[About, Sequence[Saying]]) -> Iterator[Cause]:
+    def _of_queue(self, sayings: Mapping[CauseKind, Sequence[Saying]]) -> Iterator[Cause]:
         """Yields a cause if the quota of the queue, or by KAI's words a limit or quota above, refuses the work."""
-        work, sent, words = self.work, self.sent, sayings.get(About.QUOTA, ())
+        work, sent, words = self.work, self.sent, sayings.get(CauseKind.QUOTA, ())
         refused = next((refusal for refusal in map(refusal_of, words) if refusal is not None), None)
         subpool = work.owner_of(work.queue)
         closed = subpool if isinstance(subpool, FleetSubpool) and subpool.state != "ACTIVE" else None
@@ -371,7 +371,7 @@ class _Question:
         ):
             text = f"subpool {closed.canonical} is {closed.state}: its queue has no quota, so KAI starts nothing new"
             hint = "Send it to another subpool or to the pool itself."
-            yield Cause(About.QUOTA, text, place=closed.declared.at("spec", "state"), hint=hint)
+            yield Cause(CauseKind.QUOTA, text, place=closed.declared.at("spec", "state"), hint=hint)
             return
         verdict = self._verdict() if work.queue == sent.queue else None
         if refused is not None and (
@@ -385,13 +385,15 @@ class _Question:
             )
             asks = refused.asked or "more than is left"
             text = f"the {bound} of {named} is {refused.most}: {held}, and it asks for {asks}"
-            hint = HINTS[About.QUOTA] if refused.is_limit else f"{HINTS[About.QUOTA][:-1]}, or use priority LOW."
+            hint = (
+                HINTS[CauseKind.QUOTA] if refused.is_limit else f"{HINTS[CauseKind.QUOTA][:-1]}, or use priority LOW."
+            )
             location = self._limit_place(refused, owner or sent.subpool or sent.pool)
-            yield Cause(About.QUOTA, text, place=location, hint=hint)
+            yield Cause(CauseKind.QUOTA, text, place=location, hint=hint)
         elif verdict is not None:
-            yield Cause(About.QUOTA, verdict.text, hint=verdict.hint or HINTS[About.QUOTA])
+            yield Cause(CauseKind.QUOTA, verdict.text, hint=verdict.hint or HINTS[CauseKind.QUOTA])
 
-    def _limit_place(self, refused: Refusal, owner: FleetPool | FleetSubpool) -> Location:
+    def _limit_place(self, refused: ReportedRefusal, owner: FleetPool | FleetSubpool) -> Location:
         """Returns the location in the files of a queue's limit or quota."""
         name = refused.resource
         if isinstance(owner, FleetSubpool):
@@ -404,10 +406,10 @@ class _Question:
             owner = next(pool for pool in self.work.fleet.pools if pool.name == owner.pool).bounded_by(name)
         return owner.declared.at("spec", "resources", name, "maximum" if refused.is_limit else "guarantee")
 
-    def _of_needs(self, sayings: Mapping[About, Sequence[Saying]]) -> Iterator[Cause]:
+    def _of_needs(self, sayings: Mapping[CauseKind, Sequence[Saying]]) -> Iterator[Cause]:
         """Yields a cause for each object that the pods name and the cluster lacks."""
         seen = set[str]()
-        for saying in sayings.get(About.NEEDS, ()):
+        for saying in sayings.get(CauseKind.NEEDS, ()):
             for kind, pattern, path in _MISSING:
                 match = pattern.search(saying.text)
                 if match is not None and f"{kind} {match[1]}" not in seen:
@@ -415,12 +417,12 @@ class _Question:
                     text = f"the cluster has no {kind} {match[1]} in namespace {self.sent.namespace}"
                     hint = "Create it, or name another one; KAI tries again by itself."
                     location = self._place_of_name(path, match[1])
-                    yield Cause(About.NEEDS, text, place=location, hint=hint, claims=pattern.pattern)
+                    yield Cause(CauseKind.NEEDS, text, place=location, hint=hint, claims=pattern.pattern)
             if "unbound immediate PersistentVolumeClaims" in saying.text and "unbound" not in seen:
                 seen.add("unbound")
                 text = "a PersistentVolumeClaim of its pods has no volume yet"
                 yield Cause(
-                    About.NEEDS, text, hint="Look at the claim: kubectl describe pvc.", claims="unbound immediate"
+                    CauseKind.NEEDS, text, hint="Look at the claim: kubectl describe pvc.", claims="unbound immediate"
                 )
 
     def _place_of_name(self, key: str, name: str) -> Location | None:
@@ -435,24 +437,26 @@ class _Question:
                         return self.sent.declared.at(*path, index, source, key)
         return None
 
-    def _of_delay(self, sayings: Mapping[About, Sequence[Saying]]) -> Iterator[Cause]:
+    def _of_delay(self, sayings: Mapping[CauseKind, Sequence[Saying]]) -> Iterator[Cause]:
         """Yields a cause if the work may not preempt other work before a certain time."""
-        until = next((match[1] for saying in sayings.get(About.DELAY, ()) if (match := _UNTIL.search(saying.text))), "")
+        until = next(
+            (match[1] for saying in sayings.get(CauseKind.DELAY, ()) if (match := _UNTIL.search(saying.text))), ""
+        )
         if until:
             text = f"its preemption delay has not passed: it makes no other work go before {until}"
             path = ("metadata", "annotations", PREEMPTION_DELAY)
-            yield Cause(About.DELAY, text, place=self.work.place_of(*path), hint="Wait, or shorten the delay.")
+            yield Cause(CauseKind.DELAY, text, place=self.work.place_of(*path), hint="Wait, or shorten the delay.")
 
     def _of_room(
-        self, fits: Sequence[Fit | LeftOut], sayings: Mapping[About, Sequence[Saying]], *, is_explained: bool
+        self, fits: Sequence[Fit | LeftOut], sayings: Mapping[CauseKind, Sequence[Saying]], *, is_explained: bool
     ) -> Iterator[Cause]:
         """Yields a cause from the answers of ``fit``; with ``is_explained``, only if these find no room. The cause is
         about a level if ``fit`` or KAI names one.
         """
         predicted = [answer for answer in fits if isinstance(answer, Fit)]
-        failed = [answer for answer in predicted if answer.outcome not in (Outcome.FITS, Outcome.RUNS)]
-        has_level = About.TOPOLOGY in sayings or any(answer.shortage and answer.shortage.level for answer in failed)
-        subject = About.TOPOLOGY if has_level else About.ROOM
+        failed = [answer for answer in predicted if answer.outcome not in (FitOutcome.FITS, FitOutcome.RUNS)]
+        has_level = CauseKind.TOPOLOGY in sayings or any(answer.shortage and answer.shortage.level for answer in failed)
+        subject = CauseKind.TOPOLOGY if has_level else CauseKind.ROOM
         if failed:
             shard = self.sent.pool.shard
             if sum(failed[0].unusable.values()) >= failed[0].nodes:
@@ -465,25 +469,25 @@ class _Question:
             if OTHER_SHARD in failed[0].unusable and self._fits_other_shards(failed[0].item):
                 which = "without a shard" if shard is None else f"of the shard {shard}"
                 text = f"the nodes {which} are too few for it, and KAI does not use those of other shards"
-                yield Cause(About.ROOM, text, place=self._shard_place, hint=_SHARD)
+                yield Cause(CauseKind.ROOM, text, place=self._shard_place, hint=_SHARD)
                 return
-            has_none = any(answer.outcome is Outcome.NO_ROOM for answer in failed)
+            has_none = any(answer.outcome is FitOutcome.NO_ROOM for answer in failed)
             text = _no_room(subject, failed) if has_none else "KAI's search order finds no placement"
             yield Cause(subject, text, hint="See below what nodes have room for.")
         elif predicted and len(predicted) == len(fits) and not is_explained:
             hint = "What KAI says may be from before. Other work may go first: fit --all shows the order."
-            is_unexplained = any(saying.reason == UNPLACED for saying in sayings.get(About.OTHER, ()))
-            texts = {subject: TEXTS[subject] for subject in (About.TOPOLOGY, About.ROOM) if subject in sayings}
-            texts |= {About.OTHER: "KAI does not place it"} if is_unexplained else {}
+            is_unexplained = any(saying.reason == UNPLACED for saying in sayings.get(CauseKind.OTHER, ()))
+            texts = {subject: TEXTS[subject] for subject in (CauseKind.TOPOLOGY, CauseKind.ROOM) if subject in sayings}
+            texts |= {CauseKind.OTHER: "KAI does not place it"} if is_unexplained else {}
             for named, text in texts.items():
                 yield Cause(named, f"{text}; but now fit finds room for it", hint=hint)
 
-    def _fits_other_shards(self, gang: Unplaced) -> bool:
+    def _fits_other_shards(self, gang: GangToPlace) -> bool:
         """Whether the nodes of all shards have room, but the nodes of the own shard have none, even if empty."""
         shard = self.sent.pool.shard
         every = replace(self.nodes, nodes=tuple(_in_shard(node, shard) for node in self.nodes.nodes))
         empty = replace(self.nodes, nodes=tuple(map(_whole, self.nodes.nodes)))
-        return fit(gang, every).outcome is Outcome.FITS and fit(gang, empty).outcome is not Outcome.FITS
+        return fit(gang, every).outcome is FitOutcome.FITS and fit(gang, empty).outcome is not FitOutcome.FITS
 
     @property
     def _shard_place(self) -> Location:
@@ -503,26 +507,34 @@ class _Question:
         counts = ("unschedulable", "rejected", *([] if holds or work.queues is None else ["pending"]))
         return admission_answer.verdict if admission_answer.verdict.outcome in counts else None
 
-    def _place(self, subject: About, sayings: Sequence[Saying], fits: Sequence[Fit | LeftOut]) -> Location:
+    def _place(self, subject: CauseKind, sayings: Sequence[Saying], fits: Sequence[Fit | LeftOut]) -> Location:
         """Returns the location in the files that a cause is about."""
         sent = self.sent
         words = " ".join(saying.text for saying in sayings)
-        if subject is About.QUOTA:
+        if subject is CauseKind.QUOTA:
             refused = next((refusal for refusal in map(refusal_of, sayings) if refusal is not None), None)
-            refused = refused or Refusal(sent.queue, "gpu")
+            refused = refused or ReportedRefusal(sent.queue, "gpu")
             return self._limit_place(refused, self.work.owner_of(refused.queue) or sent.subpool or sent.pool)
-        if subject is About.TOPOLOGY:
+        if subject is CauseKind.TOPOLOGY:
             short = [answer.shortage.level for answer in fits if isinstance(answer, Fit) and answer.shortage]
             for label, location in _levels(sent):
                 if any(level is not None and level.label == label for level in short) or f" {label} " in words:
                     return location
-        return sent.place if subject is About.QUEUE else self.work.place
+        return sent.place if subject is CauseKind.QUEUE else self.work.place
 
 
 _UNBOUND = "KAI's binder could not bind its pods to nodes"
-_NO_PODS_FOR = (About.ABSENT, About.STOPPED, About.DELETED, About.REFUSED)
+_NO_PODS_FOR = (CauseKind.ABSENT, CauseKind.STOPPED, CauseKind.DELETED, CauseKind.REFUSED)
 """Causes that explain why there are no pods."""
-_BEFORE_ROOM = (*_NO_PODS_FOR, About.GATED, About.DIFFERS, About.QUEUE, About.NEEDS, About.NOT_READY, About.QUOTA)
+_BEFORE_ROOM = (
+    *_NO_PODS_FOR,
+    CauseKind.GATED,
+    CauseKind.DIFFERS,
+    CauseKind.QUEUE,
+    CauseKind.NEEDS,
+    CauseKind.NOT_READY,
+    CauseKind.QUOTA,
+)
 """Causes that keep KAI from placing work although there is room."""
 _NO_WORDS = re.compile("Unable to schedule pod(group)?\\.?")
 """KAI's message if KAI has no reason (pkg/scheduler/api/common_info)."""
@@ -544,7 +556,7 @@ kubelets miss, with the key by which a volume names the object.
 """
 _SILENT = "Ask again in a minute. Then look whether KAI runs: kubectl get pods -n kai-scheduler."
 _GONE = "What made its pods makes new ones, or else nobody does: then delete what is left of them and apply it again."
-_OF_ENDS = (About.FAILED, About.EVICTED, About.OTHER)
+_OF_ENDS = (CauseKind.FAILED, CauseKind.EVICTED, CauseKind.OTHER)
 """Causes that tell why work has failed; all other causes are from before the work started."""
 _UNREAD = f"Read {POD_GROUPS} too. If there are none, look whether KAI runs: kubectl get pods -n kai-scheduler."
 _UNGROUPED = "Apply its manifests, and look whether KAI runs: kubectl get pods -n kai-scheduler."
@@ -563,25 +575,25 @@ def _named(owner: FleetPool | FleetSubpool) -> str:
     return f"pool {owner.name}" if isinstance(owner, FleetPool) else f"subpool {owner.canonical}"
 
 
-def _no_room(subject: About, failed: Sequence[Fit]) -> str:
+def _no_room(subject: CauseKind, failed: Sequence[Fit]) -> str:
     """Describes what has no room, and how much of the cluster is unusable."""
     short = next((answer.shortage for answer in failed if answer.shortage and answer.shortage.level), None)
-    if subject is About.TOPOLOGY and short is not None and short.level is not None:
+    if subject is CauseKind.TOPOLOGY and short is not None and short.level is not None:
         return f"no {short.level.key} has room for all {plural(short.pods, 'pod')} that must share one"
     answer = failed[0]
-    if subject is not About.ROOM or not set(answer.unusable) - {OTHER_SHARD}:
+    if subject is not CauseKind.ROOM or not set(answer.unusable) - {OTHER_SHARD}:
         return TEXTS[subject]
     reasons = ", ".join(f"{count} {reason}" for reason, count in answer.unusable.items())
     return f"nodes have no room for it, and it cannot use {sum(answer.unusable.values())} of {answer.nodes}: {reasons}"
 
 
-def _in_shard(node: Node, shard: str | None) -> Node:
+def _in_shard(node: NodeResources, shard: str | None) -> NodeResources:
     """Returns a node as if it were in a shard."""
     other_labels = {key: text for key, text in node.labels.items() if key != NODE_POOL}
     return replace(node, labels=other_labels if shard is None else {**other_labels, NODE_POOL: shard})
 
 
-def _whole(node: Node) -> Node:
+def _whole(node: NodeResources) -> NodeResources:
     """Returns a node as if it were empty, ready and open to all pods."""
     return replace(node, free=node.allocatable, pods=(), taints=(), is_ready=True, is_cordoned=False)
 

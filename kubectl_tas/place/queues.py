@@ -23,9 +23,9 @@ from kubectl_tas.late import dataclass
 from kubectl_tas.live.objects import STATE
 from kubectl_tas.model import manifest
 from kubectl_tas.model.labels import NODE_POOL, POD_GROUP, PREEMPTIBILITY, QUEUE, RUNAI_QUEUE, SUBGROUP
-from kubectl_tas.place.fairshare import DEFAULT_PRIORITY, Queue, QueueTree
-from kubectl_tas.place.node_resources import CPU, ENDED, Nodes, Vector, requests
-from kubectl_tas.place.shapes import Shape, shape_of, unpredicted
+from kubectl_tas.place.fairshare import DEFAULT_PRIORITY, QueueTree, QuotaQueue
+from kubectl_tas.place.node_resources import CPU, ENDED, ClusterNodes, Vector, requests
+from kubectl_tas.place.shapes import PodShape, shape_of, unpredicted
 from kubectl_tas.quantities import Amounts, ResourceName, each, from_kai, total
 from kubectl_tas.resolve.fleet import Fleet
 
@@ -37,11 +37,11 @@ def trees(rendered: Iterable[manifest.Queue], existing: Iterable[Mapping[str, An
     """Returns a queue tree for each shard of a cluster's scheduler, which sees no queues of other shards (0.12 to 0.17:
     pkg/scheduler/cache/cluster_info/data_lister/kubernetes_lister.go).
 
-    The queues are those ``rendered``, and all others ``existing`` in the cluster, as kubectl prints its Queues. Creation
+    The queues are those ``rendered``, and all others ``existing`` there, as kubectl prints its Queues. Creation
     times come from the cluster.
     """
     objects = {str(queue["metadata"]["name"]): queue for queue in existing}
-    by_shard: dict[Shard, list[Queue]] = defaultdict(list)
+    by_shard: dict[Shard, list[QuotaQueue]] = defaultdict(list)
     for queue in rendered:
         fields = queue.model_dump()
         metadata = objects.pop(queue.metadata.name, {"metadata": {}})["metadata"]
@@ -57,7 +57,7 @@ def _shard(queue: Mapping[str, Any]) -> Shard:
     return shard
 
 
-def _queue(fields: Mapping[str, Any]) -> Queue:
+def _queue(fields: Mapping[str, Any]) -> QuotaQueue:
     """Reads a Queue object as KAI's scheduler does: absent amounts count as 0."""
     spec, metadata = fields.get("spec") or {}, fields["metadata"]
     resources, priority = spec.get("resources") or {}, spec.get("priority")
@@ -68,7 +68,7 @@ def _queue(fields: Mapping[str, Any]) -> Queue:
     def amounts(field: str) -> Amounts:
         return each(lambda resource: from_kai(resource, number(resource, field)))
 
-    return Queue(
+    return QuotaQueue(
         metadata["name"],
         spec.get("parentQueue") or None,
         amounts("quota"),
@@ -91,7 +91,9 @@ OF_KAI = ("kai-resource-reservation", "kai-scale-adjust")
 """Namespaces of pods that stand for other pods. KAI counts what they hold where it counts those other pods."""
 
 
-def total_resources(nodes: Nodes, objects: Iterable[Mapping[str, Any]], scheduler: str) -> Mapping[Shard, Amounts]:
+def total_resources(
+    nodes: ClusterNodes, objects: Iterable[Mapping[str, Any]], scheduler: str
+) -> Mapping[Shard, Amounts]:
     """Returns the resources that each shard of the named scheduler has to divide, from the ``nodes`` and the pods among
     the objects; nothing for a shard without nodes.
     """
@@ -145,12 +147,12 @@ class HeldPod:
     node: str | None
     """Node of the pod; None if the pod is pending."""
     asks: Vector
-    shape: Shape | None
+    shape: PodShape | None
     """Shape of the pod; None if nobody knows which other nodes the pod may use."""
 
 
 @dataclass(frozen=True, eq=False)
-class Held:
+class HeldGang:
     """A gang with pods on nodes."""
 
     name: str
@@ -178,7 +180,7 @@ class Held:
         return total(counted(requested) for _, requested in self.pods)
 
 
-def held_gangs(objects: Iterable[Mapping[str, Any]]) -> tuple[Held, ...]:
+def held_gangs(objects: Iterable[Mapping[str, Any]]) -> tuple[HeldGang, ...]:
     """Returns the gangs with pods on nodes, by name."""
     pods: dict[str, list[Mapping[str, Any]]] = {}
     objects = list(objects)
@@ -209,7 +211,7 @@ def _held(
     classes: Mapping[str, int],
     *,
     is_whole: bool,
-) -> Held:
+) -> HeldGang:
     pods = [pod for pod in all_pods if pod["spec"].get("nodeName")]
     first_pod = pods[0]
     labels, spec = first_pod["metadata"].get("labels") or {}, first_pod["spec"]
@@ -219,7 +221,7 @@ def _held(
     if priority is None:
         priority = spec.get("priority", GROUP_PRIORITY) if priority_class else GROUP_PRIORITY
     preemptibility = group.get("preemptibility") or labels.get(PREEMPTIBILITY)
-    return Held(
+    return HeldGang(
         name,
         str(queue) if queue else None,
         priority,

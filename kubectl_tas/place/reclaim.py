@@ -61,7 +61,7 @@ class Reclaim:
 
     def may_lose(self, queue: str) -> bool:
         """Whether a queue holds anything that the gang may reclaim."""
-        winner, loser = self._beside(queue)
+        winner, loser = self._competing(queue)
         if not self._is_in_quota(winner):
             return not _within(loser.allocated, loser.allocatable)
         resources = [name for name in self.job.asks.asked if loser.queue.quota.of(name) != NO_LIMIT]
@@ -76,7 +76,7 @@ class Reclaim:
         touched: dict[str, set[ResourceName]] = {}
         for held in sorted(gone, key=lambda lost: str(lost.queue)):
             queue = str(held.queue)
-            winner, loser = self._beside(queue)
+            winner, loser = self._competing(queue)
             if not self._gives(winner, loser, remaining[loser.queue.name]):
                 return False
             for queue_above in self.tree.chain(queue):
@@ -112,8 +112,8 @@ class Reclaim:
     def _is_in_quota(self, winner: Standing) -> bool:
         return _within(winner.allocated + self.job.asks, winner.queue.quota)
 
-    def _beside(self, queue: str) -> tuple[Standing, Standing]:
-        """Returns the two siblings that are above, or are, the gang's queue and another queue."""
+    def _competing(self, queue: str) -> tuple[Standing, Standing]:
+        """Returns the siblings at which the chains of the gang's queue and of another queue part."""
         chains = [[queue_above.name for queue_above in self.tree.chain(name)][::-1] for name in (self.job.queue, queue)]
         winner, loser = next(
             (pair for pair in zip(*chains, strict=False) if pair[0] != pair[1]), (self.job.queue, queue)

@@ -17,18 +17,18 @@ from itertools import accumulate
 
 from kubectl_tas.gpus import GPU
 from kubectl_tas.late import dataclass
-from kubectl_tas.place.scheduling_session import Place, Pod, Session, Work, sum_of
+from kubectl_tas.place.scheduling_session import Place, SchedulingSession, SessionPod, Work, sum_of
 
 MAX_TRIES = 200
 """Most scenarios that are tried for one gang in one action."""
 
 
 @dataclass(frozen=True, eq=False)
-class Batch:
+class VictimPods:
     """Pods of one gang that KAI takes away together."""
 
     work: Work
-    pods: tuple[Pod, ...]
+    pods: tuple[SessionPod, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,11 +36,11 @@ class Way:
     """A way to place pods of a gang."""
 
     placed: tuple[Place, ...]
-    gone: tuple[Batch, ...]
+    gone: tuple[VictimPods, ...]
     """Pods that find no node any more."""
     moved: tuple[tuple[Work, Place], ...]
     """Pods that move to other nodes."""
-    batches: tuple[Batch, ...]
+    batches: tuple[VictimPods, ...]
     """Batches that were taken away, without batches that stay completely."""
 
 
@@ -53,7 +53,7 @@ class Search:
     """Whether the search stopped before it had tried all scenarios."""
 
 
-Allows = Callable[[Work, Sequence[Pod], Sequence[Batch]], bool]
+Allows = Callable[[Work, Sequence[SessionPod], Sequence[VictimPods]], bool]
 """Function that tells whether KAI may evict these batches for these pods of a gang."""
 
 
@@ -61,7 +61,7 @@ Allows = Callable[[Work, Sequence[Pod], Sequence[Batch]], bool]
 class Solver:
     """The search for one gang."""
 
-    session: Session
+    session: SchedulingSession
     work: Work
     victims: Sequence[Work]
     allows: Allows
@@ -78,7 +78,7 @@ class Solver:
             return Search(None)
         self._free = self._free_nodes()
         for scenarios in (self._by_node, self._by_nodes):
-            recorded: tuple[Batch, ...] = ()
+            recorded: tuple[VictimPods, ...] = ()
 
             def probe(count: int, scenarios: _Scenarios = scenarios) -> bool:
                 nonlocal recorded
@@ -98,7 +98,7 @@ class Solver:
             return None
         return {name for name in self.session.space.nodes if self.session.space.free_of(name, GPU) > 0}
 
-    def _first(self, pods: Sequence[Pod], scenarios: _Scenarios, recorded: tuple[Batch, ...]) -> Way | None:
+    def _first(self, pods: Sequence[SessionPod], scenarios: _Scenarios, recorded: tuple[VictimPods, ...]) -> Way | None:
         """Returns the first way by which a scenario places these pods."""
         for batches in scenarios(pods, recorded):
             gone = dict.fromkeys(pod for batch in batches for pod in batch.pods)
@@ -114,23 +114,23 @@ class Solver:
             self._failed.add(key)
         return None
 
-    def _try(self, pods: Sequence[Pod], batches: Sequence[Batch]) -> Way | None:
+    def _try(self, pods: Sequence[SessionPod], batches: Sequence[VictimPods]) -> Way | None:
         """Tries a scenario, then restores the session."""
         session = self.session
         owners = {pod: batch for batch in reversed(batches) for pod in batch.pods}
         homes = {pod: pod.node for pod in owners}
         for pod, batch in owners.items():
             session.move(batch.work, pod, None)
-        placed: dict[Pod, Place] = {}
+        placed: dict[SessionPod, Place] = {}
         among = None if self._free is None else self._free | {str(node) for node in homes.values()}
         mine = self._fill(pods, owners, homes, placed, among)
         way = None
         if mine is not None:
-            gone: dict[Work, list[Pod]] = {}
+            gone: dict[Work, list[SessionPod]] = {}
             for pod, batch in owners.items():
                 if pod.node is None:
                     gone.setdefault(batch.work, []).append(pod)
-            ended = tuple(Batch(work, tuple(evicted)) for work, evicted in gone.items())
+            ended = tuple(VictimPods(work, tuple(evicted)) for work, evicted in gone.items())
             moved = [spot for pod, spot in placed.items() if pod in owners and pod.node != homes[pod]]
             if self.allows(self.work, pods, ended):
                 taken = dict.fromkeys(owners[pod] for pod in owners if pod.node != homes[pod])
@@ -143,10 +143,10 @@ class Solver:
 
     def _fill(
         self,
-        pods: Sequence[Pod],
+        pods: Sequence[SessionPod],
         owners: Owners,
-        homes: Mapping[Pod, str | None],
-        placed: dict[Pod, Place],
+        homes: Mapping[SessionPod, str | None],
+        placed: dict[SessionPod, Place],
         among: Container[str] | None,
     ) -> tuple[Place, ...] | None:
         """Places the pods of the gang and of the other gangs in KAI's order. Returns None if the gang's own pods find
@@ -176,7 +176,7 @@ class Solver:
                     return None
         return mine
 
-    def _back(self, pods: Sequence[Pod], homes: Mapping[Pod, str | None]) -> tuple[Place, ...] | None:
+    def _back(self, pods: Sequence[SessionPod], homes: Mapping[SessionPod, str | None]) -> tuple[Place, ...] | None:
         """Returns pods to their old nodes, if nobody knows which others they may use; None if a node has no room."""
         needed: dict[str, Counter[str]] = {}
         for pod in pods:
@@ -188,10 +188,10 @@ class Solver:
             return tuple((pod, str(homes[pod]), None) for pod in pods)
         return None
 
-    def _by_node(self, pods: Sequence[Pod], recorded: tuple[Batch, ...]) -> Iterator[Sequence[Batch]]:
+    def _by_node(self, pods: Sequence[SessionPod], recorded: tuple[VictimPods, ...]) -> Iterator[Sequence[VictimPods]]:
         """Yields scenarios for one node: the gangs taken so far that have pods there, with all their taken pods."""
         on_node: dict[str, dict[Work, None]] = {}
-        of_work: dict[Work, list[Pod]] = {}
+        of_work: dict[Work, list[SessionPod]] = {}
         for batch in recorded:
             of_work.setdefault(batch.work, []).extend(batch.pods)
         seen_batches = 0
@@ -208,9 +208,9 @@ class Solver:
                 works_on_node = tuple(on_node.get(node, ()))
                 if works_on_node and frozenset(works_on_node) not in seen:
                     seen.add(frozenset(works_on_node))
-                    yield (*recorded, *(Batch(work, tuple(of_work[work])) for work in works_on_node))
+                    yield (*recorded, *(VictimPods(work, tuple(of_work[work])) for work in works_on_node))
 
-    def _by_nodes(self, pods: Sequence[Pod], recorded: tuple[Batch, ...]) -> Iterator[Sequence[Batch]]:
+    def _by_nodes(self, pods: Sequence[SessionPod], recorded: tuple[VictimPods, ...]) -> Iterator[Sequence[VictimPods]]:
         """Yields scenarios for as many nodes as could be enough, fewest GPUs first, then for more nodes."""
         space, least = self.session.space, min(_gpus(pod) for pod in pods)
         needed = sum(map(_gpus, pods))
@@ -238,7 +238,9 @@ class Solver:
                     break
                 node_count, step = min(node_count + step, len(nodes)), step * 2
 
-    def _accumulated(self, pods: Sequence[Pod], recorded: tuple[Batch, ...]) -> Iterator[Sequence[Batch]]:
+    def _accumulated(
+        self, pods: Sequence[SessionPod], recorded: tuple[VictimPods, ...]
+    ) -> Iterator[Sequence[VictimPods]]:
         """Yields the pods that may go, one gang after the other, whenever the GPUs of the nodes could be enough."""
         space = self.session.space
         free = {node: space.free_of(node, GPU) for node in space.nodes}
@@ -247,7 +249,7 @@ class Solver:
         for pod in recorded_pods:
             free[str(pod.node)] += _gpus(pod)
         large = {node: gpus for node, gpus in free.items() if gpus >= requested_gpus[-1]}
-        order, batches = self.session.leaving(self.victims), list[Batch]()
+        order, batches = self.session.leaving(self.victims), list[VictimPods]()
         if _could_hold(large, requested_gpus):
             yield batches
         while (next_gang := order.pop()) is not None:
@@ -258,7 +260,7 @@ class Solver:
                 order.push(next_gang.work, pods_left)
             if taken is recorded_pods:
                 continue
-            batches.append(Batch(next_gang.work, goes))
+            batches.append(VictimPods(next_gang.work, goes))
             for pod in goes:
                 node = str(pod.node)
                 free[node] += _gpus(pod)
@@ -268,8 +270,8 @@ class Solver:
                 yield batches
 
 
-_Scenarios = Callable[[Sequence[Pod], tuple[Batch, ...]], Iterator[Sequence[Batch]]]
-Owners = Mapping[Pod, Batch]
+_Scenarios = Callable[[Sequence[SessionPod], tuple[VictimPods, ...]], Iterator[Sequence[VictimPods]]]
+Owners = Mapping[SessionPod, VictimPods]
 """The batch with which each pod was taken away."""
 
 
@@ -287,7 +289,7 @@ def _most(count: int, probe: Callable[[int], bool]) -> int:
     return low
 
 
-def _gpus(pod: Pod) -> int:
+def _gpus(pod: SessionPod) -> int:
     return pod.asks.get(GPU, 0)
 
 

@@ -13,36 +13,36 @@ from kubectl_tas.late import dataclass
 from kubectl_tas.model.config import PRIORITY_VALUES
 from kubectl_tas.model.labels import NODE_POOL
 from kubectl_tas.place.fairshare import QueueTree
-from kubectl_tas.place.gangs_to_place import Unplaced
-from kubectl_tas.place.node_cells import Unit, Wanted
-from kubectl_tas.place.node_resources import Nodes
-from kubectl_tas.place.queues import Held, HeldPod, Shard, held_gangs, total_resources
-from kubectl_tas.place.scheduling_session import Pod, Start, Work
-from kubectl_tas.place.shapes import Shape
+from kubectl_tas.place.gangs_to_place import GangToPlace
+from kubectl_tas.place.node_cells import PlacementRequest, Unit
+from kubectl_tas.place.node_resources import ClusterNodes
+from kubectl_tas.place.queues import HeldGang, HeldPod, Shard, held_gangs, total_resources
+from kubectl_tas.place.scheduling_session import SessionPod, ShardStart, Work
+from kubectl_tas.place.shapes import PodShape
 from kubectl_tas.resolve.clusters import FleetBackend
 
 
 @dataclass(frozen=True)
-class Scheduler:
+class ShardScheduler:
     """One shard of a cluster's scheduler."""
 
     backend: str
     shard: Shard
-    start: Start
+    start: ShardStart
     jobs: tuple[Work, ...]
-    gangs: Mapping[str, Unplaced]
+    gangs: Mapping[str, GangToPlace]
     """Pending gangs by name."""
-    running: tuple[tuple[Unplaced, tuple[str, ...]], ...]
+    running: tuple[tuple[GangToPlace, tuple[str, ...]], ...]
     """Gangs of the repository that already have pods on nodes, each with the PodGroups of its copies."""
     called: Mapping[str, str]
     """Name that users give each queue."""
 
 
 @dataclass(frozen=True)
-class Seen:
+class SeenCluster:
     """The known state of one cluster."""
 
-    nodes: Nodes
+    nodes: ClusterNodes
     objects: Sequence[Mapping[str, Any]]
     """Objects of the cluster that kubectl printed."""
     trees: Mapping[Shard, QueueTree]
@@ -51,7 +51,7 @@ class Seen:
     """Name that users give each queue."""
 
 
-def schedulers(backend: FleetBackend, gangs: Sequence[Unplaced], seen: Seen) -> Iterator[Scheduler]:
+def schedulers(backend: FleetBackend, gangs: Sequence[GangToPlace], seen: SeenCluster) -> Iterator[ShardScheduler]:
     """Yields the shards to which the gangs are sent, all of one cluster. Raises TasError if an object of the cluster
     cannot be read.
     """
@@ -64,12 +64,12 @@ def schedulers(backend: FleetBackend, gangs: Sequence[Unplaced], seen: Seen) -> 
         works, running = _running(held, gangs_of_shard, names)
         jobs, waiting = _jobs(gangs_of_shard, running)
         there_already = tuple((gangs_of_shard[at], tuple(groups)) for at, groups in running.items())
-        start = Start(nodes_of_shard, totals[shard], seen.trees[shard], tuple(works))
-        yield Scheduler(backend.name, shard, start, jobs, waiting, there_already, seen.called)
+        start = ShardStart(nodes_of_shard, totals[shard], seen.trees[shard], tuple(works))
+        yield ShardScheduler(backend.name, shard, start, jobs, waiting, there_already, seen.called)
 
 
 def _running(
-    held: Iterable[Held], gangs: Sequence[Unplaced], nodes: Collection[str]
+    held: Iterable[HeldGang], gangs: Sequence[GangToPlace], nodes: Collection[str]
 ) -> tuple[list[Work], dict[int, list[str]]]:
     """Returns the work that runs on these nodes, with what the repository knows of it. Also returns the PodGroups of
     each of the repository's gangs, by index.
@@ -95,9 +95,9 @@ def _running(
     return works, running
 
 
-def _work(held: Held, gang: Unplaced | None, nodes: Collection[str]) -> Work:
+def _work(held: HeldGang, gang: GangToPlace | None, nodes: Collection[str]) -> Work:
     """Converts a running gang with its pods on these nodes and its pending pods; ``gang``: the repository's gang."""
-    placement_request: Wanted | None
+    placement_request: PlacementRequest | None
     least: Mapping[str, int] | None
     members = [pod for pod in held.members if pod.node is None or pod.node in nodes]
     if gang is not None:
@@ -123,37 +123,37 @@ def _work(held: Held, gang: Unplaced | None, nodes: Collection[str]) -> Work:
     )
 
 
-def _pod(pod: HeldPod, unit: str, placement_request: Wanted | None, gang: Unplaced | None) -> Pod:
+def _pod(pod: HeldPod, unit: str, placement_request: PlacementRequest | None, gang: GangToPlace | None) -> SessionPod:
     """Converts a pod; ``gang``: the repository's gang of the pod."""
     shape = None
     for at, known_shape in enumerate(placement_request.shapes if placement_request else ()):
         if known_shape == pod.shape or (gang is not None and dict(known_shape.asks) == dict(pod.asks)):
             shape = at
             break
-    return Pod(pod.name, unit, pod.asks, shape, pod.node)
+    return SessionPod(pod.name, unit, pod.asks, shape, pod.node)
 
 
-def _wanted(held: Held, members: Sequence[HeldPod]) -> Wanted | None:
+def _wanted(held: HeldGang, members: Sequence[HeldPod]) -> PlacementRequest | None:
     """Returns the shapes of a gang that the repository lacks; None if it asks for levels, or if anything is unknown."""
     shapes = tuple(dict.fromkeys(pod.shape for pod in members if pod.shape is not None))
     if not held.is_free or not shapes or any(pod.shape is None for pod in members):
         return None
     names = [name for name in held.least or {} if name]
-    return Wanted(Unit(held.name, below=tuple(Unit(name) for name in names)), shapes)
+    return PlacementRequest(Unit(held.name, below=tuple(Unit(name) for name in names)), shapes)
 
 
-def _whole(gang: Unplaced) -> Wanted:
+def _whole(gang: GangToPlace) -> PlacementRequest:
     """Returns the units and shapes of a gang, including the shapes of pods that start later."""
     further = (shape for shapes in gang.further.values() for shape in shapes)
     return replace(gang.wanted, shapes=tuple(dict.fromkeys((*gang.wanted.shapes, *further))))
 
 
-def _least(gang: Unplaced) -> dict[str, int]:
+def _least(gang: GangToPlace) -> dict[str, int]:
     """Returns the number of pods that a gang needs, by unit."""
     return {unit.name: len(unit.pods) for unit in gang.wanted.unit.units if unit.pods}
 
 
-def _pods(gang: Unplaced, placement_request: Wanted) -> Iterator[Pod]:
+def _pods(gang: GangToPlace, placement_request: PlacementRequest) -> Iterator[SessionPod]:
     """Yields the pods of a pending gang, the needed pods first."""
     at = {shape: index for index, shape in enumerate(placement_request.shapes)}
     needed = [(unit.name, placement_request.shapes[pod]) for unit in placement_request.unit.units for pod in unit.pods]
@@ -163,17 +163,17 @@ def _pods(gang: Unplaced, placement_request: Wanted) -> Iterator[Pod]:
         for name, shapes in gang.further.items()
         for shape in shapes
     ]
-    pairs: list[tuple[str | None, Shape]] = [*needed, *further]
+    pairs: list[tuple[str | None, PodShape]] = [*needed, *further]
     for number, (name, shape) in enumerate(pairs):
-        yield Pod(str(number), name or placement_request.unit.name, dict(shape.asks), at[shape])
+        yield SessionPod(str(number), name or placement_request.unit.name, dict(shape.asks), at[shape])
 
 
 def _jobs(
-    gangs: Sequence[Unplaced], running: Mapping[int, Sequence[str]]
-) -> tuple[tuple[Work, ...], dict[str, Unplaced]]:
+    gangs: Sequence[GangToPlace], running: Mapping[int, Sequence[str]]
+) -> tuple[tuple[Work, ...], dict[str, GangToPlace]]:
     """Returns the pending gangs, oldest first. Gangs with the same name get kind and namespace before their names."""
     jobs: list[Work] = []
-    waiting: dict[str, Unplaced] = {}
+    waiting: dict[str, GangToPlace] = {}
     named = Counter(gang.gang.name for gang in gangs)
     for at, gang in enumerate(gangs):
         is_alone = named[gang.gang.name] == 1

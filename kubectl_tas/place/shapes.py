@@ -9,14 +9,14 @@ from typing import Any
 from kubectl_tas.gpus import ANNOTATIONS, MIG
 from kubectl_tas.late import dataclass
 from kubectl_tas.node_places import HOSTNAME
-from kubectl_tas.place.node_resources import Node, Taint, requests
+from kubectl_tas.place.node_resources import NodeResources, Taint, requests
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _INTEGER = re.compile("[+-]?[0-9]{1,18}")
 
 
 @dataclass(frozen=True, slots=True)
-class Toleration:
+class PodToleration:
     """A toleration of a pod."""
 
     key: str | None
@@ -33,7 +33,7 @@ class Toleration:
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class NodeCondition:
     """A condition on a node: on one of its labels, or on its name."""
 
     key: str
@@ -43,7 +43,7 @@ class Condition:
     is_field: bool = False
     """Whether the condition is on the node's name, whatever the key."""
 
-    def holds(self, node: Node) -> bool:
+    def holds(self, node: NodeResources) -> bool:
         """Whether a node meets the condition, as in Kubernetes' scheduler. No node meets an invalid condition."""
         actual = node.name if self.is_field else node.labels.get(self.key)
         if self.operator in ("In", "NotIn"):
@@ -61,7 +61,7 @@ class Condition:
         return (self.key, self.operator) == (HOSTNAME, "NotIn")
 
 
-Term = tuple[Condition, ...]
+Term = tuple[NodeCondition, ...]
 """Conditions that must all hold; a term without conditions never holds."""
 
 
@@ -71,15 +71,15 @@ class Rules:
 
     selector: tuple[tuple[str, str], ...] = ()
     """Labels that the pod's node must have."""
-    tolerations: tuple[Toleration, ...] = ()
+    tolerations: tuple[PodToleration, ...] = ()
     terms: tuple[Term, ...] | None = None
     """Terms of the node affinity; at least one must hold for the node. None allows any node."""
 
-    def refusal(self, node: Node) -> str:
+    def refusal(self, node: NodeResources) -> str:
         """Returns why a pod cannot use a node, whatever is free there; empty if it can."""
         return self.lasting_refusal(node) or self.passing_refusal(node)
 
-    def passing_refusal(self, node: Node) -> str:
+    def passing_refusal(self, node: NodeResources) -> str:
         """Returns the obstacle that an administrator may remove, a cordon or a taint; empty if none exists."""
         if node.is_cordoned:
             return "cordoned"
@@ -88,7 +88,7 @@ class Rules:
         )
         return next((f"with the taint {taint}" for taint in untolerated), "")
 
-    def lasting_refusal(self, node: Node) -> str:
+    def lasting_refusal(self, node: NodeResources) -> str:
         """Returns any other obstacle; empty if none exists."""
         if not node.is_ready:
             return "not ready"
@@ -104,7 +104,7 @@ class Rules:
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class PodShape:
     """Requests and rules that interchangeable pods share."""
 
     asks: tuple[tuple[str, int], ...]
@@ -112,7 +112,7 @@ class Shape:
     rules: Rules
 
 
-def shape_of(spec: Mapping[str, Any]) -> Shape:
+def shape_of(spec: Mapping[str, Any]) -> PodShape:
     """Returns the shape of a pod, by the data of its ``PodSpec``. Raises ValueError for an invalid quantity, and
     TypeError, AttributeError or KeyError for a spec that Kubernetes would refuse.
     """
@@ -120,7 +120,7 @@ def shape_of(spec: Mapping[str, Any]) -> Shape:
     tolerations = tuple(map(_toleration, spec.get("tolerations") or ()))
     affinity = ((spec.get("affinity") or {}).get("nodeAffinity") or {}).get(_REQUIRED)
     terms = None if affinity is None else tuple(map(_term, affinity.get("nodeSelectorTerms") or ()))
-    return Shape(tuple(sorted(requests(spec).items())), Rules(selector, tolerations, terms))
+    return PodShape(tuple(sorted(requests(spec).items())), Rules(selector, tolerations, terms))
 
 
 def unpredicted(spec: Mapping[str, Any], annotations: Mapping[str, str]) -> str:
@@ -145,10 +145,10 @@ def unpredicted(spec: Mapping[str, Any], annotations: Mapping[str, str]) -> str:
     return next((reason for reason, holds in reasons.items() if holds), "")
 
 
-def _toleration(fields: Mapping[str, Any]) -> Toleration:
+def _toleration(fields: Mapping[str, Any]) -> PodToleration:
     is_any = fields.get("operator") == "Exists"
     value = None if is_any else str(fields.get("value") or "")
-    return Toleration(fields.get("key") or None, value, fields.get("effect") or None)
+    return PodToleration(fields.get("key") or None, value, fields.get("effect") or None)
 
 
 def _term(fields: Mapping[str, Any]) -> Term:
@@ -156,7 +156,7 @@ def _term(fields: Mapping[str, Any]) -> Term:
         (name, condition) for name in ("matchExpressions", "matchFields") for condition in fields.get(name) or ()
     )
     return tuple(
-        Condition(
+        NodeCondition(
             str(condition["key"]),
             str(condition["operator"]),
             tuple(map(str, condition.get("values") or ())),

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from kubectl_tas.late import dataclass
-from kubectl_tas.place.node_cells import Cell, Leaf, Room, Unit
+from kubectl_tas.place.node_cells import Cell, LeafDomain, Room, Unit
 from kubectl_tas.place.node_resources import Domain
 
 MAX_PATTERNS = 200
@@ -257,7 +257,7 @@ class _Model:
                 held[shape].append(amount)
 
 
-def _alike(leaf: Leaf, mended: Mapping[str, Mended]) -> Iterator[_Nodes]:
+def _alike(leaf: LeafDomain, mended: Mapping[str, Mended]) -> Iterator[_Nodes]:
     """Yields groups of nodes of a leaf that are equal now and after mending."""
     for cell, names in leaf.nodes:
         alike: dict[Mended | None, list[str]] = {}

@@ -14,10 +14,10 @@ from kubectl_tas.kinds import SET
 from kubectl_tas.late import dataclass
 from kubectl_tas.place import kai_allocate, solver
 from kubectl_tas.place.feasibility import Existence, Shortage, exists, shortage_of
-from kubectl_tas.place.gangs_to_place import Unplaced
-from kubectl_tas.place.mending import Change, mending
-from kubectl_tas.place.node_cells import Room, Unit, Wanted, ranked, room_for, wanted_of
-from kubectl_tas.place.node_resources import Node
+from kubectl_tas.place.gangs_to_place import GangToPlace
+from kubectl_tas.place.mending import PlacementChange, mending
+from kubectl_tas.place.node_cells import PlacementRequest, Room, Unit, placement_request_of, ranked, room_for
+from kubectl_tas.place.node_resources import NodeResources
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.topologies import Level
 from kubectl_tas.resolve.workflows import Requirement
@@ -46,13 +46,13 @@ _SOFTLY_ELSEWHERE = "the annotation that ends in preferred-placement"
 class Question:
     """One or more equal gangs that KAI cannot all place on the nodes of their shard."""
 
-    item: Unplaced
-    nodes: tuple[Node, ...]
+    item: GangToPlace
+    nodes: tuple[NodeResources, ...]
     copies: int
     shortage: Shortage | None
     is_short: bool
     """Whether it is certain that no placement exists."""
-    changed: Wanted | None = None
+    changed: PlacementRequest | None = None
     """One copy with other levels; None if the levels are those of the file."""
 
     @cached_property
@@ -61,16 +61,16 @@ class Question:
         return room_for(self.wanted, self.nodes, self.item.labels)
 
     @cached_property
-    def wanted(self) -> Wanted:
+    def wanted(self) -> PlacementRequest:
         """All copies."""
         return self.one.times(self.copies)
 
     @property
-    def one(self) -> Wanted:
+    def one(self) -> PlacementRequest:
         """One copy."""
         return self.changed or self.item.wanted
 
-    def finds(self, placement_request: Wanted) -> bool:
+    def finds(self, placement_request: PlacementRequest) -> bool:
         """Whether KAI places ``placement_request`` on the nodes of the question."""
         room = room_for(placement_request, self.nodes, self.item.labels)
         return (
@@ -79,7 +79,7 @@ class Question:
         )
 
 
-def changes(question: Question) -> Iterator[Change]:
+def changes(question: Question) -> Iterator[PlacementChange]:
     """Yields changes: other levels (finest first), then fewer copies or pods, then the fewest nodes to mend. If no
     single change is enough, combines other levels with another change.
     """
@@ -87,15 +87,15 @@ def changes(question: Question) -> Iterator[Change]:
     yield from single or _both(question)
 
 
-def _others(question: Question) -> Iterator[Change]:
+def _others(question: Question) -> Iterator[PlacementChange]:
     yield from _fewer_copies(question) if question.copies > 1 else _fewer_pods(question)
     if question.is_short:
         yield from mending(question.item, question.wanted, question.nodes)
 
 
-def _both(question: Question) -> Iterator[Change]:
+def _both(question: Question) -> Iterator[PlacementChange]:
     """Yields combined changes for the levels that leave out the fewest pods, or for which other nodes are enough."""
-    best: list[Change] = []
+    best: list[PlacementChange] = []
     for softened in _of_levels(question.item):
         with_levels = replace(question, changed=softened.wanted)
         short = shortage_of(with_levels.room, with_levels.wanted.unit, question.item.levels)
@@ -107,11 +107,11 @@ def _both(question: Question) -> Iterator[Change]:
     yield from best
 
 
-def renaming(gang: Unplaced, names: Sequence[str]) -> Iterator[Change]:
+def renaming(gang: GangToPlace, names: Sequence[str]) -> Iterator[PlacementChange]:
     """Yields the change that puts SubGroups in the order of ``names``, if a file can express that."""
     if names and gang.sent.kind in _NAMED:
         text = f"name {_NAMED[gang.sent.kind]} so that they come in this order: {', '.join(names)}"
-        yield Change("names", text)
+        yield PlacementChange("names", text)
 
 
 @dataclass(frozen=True)
@@ -120,17 +120,17 @@ class _Levels:
 
     kind: str
     text: str
-    wanted: Wanted
+    wanted: PlacementRequest
     """One copy of the gang."""
 
 
-def _levels(question: Question) -> Iterator[Change]:
+def _levels(question: Question) -> Iterator[PlacementChange]:
     for softened in _of_levels(question.item):
         if question.finds(softened.wanted.times(question.copies)):
-            yield Change(softened.kind, softened.text)
+            yield PlacementChange(softened.kind, softened.text)
 
 
-def _of_levels(gang: Unplaced) -> Iterator[_Levels]:
+def _of_levels(gang: GangToPlace) -> Iterator[_Levels]:
     levels = gang.levels
     softly = _SOFTLY.get(gang.sent.kind, _SOFTLY_ELSEWHERE)
     depths = {unit.required for unit in gang.wanted.unit.units if unit.required is not None}
@@ -172,7 +172,7 @@ class _Coarser:
         return replace(unit, required=self.depth - 1) if unit.required == self.depth else unit
 
 
-def _changed(gang_to_place: Unplaced, change: _Softer | _Coarser) -> Wanted:
+def _changed(gang_to_place: GangToPlace, change: _Softer | _Coarser) -> PlacementRequest:
     """Returns the gang with other levels; the tree of a workflow's gang then differs too."""
     if gang_to_place.group is None:
         return replace(gang_to_place.wanted, unit=_each(gang_to_place.wanted.unit, change.of_unit))
@@ -183,7 +183,8 @@ def _changed(gang_to_place: Unplaced, change: _Softer | _Coarser) -> Wanted:
         [(member, _settled(requirements_by_task[member.name])) for member in gang_to_place.gang.all_members], "topology"
     )
     return replace(
-        wanted_of(gang, gang_to_place.labels, gang_to_place.of_tasks(gang)), release=gang_to_place.wanted.release
+        placement_request_of(gang, gang_to_place.labels, gang_to_place.of_tasks(gang)),
+        release=gang_to_place.wanted.release,
     )
 
 
@@ -200,7 +201,7 @@ def _each(unit: Unit, change: Callable[[Unit], Unit]) -> Unit:
     return replace(change(unit), below=tuple(_each(child, change) for child in unit.below))
 
 
-def _fewer_copies(question: Question) -> Iterator[Change]:
+def _fewer_copies(question: Question) -> Iterator[PlacementChange]:
     """Yields the largest number of copies that KAI places; KAI places copies one by one."""
     fits, too_many = 0, question.copies
     while too_many - fits > 1:
@@ -208,10 +209,10 @@ def _fewer_copies(question: Question) -> Iterator[Change]:
         fits, too_many = (tried, too_many) if question.finds(question.one.times(tried)) else (fits, tried)
     if fits:
         text = f"run {fits} of the {question.copies} gangs; the others wait"
-        yield Change("copies", text, fewer=question.copies - fits)
+        yield PlacementChange("copies", text, fewer=question.copies - fits)
 
 
-def _fewer_pods(question: Question) -> Iterator[Change]:
+def _fewer_pods(question: Question) -> Iterator[PlacementChange]:
     """Yields as many pods as fit: fewer in the part that is short, else in the largest that helps, or in several."""
     leaves = [leaf for leaf in question.wanted.unit.units if leaf.pods]
     for fitting in islice(_kept(question, leaves), MAX_FEWER):
@@ -221,7 +222,7 @@ def _fewer_pods(question: Question) -> Iterator[Change]:
             fewer = [leaf for leaf in leaves if len(smaller[leaf.name].pods) < len(leaf.pods)]
             text = _run(question.item, [(leaf, smaller[leaf.name]) for leaf in fewer])
             count = sum(len(leaf.pods) - len(smaller[leaf.name].pods) for leaf in fewer)
-            yield Change("tasks", text, fewer=count)
+            yield PlacementChange("tasks", text, fewer=count)
             return
 
 
@@ -277,7 +278,7 @@ def _most_pods(room: Room, unit: Unit) -> list[tuple[int, ...]] | None:
     return solver.most_pods(room, unit)
 
 
-def _run(gang: Unplaced, fewer: Sequence[tuple[Unit, Unit]]) -> str:
+def _run(gang: GangToPlace, fewer: Sequence[tuple[Unit, Unit]]) -> str:
     noun = "task" if gang.group is not None else "pod"
     is_elastic = gang.gang.minimum is not None and gang.gang.minimum < gang.gang.pods
     phrases = [
@@ -288,7 +289,7 @@ def _run(gang: Unplaced, fewer: Sequence[tuple[Unit, Unit]]) -> str:
     return f"{'start with' if is_elastic else 'run'} {' and '.join(phrases)}"
 
 
-def _without_which(gang: Unplaced, leaf: Unit, smaller: Unit) -> str:
+def _without_which(gang: GangToPlace, leaf: Unit, smaller: Unit) -> str:
     """Says which pods are left out, if the pods are not all alike."""
     if len(set(leaf.pods)) < 2:
         return ""
@@ -296,7 +297,8 @@ def _without_which(gang: Unplaced, leaf: Unit, smaller: Unit) -> str:
     group = next((candidate for candidate in (gang.gang, *gang.gang.leaves) if candidate.name == leaf.name), None)
     members = () if group is None else group.members
     if len(members) == len(leaf.pods):
-        return f", without {shortened([member.name for at, member in enumerate(members) if at not in positions], _NAMED_TASKS)}"
+        left_out = [member.name for at, member in enumerate(members) if at not in positions]
+        return f", without {shortened(left_out, _NAMED_TASKS)}"
     gpus = Counter(dict(gang.wanted.shapes[shape].asks).get(GPU, 0) for shape in leaf.pods)
     gpus -= Counter(dict(gang.wanted.shapes[shape].asks).get(GPU, 0) for shape in smaller.pods)
     phrases = [f"{plural(count, 'pod')} with {plural(each, 'GPU')}" for each, count in sorted(gpus.items())]

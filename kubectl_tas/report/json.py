@@ -65,9 +65,13 @@ def record(diagnostic: Diagnostic) -> shapes.FindingJson:
     }
 
 
-def _location(place: Location | None) -> shapes.PlaceJson | None:
+def _location(location: Location | None) -> shapes.PlaceJson | None:
     """Returns a place as data. ``line`` and ``column`` are null if the finding is about the whole file."""
-    return None if place is None else {"path": place.path, "line": place.line or None, "column": place.column or None}
+    return (
+        None
+        if location is None
+        else {"path": location.path, "line": location.line or None, "column": location.column or None}
+    )
 
 
 Place = Callable[[Location], Mapping[str, Any]]
