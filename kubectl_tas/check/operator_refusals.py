@@ -16,8 +16,8 @@ from kubectl_tas.load.syntax import YAML_SYNTAX
 from kubectl_tas.model.repository import Declared, Origin
 
 if TYPE_CHECKING:
-    from kubectl_tas.model.workloads import Workload
     from kubectl_tas.kinds.page import Refusals
+    from kubectl_tas.model.workloads import Workload
 
 OPERATOR_REFUSES = Rule(
     "operator-refuses",
