@@ -26,7 +26,10 @@ def told(error: BaseException, context: click.Context | None, words: Sequence[st
     if isinstance(error, click.ClickException):
         code = _refuse(error, words)
         if context is not None and UNREAD in context.meta:
-            context.meta[UNREAD]()
+            lacking = context.meta[UNREAD]
+            if lacking.text:
+                say(f"Incomplete: {lacking.text}.", err=True)
+            lacking.tell()
         return code
     if isinstance(error, (click.Abort, KeyboardInterrupt)):
         say("interrupted", err=True)

@@ -88,6 +88,11 @@ class Kind:
         return found
 
 
+def decides(kind: Kind) -> bool:
+    """Whether documents of a kind decide for others, as pools and settings do."""
+    return kind.page is None and kind.name in _DECIDING
+
+
 def _pod_group(data: dict[str, Any]) -> dict[str, Any]:
     """Returns a PodGroup with ``subGroups`` spelled as in the API, and without nulls."""
     data = without_nulls(data)
@@ -118,6 +123,7 @@ def without_nulls(data: Any, texts: Sequence[str] = ()) -> Any:
     return [without_nulls(item, texts) for item in data] if isinstance(data, list) else data
 
 
+_DECIDING = {name for name, version, _ in OWN if version != POD_GROUPS and name != "PodCliqueSet"}
 WORKFLOW = Kind("Workflow", "", "osmo_workflow:Workflow")
 FUNCTION = Kind("Function", API_VERSION, "function:Function")
 """The configuration in a ResourceList; no file holds this kind."""

@@ -57,17 +57,19 @@ def record(diagnostic: Diagnostic) -> shapes.Finding:
         "message": diagnostic.message,
         "hint": diagnostic.hint,
         "fix": {"written": fix.written, "meant": fix.meant} if fix else None,
-        "location": _location(diagnostic.location),
+        "location": place_data(diagnostic.location),
         "related": [
-            {"message": related.message, "location": _location(related.location)} for related in diagnostic.related
+            {"message": related.message, "location": place_data(related.location)} for related in diagnostic.related
         ],
-        "waiver": _location(diagnostic.waiver),
+        "waiver": place_data(diagnostic.waiver),
     }
 
 
-def _location(place: Location | None) -> shapes.Place | None:
+def place_data(location: Location | None) -> shapes.Place | None:
     """Returns a place as data. ``line`` and ``column`` are null if the finding is about the whole file."""
-    return None if place is None else {"path": place.path, "line": place.line or None, "column": place.column or None}
+    if location is None:
+        return None
+    return {"path": location.path, "line": location.line or None, "column": location.column or None}
 
 
 Place = Callable[[Location], Mapping[str, Any]]

@@ -76,6 +76,14 @@ class Findings(TypedDict):
     diagnostics: list[Finding]
 
 
+class Counted(TypedDict):
+    """An answer that is computed from a repository."""
+
+    version: int
+    notCounted: NotRequired[list[Place]]
+    """Documents that could not be read or that nothing holds. The answer lacks what they declare."""
+
+
 class Level(TypedDict):
     """A level of a topology."""
 
@@ -115,10 +123,9 @@ class Fact(TypedDict):
     text: str
 
 
-class Explained(TypedDict):
+class Explained(Counted):
     """The queue of one piece of work, its verdict and its PodGroups."""
 
-    version: int
     kind: str
     workflow: str
     file: str
@@ -134,10 +141,9 @@ class Explained(TypedDict):
     facts: list[Fact]
 
 
-class SeveralExplained(TypedDict):
+class SeveralExplained(Counted):
     """The queue, verdict and PodGroups of each piece of work with one name."""
 
-    version: int
     items: list[Explained]
 
 
@@ -152,10 +158,9 @@ class Segment(TypedDict):
     indexLabel: str
 
 
-class Segments(TypedDict):
+class Segments(Counted):
     """The segments that contain the pods with one index."""
 
-    version: int
     podIndex: int
     segments: list[Segment]
 
@@ -175,10 +180,9 @@ class Work(TypedDict):
     file: str
 
 
-class WorkList(TypedDict):
+class WorkList(Counted):
     """All work of a repository."""
 
-    version: int
     workflows: list[Work]
 
 
@@ -201,7 +205,7 @@ class Admitted(TypedDict):
     priority: str
     asks: Number
     quota: Value
-    used: Number
+    used: Number | None
     verdict: str
     rule: str | None
     inQuota: Number
@@ -212,10 +216,9 @@ class Admitted(TypedDict):
     memory: Asked
 
 
-class Answers(TypedDict):
+class Answers(Counted):
     """The verdicts on work: whether KAI would admit it."""
 
-    version: int
     workflows: list[Admitted]
 
 
@@ -322,10 +325,9 @@ class FitGang(TypedDict):
     changes: list[Change]
 
 
-class Fits(TypedDict):
+class Fits(Counted):
     """Whether each gang alone has a placement on the free resources."""
 
-    version: int
     gangs: list[FitGang]
     leftOut: list[LeftOut]
 
@@ -419,10 +421,9 @@ class PendingScheduler(TypedDict):
     further: list[FurtherPods]
 
 
-class Pending(TypedDict):
+class Pending(Counted):
     """The gangs that start and the gangs that stay pending, with --all."""
 
-    version: int
     schedulers: list[PendingScheduler]
     leftOut: list[LeftOut]
 
@@ -454,10 +455,9 @@ class GrowthCluster(TypedDict):
     waiting: list[GrowthGang]
 
 
-class Growth(TypedDict):
+class Growth(Counted):
     """The number of additional racks that all gangs need, with --grow."""
 
-    version: int
     clusters: list[GrowthCluster]
     leftOut: list[LeftOut]
 
@@ -527,10 +527,9 @@ class WhyWork(TypedDict):
     notKnown: dict[str, str]
 
 
-class Whys(TypedDict):
+class Whys(Counted):
     """Whether work runs in a cluster, and the reasons if it is pending."""
 
-    version: int
     workflows: list[WhyWork]
 
 
@@ -589,10 +588,9 @@ class Uncharged(TypedDict):
     why: str
 
 
-class PoolList(TypedDict):
+class PoolList(Counted):
     """Pools and subpools with their quota, used and available resources."""
 
-    version: int
     usedFrom: str
     pools: list[PoolQueue]
     totals: list[Total]
@@ -609,10 +607,9 @@ class PoolWork(TypedDict):
     gpus: Number
 
 
-class PoolPage(TypedDict):
+class PoolPage(Counted):
     """A pool or a subpool with its queues and its work."""
 
-    version: int
     name: str
     kind: str
     usedFrom: str
@@ -622,10 +619,9 @@ class PoolPage(TypedDict):
     workflows: list[PoolWork]
 
 
-class TopologyKeys(TypedDict):
+class TopologyKeys(Counted):
     """The topology keys of a pool, from the coarsest."""
 
-    version: int
     pool: str
     topologyKeys: list[Level]
 
@@ -644,10 +640,9 @@ class ListedSubpool(TypedDict):
     file: str
 
 
-class SubpoolList(TypedDict):
+class SubpoolList(Counted):
     """Subpools."""
 
-    version: int
     subpools: list[ListedSubpool]
 
 
@@ -704,10 +699,9 @@ class NotGuaranteed(TypedDict):
     hint: str
 
 
-class Plan(TypedDict):
+class Plan(Counted):
     """The room for pools."""
 
-    version: int
     pools: list[PlannedPool]
     guaranteesNotKept: list[NotGuaranteed]
 
@@ -756,10 +750,9 @@ class Share(TypedDict):
     notes: list[str]
 
 
-class Shares(TypedDict):
+class Shares(Counted):
     """The division of clusters by KAI's scheduler."""
 
-    version: int
     askedFrom: str
     clusters: list[Share]
 
@@ -775,10 +768,9 @@ class ListedTopology(TypedDict):
     podCliqueSets: list[str]
 
 
-class TopologyList(TypedDict):
+class TopologyList(Counted):
     """All topologies."""
 
-    version: int
     topologies: list[ListedTopology]
 
 
@@ -806,10 +798,9 @@ class LeftOutLevel(SuggestedLevel):
     reason: str
 
 
-class SuggestedTopology(TypedDict):
+class SuggestedTopology(Counted):
     """The topology that node labels suggest."""
 
-    version: int
     nodes: int
     withoutGpus: int
     levels: list[SuggestedLevel]
@@ -876,6 +867,7 @@ TopologyUses = TypedDict(
         "podCliqueSets": list[TopologyUse],
         "differences": NotRequired[list[Difference]],
         "nodes": NotRequired[list[Covered]],
+        "notCounted": NotRequired[list[Place]],
     },
 )
 """The topology of each PodCliqueSet."""

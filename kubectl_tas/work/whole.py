@@ -22,10 +22,12 @@ from kubectl_tas.store.cache import Store
 from kubectl_tas.work.kept import tool_digest
 from kubectl_tas.work.plain import (
     from_diagnostic,
+    from_unread,
     from_waiver,
     of_entry,
     to_bytes,
     to_diagnostic,
+    to_unread,
     to_waiver,
 )
 from kubectl_tas.work.run import Effort, Parts, Run, judged, survey
@@ -148,7 +150,8 @@ def run_or_repeat(
     repeat = _repeat(place)
     if repeat is None:
         found, repository = place.full, place.full.fleet.repository
-        about = [found.is_empty, found.loaded.complete, list(found.loaded.refused)]
+        unread = [from_unread(item) for item in found.loaded.repository.unread]
+        about = [found.is_empty, unread, list(found.loaded.refused)]
         kept = [[from_diagnostic(item) for item in found.found], [from_waiver(item) for item in repository.waivers]]
         place.store.put([(place.key, to_bytes([asked.answers, *about, *kept]))])
     return repeat or place.full, place
@@ -158,13 +161,14 @@ def _repeat(place: Place) -> Repeat | None:
     """Returns the kept results of a run, if the source still gives the same answers; else None."""
     plain = of_entry(place.store.get(place.key))
     try:
-        answers, is_empty, complete, refused, found, waivers = plain or [None] * 6
+        answers, is_empty, unread, refused, found, waivers = plain or [None] * 6
         if plain is None or not place.source.still_answers(answers):
             return None
         place.source.answers = answers
         loaded = place.parts.load((), place.settings)
         repository = replace(loaded.repository, files=place.parts.paths, waivers=tuple(map(to_waiver, waivers)))
-        loaded = Loaded(repository, (), complete, tuple(refused))
+        repository = replace(repository, unread=tuple(map(to_unread, unread)))
+        loaded = Loaded(repository, (), tuple(refused))
         return Repeat(resolve(repository), tuple(map(to_diagnostic, found)), loaded, is_empty, place)
     except (TypeError, ValueError, KeyError):  # none of ours
         return None
