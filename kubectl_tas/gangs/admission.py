@@ -269,6 +269,18 @@ class Admission:
         verdict = self.admit(item, request, self.others(item), self.declared(item), request.asks)
         return verdict if not self._fleet.not_counted else self.doubted(verdict)
 
+    def together(self, item: Submission, verdict: Verdict) -> Verdict:
+        """Returns the verdict on work that may run already. If each gang has room, but not all at once, the verdict is
+        one on the work of the queue: a lower quota ends nothing that runs.
+        """
+        asks, quota = self.declared(item)[item.queue], item.quota
+        if verdict.outcome != "pending" or self.request(item).asks.exceeding(quota) or not asks.exceeding(quota):
+            return verdict
+        name = asks.exceeding(quota)[0]
+        sum_ = f"the work of {item.target} asks for {said(name, asks.of(name))} together"
+        most = f"its quota is {show(name, quota.of(name))}"
+        return replace(verdict, text=f"{sum_}; {most}: not all of it can run at once, and what runs goes on")
+
     def doubted(self, verdict: Verdict) -> Verdict:
         """Returns the verdict if documents are not counted: who has room may lack it then, and the reverse."""
         if verdict.outcome not in ("admitted", "pending"):
