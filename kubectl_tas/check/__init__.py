@@ -67,7 +67,14 @@ from kubectl_tas.check.resource_requests import check_gpu_requests, check_member
 from kubectl_tas.check.secrets import check_companion_secrets, check_workflow_secrets
 from kubectl_tas.check.segment_annotations import check_segment_sizes, check_segments
 from kubectl_tas.check.selectors import check_selected, check_selectors
-from kubectl_tas.check.settings import check_admin_sources, check_config, check_kartas, check_layout, check_operator
+from kubectl_tas.check.settings import (
+    check_admin_sources,
+    check_config,
+    check_given,
+    check_kartas,
+    check_layout,
+    check_operator,
+)
 from kubectl_tas.check.task_platforms import check_platforms, check_unused_platforms
 from kubectl_tas.check.timeouts import check_default_lifetimes, check_evictions, check_lifetimes
 from kubectl_tas.check.unique import check_folded_names, check_part_names, check_unique, check_unique_work
@@ -95,6 +102,7 @@ from kubectl_tas.resolve.fleet import Fleet
 FLEET_CHECKS: tuple[Look[Any], ...] = (
     look_at_fleet(check_config),
     look_at_fleet(check_admin_sources),
+    look_at_fleet(check_given),
     look_at_fleet(check_layout),
     look_at_fleet(check_kubernetes),
     look_at_fleet(check_names),

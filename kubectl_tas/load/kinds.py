@@ -21,6 +21,7 @@ from kubectl_tas.model.kindlists import (
     group_of,
     is_harmless,
     makes_pods,
+    why_elsewhere,
 )
 from kubectl_tas.words import closest, did_you_mean
 
@@ -225,7 +226,7 @@ def recognise(document: Document, config: ConfigSpec | None = None) -> Kind | Di
         return _unknown(document, ("kind",), message, hint)
     elsewhere = belongs_elsewhere(api_version, kind) if isinstance(api_version, str) else None
     if elsewhere is not None and not did_you_mean(kind, related, folds=True):
-        message = f"{kind} of {api_version} cannot be declared here: it could change quotas or rights"
+        message = f"{kind} of {api_version} cannot be declared here: {why_elsewhere(kind)}"
         return Diagnostic(KIND_ELSEWHERE, message, document.locate(("kind",)), hint=elsewhere)
     for item in (*COMPANIONS, *(config.companions if config is not None else ())):
         if (item.apiVersion, item.kind) == (api_version, kind):

@@ -21,7 +21,7 @@ from kubectl_tas.load.osmofiles import expanded_by_osmo, template_root
 from kubectl_tas.load.rights import ADMIN_SOURCE_UNREAD, holds_nothing
 from kubectl_tas.load.schema import INVALID_VALUE, items_of, validate
 from kubectl_tas.load.source import CONFIG_FILE, MemorySource, RawFile, Source, decode
-from kubectl_tas.model.config import DEFAULTS, VALUES_FOLDER, Config, ConfigSpec, Setting
+from kubectl_tas.model.config import DEFAULT_ADMIN_SOURCES, DEFAULTS, VALUES_FOLDER, Config, ConfigSpec, Setting
 from kubectl_tas.model.osmo_workflow import File, Workflow
 from kubectl_tas.model.repository import Declared, LocalFile, Repository, Unread, Waiver, local_path
 
@@ -285,7 +285,8 @@ class _Loader:
                 self._refuse(Diagnostic(SOURCE_MISSING, message, place, hint=hint))
         for index, folder in enumerate(spec.adminSources if "adminSources" in spec.model_fields_set else ()):
             place = declared.at("spec", "adminSources", index)
-            if self._is_folder(folder, place) and holds_nothing(folder, spec.sources):
+            is_other = folder not in DEFAULT_ADMIN_SOURCES  # a repository may do without some of the defaults
+            if self._is_folder(folder, place) and is_other and holds_nothing(folder, spec.sources):
                 hint = "Correct its name, or add it to spec.sources."
                 message = f"no file of {folder} is read, so nothing in it counts"
                 self.diagnostics.append(Diagnostic(ADMIN_SOURCE_UNREAD, message, place, hint=hint))
