@@ -109,7 +109,7 @@ def test_words_of_other_tools(tmp_path: Path) -> None:
     assert "Did you mean --quota?" in kubectl_tas("subpool", "create", "team", "x", "--gpu", "4", "-C", root).err
     secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: s, labels: {kubectl-tas/pool: team}}\ndata: {}\n"
     write(root, {"workflows/s.yaml": secret})
-    assert "all readers of the repository could read it" in kubectl_tas("validate", "-C", root).out
+    assert "everybody who reads the repository could read it" in kubectl_tas("validate", "-C", root).out
     write(root, {"workflows/s.yaml": job("'{{ .Release.Name }}-job'")})
     out = kubectl_tas("validate", "-C", root).out
     assert "helm template" in out, out
