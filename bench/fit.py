@@ -20,12 +20,12 @@ from kubectl_tas.load.source import FolderSource
 from kubectl_tas.model import manifest
 from kubectl_tas.place.actions import Turn, pending
 from kubectl_tas.place.answers import fit
-from kubectl_tas.place.gangs_to_place import Unplaced, unplaced
+from kubectl_tas.place.gangs_to_place import GangToPlace, unplaced
 from kubectl_tas.place.grow import grow
-from kubectl_tas.place.node_resources import Nodes, read_nodes
+from kubectl_tas.place.node_resources import ClusterNodes, read_nodes
 from kubectl_tas.place.queues import trees
-from kubectl_tas.place.schedulers import Seen, schedulers
-from kubectl_tas.place.synthetic import Broken, Cluster, Domains, generate
+from kubectl_tas.place.schedulers import SeenCluster, schedulers
+from kubectl_tas.place.synthetic import Broken, SyntheticCluster, SyntheticDomains, generate
 from kubectl_tas.resolve.fleet import Fleet
 
 LEVELS = (("zone", 5), ("spine", 0), ("rack", 4))
@@ -89,18 +89,18 @@ def main() -> None:
     print(f"{'nodes':>7} {'read':>8} {'answer':>8} {'a node':>10} {'--all':>9} {'--grow':>9}  outcomes")
     for size in (640, 1280, 2560, 5120, 10240):
         spines = size // (5 * 4 * NODES_OF_A_RACK)
-        levels = tuple(Domains(key, key, domains or spines) for key, domains in LEVELS)
-        text = generate(Cluster(levels, NODES_OF_A_RACK, broken=Broken(cordoned=size // 100)))
+        levels = tuple(SyntheticDomains(key, key, domains or spines) for key, domains in LEVELS)
+        text = generate(SyntheticCluster(levels, NODES_OF_A_RACK, broken=Broken(cordoned=size // 100)))
         items = json.loads(text)["items"]
         start = time.perf_counter()
         nodes = read_nodes([*items, *pods(items)])
         read = time.perf_counter()
-        gangs = (item for item in unplaced(fleet, fleet.workflows) if isinstance(item, Unplaced))
+        gangs = (item for item in unplaced(fleet, fleet.workflows) if isinstance(item, GangToPlace))
         found = Counter(fit(item, nodes).outcome.value for item in gangs)
         end = time.perf_counter()
         turns = Counter(turn.outcome.value for turn in queue(fleet, nodes))
         queued = time.perf_counter()
-        asked = [(item, 1) for item in unplaced(fleet, fleet.workflows) if isinstance(item, Unplaced)]
+        asked = [(item, 1) for item in unplaced(fleet, fleet.workflows) if isinstance(item, GangToPlace)]
         growth = grow(asked, nodes.nodes)
         grown = time.perf_counter()
         print(
@@ -110,11 +110,11 @@ def main() -> None:
         )
 
 
-def queue(fleet: Fleet, nodes: Nodes) -> tuple[Turn, ...]:
+def queue(fleet: Fleet, nodes: ClusterNodes) -> tuple[Turn, ...]:
     """Returns the outcomes when all gangs are placed one after the other."""
-    gangs = [item for item in unplaced(fleet, fleet.submissions) if isinstance(item, Unplaced)]
+    gangs = [item for item in unplaced(fleet, fleet.submissions) if isinstance(item, GangToPlace)]
     rendered = (item.manifest for item in compile_queues(fleet))
-    seen = Seen(nodes, [], trees(item for item in rendered if isinstance(item, manifest.Queue)), {})
+    seen = SeenCluster(nodes, [], trees(item for item in rendered if isinstance(item, manifest.Queue)), {})
     (scheduler,) = schedulers(fleet.backends[0], gangs, seen)
     return pending(scheduler.start, scheduler.jobs).turns
 

@@ -72,8 +72,8 @@ def shape_of(text: object) -> str:
     """Returns the kind of secret that a text is, by its shape alone; '' if none."""
     if not isinstance(text, str) or not is_marked(text):
         return ""
-    found = next((found for found in _SHAPES.finditer(text) if "EXAMPLE" not in found[0]), None)
-    return _CALLED[found.lastgroup or ""] if found is not None else ""
+    match = next((match for match in _SHAPES.finditer(text) if "EXAMPLE" not in match[0]), None)
+    return _CALLED[match.lastgroup or ""] if match is not None else ""
 
 
 def is_marked(text: str) -> bool:
@@ -84,7 +84,7 @@ def is_marked(text: str) -> bool:
 def hidden(line: str) -> str:
     """Returns a line of a file with stars for each value that is a secret by its shape, or by the name before it."""
     if is_marked(line):
-        line = _SHAPES.sub(lambda found: found[0] if "EXAMPLE" in found[0] or found["private"] else _stars(found), line)
+        line = _SHAPES.sub(lambda match: match[0] if "EXAMPLE" in match[0] or match["private"] else _stars(match), line)
     return _PAIR.sub(_without_value, line)
 
 
@@ -101,8 +101,8 @@ def hidden_lines(lines: Iterable[str]) -> Iterator[str]:
         else:
             yield hidden(line)
         is_key = is_key or ("-----BEGIN" in line and "PRIVATE KEY" in line)
-        found = _NAME.match(line)
-        name = found[1] if found else ""
+        match = _NAME.match(line)
+        name = match[1] if match else ""
 
 
 def _without_value(pair: re.Match[str]) -> str:
@@ -110,5 +110,5 @@ def _without_value(pair: re.Match[str]) -> str:
     return pair[0].removesuffix(value) + "*" * len(value) if kind_of(pair["name"], value) else pair[0]
 
 
-def _stars(found: re.Match[str]) -> str:
-    return "*" * len(found[0])
+def _stars(match: re.Match[str]) -> str:
+    return "*" * len(match[0])

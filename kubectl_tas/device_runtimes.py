@@ -120,8 +120,8 @@ def read_by(keys: tuple[DeviceKey, ...], name: str) -> DeviceKey | None:
 
 def named_in(text: str) -> str:
     """Returns the first word in a text that gives devices. Empty if no word does."""
-    found = _NAMED.search(text)
-    return found[0] if found is not None else ""
+    match = _NAMED.search(text)
+    return match[0] if match is not None else ""
 
 
 def is_hidden(key: DeviceKey, value: object) -> bool:
@@ -180,12 +180,12 @@ def _cel_container() -> str:
         f"e.name == '{VISIBLE_DEVICES}' && has(e.valueFrom) && has({source}) && has({source}.name) && "
         f"{source}.name == variables.shared && {source}.key == '{VISIBLE_DEVICES}'"
     )
-    given = " || ".join(
+    gives_devices = " || ".join(
         f"e.name.matches({names}) && (has(e.valueFrom) || !(has(e.value) ? e.value : '').matches({hides}))"
         for hides, names in _by_hides(VARIABLES)
     )
     mounted = f"has(c.volumeMounts) && c.volumeMounts.exists(m, {cel_takes_devices('m.mountPath')})"
-    return f"has(c.env) && c.env.exists(e, !({shared}) && ({given})) || {mounted}"
+    return f"has(c.env) && c.env.exists(e, !({shared}) && ({gives_devices})) || {mounted}"
 
 
 def _cel_noted() -> str:

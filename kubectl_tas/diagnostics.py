@@ -107,9 +107,9 @@ class Suggestion(str):
 
     def __new__(cls, text: str, written: str, meant: str) -> Suggestion:
         """Makes the hint ``text``, which suggests ``meant``."""
-        found = super().__new__(cls, text)
-        found.written, found.meant = written, meant
-        return found
+        suggestion = super().__new__(cls, text)
+        suggestion.written, suggestion.meant = written, meant
+        return suggestion
 
 
 @dataclass(frozen=True)
@@ -132,15 +132,18 @@ class Diagnostic:
         """Cuts texts that are too long to read, and hides secrets."""
         for name in ("message", "hint"):
             object.__setattr__(self, name, _cut(getattr(self, name)))
-        place, said = self.location, f"{self.message}{self.hint}{self.location.source if self.location else ''}".upper()
-        if any(mark in said for mark in _MARKS):
+        location, words = (
+            self.location,
+            f"{self.message}{self.hint}{self.location.source if self.location else ''}".upper(),
+        )
+        if any(mark in words for mark in _MARKS):
             from kubectl_tas.credentials import hidden  # most runs find nothing of that kind
 
             object.__setattr__(self, "message", hidden(self.message))
             if self.fix is None:
                 object.__setattr__(self, "hint", hidden(self.hint))
-            if place is not None:
-                object.__setattr__(self, "location", replace(place, source=hidden(place.source)))
+            if location is not None:
+                object.__setattr__(self, "location", replace(location, source=hidden(location.source)))
 
     @property
     def severity(self) -> Severity:
@@ -155,16 +158,16 @@ class Diagnostic:
     @property
     def places(self) -> tuple[Location, ...]:
         """The location and the related places."""
-        found = (self.location, *(item.location for item in self.related))
-        return tuple(place for place in found if place is not None)
+        locations = (self.location, *(related.location for related in self.related))
+        return tuple(location for location in locations if location is not None)
 
     @cached_property
     def sort_key(self) -> tuple[str, int, int, str, str]:
         """The key of the sort order: path, line, column, rule, message. Findings without a place come first."""
-        place = self.location
-        if place is None:
+        location = self.location
+        if location is None:
             return ("", 0, 0, self.rule.code, self.message)
-        return (place.path, place.line, place.column, self.rule.code, self.message)
+        return (location.path, location.line, location.column, self.rule.code, self.message)
 
 
 def in_order(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:

@@ -38,11 +38,11 @@ def misspelled(folder: str) -> tuple[str, str] | None:
             f'"{folder}" is not a folder below the repository root',
             "Write a path relative to the folder of tas.yaml, without '..'.",
         )
-    for part in path.parts:
-        size = len(part.encode())
+    for step in path.parts:
+        size = len(step.encode())
         if size > MAX_NAME:
             return f"a folder's name has {size} bytes; a disk takes {MAX_NAME} at the most", "Shorten it."
-        if is_git(part):
+        if is_git(step):
             return f'"{folder}" lies in the folder of git itself', "Choose a folder of its own, such as manifests."
     size = len(folder.encode())
     if len(path.parts) > MAX_DEPTH:
@@ -54,15 +54,15 @@ def misspelled(folder: str) -> tuple[str, str] | None:
 
 def is_hidden(folder: str) -> bool:
     """Whether a folder, or one above it, is hidden, such as ``.github``; programs keep settings in hidden folders."""
-    return any(part.startswith(".") for part in PurePosixPath(folder).parts)
+    return any(step.startswith(".") for step in PurePosixPath(folder).parts)
 
 
 def is_matched(path: str, patterns: Iterable[str]) -> bool:
     """Whether a path matches a pattern, name by name. A * matches any characters of a name without a leading dot."""
     names = path.split("/")
     for pattern in patterns:
-        parts = pattern.split("/")
-        if len(names) == len(parts) and all(map(_has_form, names, parts)):
+        name_patterns = pattern.split("/")
+        if len(names) == len(name_patterns) and all(map(_has_form, names, name_patterns)):
             return True
     return False
 
@@ -116,13 +116,13 @@ def real_output(root: Path, output: str, sources: Sequence[str]) -> str:
     hidden. Raises TasError also if the folder is one of the ``sources`` that are read, or contains one.
     """
     relative = inside(root, output, f"the output folder {output}")
-    known = _identity(root / output)
-    if relative == "." or (known is not None and known == _identity(root)):
+    identity = _identity(root / output)
+    if relative == "." or (identity is not None and identity == _identity(root)):
         raise TasError(f"the output folder {output} is the repository itself", hint=_OTHER)
     if is_hidden(relative):
         raise TasError(f"the output folder {output} leads to the hidden folder {relative}", hint=_OTHER)
     for source in sources:
-        if known is not None and known in _identities(os.path.realpath(root / source), os.path.realpath(root)):
+        if identity is not None and identity in _identities(os.path.realpath(root / source), os.path.realpath(root)):
             message = f"the output folder {output} is, or contains, the folder {source} that is read"
             raise TasError(message, hint=_OTHER)
     return relative
@@ -133,8 +133,8 @@ _OTHER = "Remove the link, or choose another output folder in tas.yaml."
 
 def _folders(path: str) -> Iterator[str]:
     """Returns ``a``, ``a/b`` and ``a/b/c`` for ``a/b/c``."""
-    parts = [] if path == "." else path.split("/")
-    return ("/".join(parts[: count + 1]) for count in range(len(parts)))
+    steps = [] if path == "." else path.split("/")
+    return ("/".join(steps[: count + 1]) for count in range(len(steps)))
 
 
 def _holds_git(folder: str) -> bool:
@@ -172,10 +172,10 @@ def read_all(number: int, size: int) -> bytes:
     content = os.read(number, size + 1)
     if len(content) == size:
         return content
-    parts = [content]
-    while parts[-1]:
-        parts.append(os.read(number, size + 1))
-    return b"".join(parts)
+    chunks = [content]
+    while chunks[-1]:
+        chunks.append(os.read(number, size + 1))
+    return b"".join(chunks)
 
 
 def read_plain(path: str, most: int, *, hint: str) -> bytes:

@@ -109,21 +109,21 @@ Amounts = Mapping[str, int]
 class Hundredths(Decimal):
     """A number of GPUs with fractions, in hundredths; shown without zeros at the end: two times 0.5 is 1."""
 
-    def __add__(self, other: Gpus) -> Hundredths:
-        return _shown(super().__add__(other))
+    def __add__(self, addend: Gpus) -> Hundredths:
+        return _shown(super().__add__(addend))
 
     __radd__ = __add__
 
-    def __mul__(self, other: Gpus) -> Hundredths:
-        return _shown(super().__mul__(other))
+    def __mul__(self, factor: Gpus) -> Hundredths:
+        return _shown(super().__mul__(factor))
 
     __rmul__ = __mul__
 
-    def __sub__(self, other: Gpus) -> Hundredths:
-        return _shown(super().__sub__(other))
+    def __sub__(self, subtrahend: Gpus) -> Hundredths:
+        return _shown(super().__sub__(subtrahend))
 
-    def __rsub__(self, other: Gpus) -> Hundredths:
-        return _shown(super().__rsub__(other))
+    def __rsub__(self, minuend: Gpus) -> Hundredths:
+        return _shown(super().__rsub__(minuend))
 
 
 Gpus = int | Decimal
@@ -135,7 +135,7 @@ def _shown(amount: Decimal) -> Hundredths:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ContainerRequests:
     """The resources of a container, or of the pod itself."""
 
     limits: Amounts
@@ -147,8 +147,8 @@ class Asked:
     def gpus(self) -> int:
         """The GPUs and MIG slices."""
         return max(
-            sum(_slices(name) * amount for name, amount in part.items() if is_counted(name))
-            for part in (self.limits, self.requests)
+            sum(_slices(name) * amount for name, amount in amounts.items() if is_counted(name))
+            for amounts in (self.limits, self.requests)
         )
 
 
@@ -177,7 +177,10 @@ def is_unknown_mig(name: str) -> bool:
 
 
 def of_pod(
-    init: Iterable[Asked], containers: Iterable[Asked], pod: Asked | None, annotations: Mapping[str, str]
+    init: Iterable[ContainerRequests],
+    containers: Iterable[ContainerRequests],
+    pod: ContainerRequests | None,
+    annotations: Mapping[str, str],
 ) -> Gpus:
     """Returns the GPUs of a pod, from its init containers, containers, ``spec.resources`` and annotations."""
     starting = ((container.is_sidecar, container.gpus) for container in init)
@@ -201,10 +204,10 @@ def at_most(init: Iterable[tuple[bool, int]], containers: Iterable[int]) -> int:
 
 def _annotated(annotations: Mapping[str, str]) -> int:
     """Returns the hundredths of a GPU that annotations ask for."""
-    part, devices = annotations.get(FRACTION, ""), annotations.get(DEVICES, "")
+    fraction_text, devices = annotations.get(FRACTION, ""), annotations.get(DEVICES, "")
     fraction = 0
-    if re.search(_PART, part) and 0 < float(part) <= 1:
-        fraction = max(1, int(float(part) * _HUNDREDTHS + 0.5))
+    if re.search(_PART, fraction_text) and 0 < float(fraction_text) <= 1:
+        fraction = max(1, int(float(fraction_text) * _HUNDREDTHS + 0.5))
     elif has_memory(annotations):
         fraction = 1
     mig = sum(
@@ -231,8 +234,8 @@ def is_fraction(text: str) -> bool:
 
 
 def _slices(resource: str) -> int:
-    found = re.search(MIG, resource)
-    return int(found.group(1)) if found else 1
+    match = re.search(MIG, resource)
+    return int(match.group(1)) if match else 1
 
 
 def cel_variables() -> tuple[tuple[str, str], ...]:
@@ -244,11 +247,13 @@ def cel_variables() -> tuple[tuple[str, str], ...]:
     positions = f"{init}.map(i, {init}.indexOf(i))"
     starting, running = cel_at_most(_cel_of, "initGpus")
     notes = "variables.annotations"
-    part = f"double({notes}['{FRACTION}'])"
-    is_part = f"'{FRACTION}' in {notes} && {notes}['{FRACTION}'].matches('{_PART}') && {part} > 0.0 && {part} <= 1.0"
+    portion = f"double({notes}['{FRACTION}'])"
+    is_part = (
+        f"'{FRACTION}' in {notes} && {notes}['{FRACTION}'].matches('{_PART}') && {portion} > 0.0 && {portion} <= 1.0"
+    )
     memory = f"'{MEMORY}' in {notes} && {notes}['{MEMORY}'].matches('{_COUNT}') && int({notes}['{MEMORY}']) > 0"
     devices = f"'{DEVICES}' in {notes} && {notes}['{DEVICES}'].matches('{_COUNT}') ? int({notes}['{DEVICES}']) : 1"
-    fraction = f"{is_part} ? [1, int({part} * {_HUNDREDTHS}.0 + 0.5)].max() : {memory} ? 1 : 0"
+    fraction = f"{is_part} ? [1, int({portion} * {_HUNDREDTHS}.0 + 0.5)].max() : {memory} ? 1 : 0"
     mig = f"{notes}.filter(k, k.matches('{MIG}') && {notes}[k].matches('{_COUNT}'))"
     return (
         ("initContainers", "has(object.spec.initContainers) ? object.spec.initContainers : []"),
@@ -267,17 +272,17 @@ def cel_variables() -> tuple[tuple[str, str], ...]:
     )
 
 
-def cel_at_most(of: Callable[[str], str], init: str, zero: str = "0") -> tuple[str, str]:
+def cel_at_most(amount_of: Callable[[str], str], init: str, zero: str = "0") -> tuple[str, str]:
     """Returns ``at_most`` in CEL, for use among ``cel_variables``.
 
     The first expression lists what the pod holds while each init container that is not a sidecar runs. The second is
-    what the pod holds while its containers run. ``of`` gives a container's amount, ``init`` is the variable with the
-    amounts of init containers, and ``zero`` is zero in the same type.
+    what the pod holds while its containers run. ``amount_of`` gives a container's amount, ``init`` is the variable with
+    the amounts of init containers, and ``zero`` is zero in the same type.
     """
     sidecars, amounts = "variables.sidecars", f"variables.{init}"
     earlier = f"variables.positions.filter(q, q < p && {sidecars}[q]).map(q, {amounts}[q])"
     starting = f"variables.positions.map(p, {sidecars}[p] ? {zero} : {amounts}[p] + ([{zero}] + {earlier}).sum())"
-    running = f"([{zero}] + object.spec.containers.map(c, {of('c')})).sum()"
+    running = f"([{zero}] + object.spec.containers.map(c, {amount_of('c')})).sum()"
     beside = f"([{zero}] + variables.positions.filter(q, {sidecars}[q]).map(q, {amounts}[q])).sum()"
     return starting, f"{running} + {beside}"
 
@@ -285,23 +290,23 @@ def cel_at_most(of: Callable[[str], str], init: str, zero: str = "0") -> tuple[s
 def cel_uncounted() -> str:
     """Returns CEL for whether the pod ``object`` asks for an accelerator that KAI ignores; needs ``cel_variables``."""
     asks = "object.spec.containers.exists(c, {}) || variables.initContainers.exists(c, {})"
-    one = " || ".join(
-        f"(has(c.resources) && has(c.resources.{part}) && c.resources.{part}.exists(k, "
+    holds_accelerator = " || ".join(
+        f"(has(c.resources) && has(c.resources.{field}) && c.resources.{field}.exists(k, "
         f"k.contains('/') && !k.matches('{NETWORK}') && (!k.matches('{GENERIC}') || k.matches('{ACCELERATOR}')) && "
         f"!({_cel_is_counted()}) && "
-        f"string(c.resources.{part}[k]) != '0'))"
-        for part in ("limits", "requests")
+        f"string(c.resources.{field}[k]) != '0'))"
+        for field in ("limits", "requests")
     )
-    return asks.format(one, one)
+    return asks.format(holds_accelerator, holds_accelerator)
 
 
 def _cel_of(holder: str) -> str:
     """Returns CEL for the GPUs of an object with ``resources``."""
     amounts = (
-        f"([0] + (has({holder}.resources) && has({holder}.resources.{part}) ? "
-        f"{holder}.resources.{part}.filter(k, {_cel_is_counted()})"
-        f".map(k, {_cel_slices()} * quantity(string({holder}.resources.{part}[k])).asInteger()) : [])).sum()"
-        for part in ("limits", "requests")
+        f"([0] + (has({holder}.resources) && has({holder}.resources.{field}) ? "
+        f"{holder}.resources.{field}.filter(k, {_cel_is_counted()})"
+        f".map(k, {_cel_slices()} * quantity(string({holder}.resources.{field}[k])).asInteger()) : [])).sum()"
+        for field in ("limits", "requests")
     )
     return f"[{', '.join(amounts)}].max()"
 

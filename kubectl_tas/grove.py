@@ -20,7 +20,7 @@ TEMPLATE: tuple[str | int, ...] = ("spec", "template")
 
 
 @dataclass(frozen=True, slots=True)
-class Release:
+class GroveRelease:
     """A row of the table: the releases from ``since`` up to the next row."""
 
     since: str
@@ -34,6 +34,8 @@ class Release:
     """Whether domains have free names and levels any number; otherwise only listed names, at most MAX_LEVELS."""
     schedulers: tuple[str, ...] = ()
     """All names that ``schedulerTopologyBindings`` accepts; empty if the release lacks such bindings."""
+    takes_node_selectors: bool = True
+    """Whether pods of cliques may have a nodeSelector (validatePodSpec of the webhook)."""
     writes_pod_groups: bool = False
     """Whether Grove writes KAI's PodGroup, named like the PodGang; otherwise KAI's podgrouper does."""
 
@@ -41,12 +43,20 @@ class Release:
 MAX_LEVELS = 7
 """The most levels of a cluster topology in releases without free domains."""
 
-TABLE: tuple[Release, ...] = (
-    Release("0.1.0-alpha.1", has_constraints=False, has_names=False, has_pack=False, has_free_domains=False),
-    Release("0.1.0-alpha.4", has_names=False, has_pack=False, has_free_domains=False),
-    Release("0.1.0-alpha.9", has_pack=False, schedulers=(KAI_SCHEDULER, "default-scheduler")),
-    Release("0.1.0-alpha.10", schedulers=(KAI_SCHEDULER, "default-scheduler", "volcano", "lpx-scheduler")),
-    Release(
+TABLE: tuple[GroveRelease, ...] = (
+    GroveRelease(
+        "0.1.0-alpha.1",
+        has_constraints=False,
+        has_names=False,
+        has_pack=False,
+        has_free_domains=False,
+        takes_node_selectors=False,
+    ),
+    GroveRelease("0.1.0-alpha.2", has_constraints=False, has_names=False, has_pack=False, has_free_domains=False),
+    GroveRelease("0.1.0-alpha.4", has_names=False, has_pack=False, has_free_domains=False),
+    GroveRelease("0.1.0-alpha.9", has_pack=False, schedulers=(KAI_SCHEDULER, "default-scheduler")),
+    GroveRelease("0.1.0-alpha.10", schedulers=(KAI_SCHEDULER, "default-scheduler", "volcano", "lpx-scheduler")),
+    GroveRelease(
         "0.1.0-alpha.12",  # Grove's main branch of August 2026, after the tag 0.1.0-alpha.12-rc1
         schedulers=(KAI_SCHEDULER, "default-scheduler", "volcano", "lpx-scheduler"),
         writes_pod_groups=True,
@@ -59,13 +69,13 @@ PATTERN = r"^v?([0-9]{1,6})\.([0-9]{1,6})\.([0-9]{1,6})(?:-(alpha|beta|rc)\.([0-
 _STAGES = ("alpha", "beta", "rc")
 
 
-def release(version: str) -> Release | None:
+def release(version: str) -> GroveRelease | None:
     """Returns the row of ``version``, with the newest row for all later versions; None before the first row.
 
     Raises ValueError if ``version`` does not match PATTERN.
     """
-    wanted = _order(version)
-    return next((row for row in reversed(TABLE) if _order(row.since) <= wanted), None)
+    order = _order(version)
+    return next((row for row in reversed(TABLE) if _order(row.since) <= order), None)
 
 
 def is_newer(version: str) -> bool:
@@ -73,7 +83,7 @@ def is_newer(version: str) -> bool:
     return _order(version) > _order(NEWEST)
 
 
-def first_with(has: Callable[[Release], object]) -> str:
+def first_with(has: Callable[[GroveRelease], object]) -> str:
     """Returns the first release for which ``has`` is true."""
     return next(row.since for row in TABLE if has(row))
 
@@ -81,10 +91,10 @@ def first_with(has: Callable[[Release], object]) -> str:
 @cache
 def _order(version: str) -> tuple[int, ...]:
     """Returns a version as numbers that compare; a release candidate comes before its release."""
-    found = re.fullmatch(PATTERN, version)
-    if found is None:
+    match = re.fullmatch(PATTERN, version)
+    if match is None:
         raise ValueError(f"not a version: {version!r}")
-    *numbers, stage, number, candidate = found.groups()
+    *numbers, stage, number, candidate = match.groups()
     if stage is None:
         return (*map(int, numbers), len(_STAGES))
     last = (1,) if candidate is None else (0, int(candidate))

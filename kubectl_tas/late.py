@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, AnyStr, NoReturn
 
 
 @cache
-def imported(place: str) -> Any:
+def imported(path: str) -> Any:
     """Imports and returns the attribute at ``module:attribute``."""
-    module, _, attribute = place.partition(":")
+    module, _, attribute = path.partition(":")
     return getattr(import_module(module), attribute)
 
 
@@ -36,9 +36,9 @@ class _Pattern:
         self._flags = flags
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(re.compile(self.pattern, self._flags), name)
-        setattr(self, name, found)
-        return found
+        attribute = getattr(re.compile(self.pattern, self._flags), name)
+        setattr(self, name, attribute)
+        return attribute
 
 
 _FIRST = ("__init__", "__match_args__", "__dataclass_fields__")
@@ -63,7 +63,7 @@ class _Unmade:
 def _dataclass(cls: type | None = None, /, *, slots: bool = False, kw_only: bool = False, **options: bool) -> Any:
     """The decorator, with or without options."""
     if cls is None:
-        return lambda it: _dataclass(it, slots=slots, kw_only=kw_only, **options)
+        return lambda decorated: _dataclass(decorated, slots=slots, kw_only=kw_only, **options)
     defaults = {name: vars(cls)[name] for name in _fields(cls) if name in vars(cls)} if slots else {}
     made = _with_slots(cls, pickles=options.get("frozen", False)) if slots else cls
 
@@ -80,8 +80,8 @@ def _dataclass(cls: type | None = None, /, *, slots: bool = False, kw_only: bool
             make(init=False, repr=False, eq=False, kw_only=kw_only)(made)
             for name in defaults.keys() & vars(made).keys():
                 delattr(made, name)
-            for name, place in places.items():
-                setattr(made, name, place)
+            for name, path in places.items():
+                setattr(made, name, path)
             for name, value in _made_of(made, **options).items():
                 if name in _FIRST or vars(made).get(name) is None:
                     setattr(made, name, value)
@@ -94,18 +94,18 @@ def _dataclass(cls: type | None = None, /, *, slots: bool = False, kw_only: bool
 def _made_of(cls: type, *, frozen: bool = False, eq: bool = True, order: bool = False) -> dict[str, Any]:
     """Returns the attributes to add to a class; ``__init__`` comes last, since others may use the class after it."""
     fields = _all_fields(cls)
-    found: dict[str, Any] = {"__repr__": _repr}
+    attributes: dict[str, Any] = {"__repr__": _repr}
     if frozen:
-        found |= {"__setattr__": _refuse_to_set, "__delattr__": _refuse_to_delete}
+        attributes |= {"__setattr__": _refuse_to_set, "__delattr__": _refuse_to_delete}
     if eq:
-        compared = _values([item.name for item in fields if item.compare])
-        hashed = _values([item.name for item in fields if (item.compare if item.hash is None else item.hash)])
-        found["__eq__"] = _comparison(compared, operator.eq)
-        found["__hash__"] = (lambda self: hash(hashed(self))) if frozen else None
+        compared = _values([field.name for field in fields if field.compare])
+        hashed = _values([field.name for field in fields if (field.compare if field.hash is None else field.hash)])
+        attributes["__eq__"] = _comparison(compared, operator.eq)
+        attributes["__hash__"] = (lambda self: hash(hashed(self))) if frozen else None
     if order:
-        found |= {name: _comparison(compared, getattr(operator, name)) for name in _ORDER}
-    found["__match_args__"] = tuple(item.name for item in fields if item.init and not item.kw_only)
-    return found | {"__init__": _init(cls, frozen=frozen)}
+        attributes |= {name: _comparison(compared, getattr(operator, name)) for name in _ORDER}
+    attributes["__match_args__"] = tuple(field.name for field in fields if field.init and not field.kw_only)
+    return attributes | {"__init__": _init(cls, frozen=frozen)}
 
 
 def _init(cls: type, *, frozen: bool) -> Any:
@@ -113,13 +113,13 @@ def _init(cls: type, *, frozen: bool) -> Any:
     from dataclasses import MISSING
 
     parameters, body = ["self"], []
-    for item in sorted(_all_fields(cls), key=operator.attrgetter("kw_only")):
-        name = value = item.name
-        if item.kw_only and "*" not in parameters:
+    for field in sorted(_all_fields(cls), key=operator.attrgetter("kw_only")):
+        name = value = field.name
+        if field.kw_only and "*" not in parameters:
             parameters.append("*")
-        if item.default is not MISSING:
+        if field.default is not MISSING:
             parameters.append(f"{name}=fields_[{name!r}].default")
-        elif item.default_factory is not MISSING:
+        elif field.default_factory is not MISSING:
             parameters.append(f"{name}=missing_")
             value = f"fields_[{name!r}].default_factory() if {name} is missing_ else {name}"
         else:
@@ -127,26 +127,30 @@ def _init(cls: type, *, frozen: bool) -> Any:
         body.append(f"set_(self, {name!r}, {value})" if frozen else f"self.{name} = {value}")
     if hasattr(cls, "__post_init__"):
         body.append("self.__post_init__()")
-    known = {"fields_": vars(cls)["__dataclass_fields__"], "missing_": MISSING, "set_": object.__setattr__}
-    exec(f"def __init__({', '.join(parameters)}):\n " + "\n ".join(body or ["pass"]), known)
-    known["__init__"].__qualname__ = f"{cls.__qualname__}.__init__"
-    return known["__init__"]
+    namespace = {"fields_": vars(cls)["__dataclass_fields__"], "missing_": MISSING, "set_": object.__setattr__}
+    exec(f"def __init__({', '.join(parameters)}):\n " + "\n ".join(body or ["pass"]), namespace)
+    namespace["__init__"].__qualname__ = f"{cls.__qualname__}.__init__"
+    return namespace["__init__"]
 
 
 def _values(names: Sequence[str]) -> Callable[[Any], Any]:
     """Returns a function that gives the values of these fields as a tuple."""
-    return operator.attrgetter(*names) if len(names) > 1 else lambda it: tuple(getattr(it, name) for name in names)
+    return (
+        operator.attrgetter(*names)
+        if len(names) > 1
+        else lambda instance: tuple(getattr(instance, name) for name in names)
+    )
 
 
 def _comparison(values: Callable[[Any], Any], compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], Any]:
-    def method(self: Any, other: Any) -> Any:
-        return compare(values(self), values(other)) if other.__class__ is self.__class__ else NotImplemented
+    def method(self: Any, second: Any) -> Any:
+        return compare(values(self), values(second)) if second.__class__ is self.__class__ else NotImplemented
 
     return method
 
 
 def _repr(self: Any) -> str:
-    shown = (f"{item.name}={getattr(self, item.name)!r}" for item in _all_fields(self) if item.repr)
+    shown = (f"{field.name}={getattr(self, field.name)!r}" for field in _all_fields(self) if field.repr)
     return f"{type(self).__qualname__}({', '.join(shown)})"
 
 
@@ -162,11 +166,11 @@ def _refuse_to_delete(self: Any, name: str) -> NoReturn:
     raise FrozenInstanceError(f"cannot delete field {name!r}")
 
 
-def _all_fields(it: Any) -> tuple[Field[Any], ...]:
+def _all_fields(owner: Any) -> tuple[Field[Any], ...]:
     """Returns the fields of a class or of an object, inherited ones too."""
     from dataclasses import fields
 
-    return fields(it)
+    return fields(owner)
 
 
 def _fields(cls: type) -> list[str]:

@@ -25,7 +25,7 @@ _LAYERS = range(1, 5)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class NodeLabelPlace:
     """A label, and its meaning."""
 
     label: str
@@ -38,25 +38,25 @@ class Place:
 
 
 PLACES = (
-    Place("topology.kubernetes.io/region", "region", _KUBERNETES),
-    Place("topology.kubernetes.io/zone", "zone", _KUBERNETES),
+    NodeLabelPlace("topology.kubernetes.io/region", "region", _KUBERNETES),
+    NodeLabelPlace("topology.kubernetes.io/zone", "zone", _KUBERNETES),
     *(
-        Place(f"{owner}.coreweave.cloud/{name}", name, _COREWEAVE)
+        NodeLabelPlace(f"{owner}.coreweave.cloud/{name}", name, _COREWEAVE)
         for name in ("fabric", "superpod", "leafgroup")
         for owner in ("backend", "ib")
     ),
-    *(Place(f"fabric.topograph.run/tier-{tier}", f"tier-{tier}", _TOPOGRAPH) for tier in _TIERS),
-    *(Place(f"topology.k8s.aws/network-node-layer-{layer}", f"layer-{layer}", _EKS) for layer in _LAYERS),
-    Place("cloud.google.com/gce-topology-block", "block", _GKE),
-    Place("cloud.google.com/gce-topology-subblock", "subblock", _GKE),
-    Place("node.coreweave.cloud/rack", "rack", _COREWEAVE),
-    Place(GPU_CLIQUE, "gpu-clique", _GPUS, joins_gpus=True),
-    Place("accelerator.topograph.run/domain", "accelerator", _TOPOGRAPH, joins_gpus=True),
-    Place("accelerator.topograph.run/sub-domain", "sub-domain", _TOPOGRAPH, joins_gpus=True),
-    Place("topology.k8s.aws/ultraserver-id", "ultraserver", _EKS, joins_gpus=True),
-    Place("ds.coreweave.com/nvlink.domain", "nvlink-domain", _COREWEAVE, joins_gpus=True),
-    Place("cloud.google.com/gce-topology-host", "machine", _GKE),
-    Place(HOSTNAME, "host", _KUBERNETES),
+    *(NodeLabelPlace(f"fabric.topograph.run/tier-{tier}", f"tier-{tier}", _TOPOGRAPH) for tier in _TIERS),
+    *(NodeLabelPlace(f"topology.k8s.aws/network-node-layer-{layer}", f"layer-{layer}", _EKS) for layer in _LAYERS),
+    NodeLabelPlace("cloud.google.com/gce-topology-block", "block", _GKE),
+    NodeLabelPlace("cloud.google.com/gce-topology-subblock", "subblock", _GKE),
+    NodeLabelPlace("node.coreweave.cloud/rack", "rack", _COREWEAVE),
+    NodeLabelPlace(GPU_CLIQUE, "gpu-clique", _GPUS, joins_gpus=True),
+    NodeLabelPlace("accelerator.topograph.run/domain", "accelerator", _TOPOGRAPH, joins_gpus=True),
+    NodeLabelPlace("accelerator.topograph.run/sub-domain", "sub-domain", _TOPOGRAPH, joins_gpus=True),
+    NodeLabelPlace("topology.k8s.aws/ultraserver-id", "ultraserver", _EKS, joins_gpus=True),
+    NodeLabelPlace("ds.coreweave.com/nvlink.domain", "nvlink-domain", _COREWEAVE, joins_gpus=True),
+    NodeLabelPlace("cloud.google.com/gce-topology-host", "machine", _GKE),
+    NodeLabelPlace(HOSTNAME, "host", _KUBERNETES),
 )
 """The known labels from the coarsest to the finest, as far as labels of different components compare."""
 LIKE = {
@@ -81,23 +81,23 @@ SINCE_1_0 = {
 """The labels of Topograph since 1.0 that replace each older one; tier 0 is nearest to the node."""
 
 
-def place_of(label: str) -> Place | None:
+def place_of(label: str) -> NodeLabelPlace | None:
     """Returns the place for a label; None if the label tells no place or is unknown."""
-    found = next((place for place in PLACES if place.label == label), None)
-    if found is None and label.startswith(BEFORE_1_0):
+    exact = next((candidate for candidate in PLACES if candidate.label == label), None)
+    if exact is None and label.startswith(BEFORE_1_0):
         name = label.removeprefix(BEFORE_1_0)
         now = SINCE_1_0.get(name)
         new = place_of(now) if now else None
-        return Place(label, name, "Topograph before 1.0", joins_gpus=new.joins_gpus) if new else None
-    return found
+        return NodeLabelPlace(label, name, "Topograph before 1.0", joins_gpus=new.joins_gpus) if new else None
+    return exact
 
 
 def rank(label: str) -> int:
     """Returns the rank of a label from the coarsest to the finest; unknown labels come just before the host's."""
     old = label.removeprefix(BEFORE_1_0)
-    known = SINCE_1_0.get(old, label) if old != label else label
-    found = [place.label for place in PLACES]
-    return found.index(known) if known in found else len(found) - 1
+    current = SINCE_1_0.get(old, label) if old != label else label
+    labels = [candidate.label for candidate in PLACES]
+    return labels.index(current) if current in labels else len(labels) - 1
 
 
 Path = tuple[str | int, ...]
@@ -108,12 +108,12 @@ AFFINITY: Path = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDu
 def fulfils(expression: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
     """Whether labels fulfil a condition; true for an invalid condition, which other checks report."""
     key, values = str(expression.get("key")), expression.get("values")
-    wanted = values if isinstance(values, list) else []
+    accepted = values if isinstance(values, list) else []
     match expression.get("operator"):
         case "In":
-            return labels.get(key) in wanted
+            return labels.get(key) in accepted
         case "NotIn":
-            return labels.get(key) not in wanted
+            return labels.get(key) not in accepted
         case "Exists":
             return key in labels
         case "DoesNotExist":
@@ -124,29 +124,29 @@ def fulfils(expression: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
 
 def choices(spec: object) -> Iterator[tuple[str, Path]]:
     """Yields the labels by which a PodSpec selects nodes, each with the first path at which it occurs."""
-    found: dict[str, Path] = {}
+    paths: dict[str, Path] = {}
     selector = _at(spec, ("nodeSelector",))
     for key in selector if isinstance(selector, dict) else ():
-        found.setdefault(str(key), ("nodeSelector", key))
+        paths.setdefault(str(key), ("nodeSelector", key))
     for index, term in enumerate(_items(_at(spec, AFFINITY))):
         for number, condition in enumerate(_items(_at(term, ("matchExpressions",)))):
-            found.setdefault(str(condition.get("key")), (*AFFINITY, index, "matchExpressions", number))
-    yield from found.items()
+            paths.setdefault(str(condition.get("key")), (*AFFINITY, index, "matchExpressions", number))
+    yield from paths.items()
 
 
 def admits(spec: object, labels: Mapping[str, str], *, keys: Iterable[str]) -> bool:
     """Whether a PodSpec admits a node with ``labels``. Ignores conditions on labels that are not in ``keys``."""
-    known = frozenset(keys)
+    known_keys = frozenset(keys)
     selector = _at(spec, ("nodeSelector",))
     pairs = selector.items() if isinstance(selector, dict) else ()
-    if any(labels.get(key) != value for key, value in pairs if key in known):
+    if any(labels.get(key) != value for key, value in pairs if key in known_keys):
         return False
     terms = _items(_at(spec, AFFINITY))
     return not terms or any(
         all(
             fulfils(condition, labels)
             for condition in _items(_at(term, ("matchExpressions",)))
-            if str(condition.get("key")) in known
+            if str(condition.get("key")) in known_keys
         )
         for term in terms
     )
@@ -154,15 +154,17 @@ def admits(spec: object, labels: Mapping[str, str], *, keys: Iterable[str]) -> b
 
 def values_at(spec: object, path: Path) -> list[str]:
     """Returns the values of a label that the PodSpec requires at a path from ``choices``."""
-    written = _at(spec, path)
-    values = written.get("values") if isinstance(written, dict) else [written]
+    selected = _at(spec, path)
+    values = selected.get("values") if isinstance(selected, dict) else [selected]
     return [str(value) for value in values] if isinstance(values, list) else []
 
 
-def instead(wanted: Iterable[str], known: Iterable[str]) -> str:
-    """Returns a hint with the nearest of the ``known`` values, else with a list of them."""
-    there, first = sorted(known), next(iter(wanted), "")
-    return did_you_mean(first, there, f"The nodes have {shortened(there)}." if there else "")
+def instead(requested: Iterable[str], existing: Iterable[str]) -> str:
+    """Returns a hint with the nearest of the ``existing`` values, else with a list of them."""
+    sorted_values, requested_value = sorted(existing), next(iter(requested), "")
+    return did_you_mean(
+        requested_value, sorted_values, f"The nodes have {shortened(sorted_values)}." if sorted_values else ""
+    )
 
 
 def _at(value: object, path: Path) -> Any:
@@ -176,6 +178,6 @@ def _at(value: object, path: Path) -> Any:
     return value
 
 
-def _items(written: object) -> list[dict[str, Any]]:
+def _items(value: object) -> list[dict[str, Any]]:
     """Returns the mappings in a list."""
-    return [item for item in written if isinstance(item, dict)] if isinstance(written, list) else []
+    return [inner for inner in value if isinstance(inner, dict)] if isinstance(value, list) else []

@@ -82,9 +82,9 @@ def run(
     if allowed.is_ours:
         _OURS.add(process)
     try:
-        parts = _serve(process, stdin, allowed)
-        threads = parts.threads
-        return _finished(process, command, parts, allowed)
+        pipes = _serve(process, stdin, allowed)
+        threads = pipes.threads
+        return _finished(process, command, pipes, allowed)
     except BaseException:
         if allowed.is_ours:
             _interrupt(process)
@@ -127,20 +127,20 @@ def _serve(process: subprocess.Popen[bytes], stdin: bytes, limits: Limits) -> _P
     assert process.stdout is not None
     assert process.stderr is not None
     out, err = _Pipe(process.stdout, limits.out, stop=lambda: _kill(process)), _Pipe(process.stderr, limits.err)
-    threads = [Thread(target=part.read, daemon=True) for part in (out, err)]
+    threads = [Thread(target=pipe.read, daemon=True) for pipe in (out, err)]
     threads.append(Thread(target=_feed, args=(process.stdin, stdin), daemon=True))
     for thread in threads:
         thread.start()
     return _Parts(out, err, tuple(threads))
 
 
-def _finished(process: subprocess.Popen[bytes], command: Sequence[str], parts: _Parts, limits: Limits) -> Finished:
+def _finished(process: subprocess.Popen[bytes], command: Sequence[str], pipes: _Parts, limits: Limits) -> Finished:
     """Waits for a program and returns its results. Raises LimitError. Asks for the exit code only after nothing holds
     the pipes. Until then, no other program can get the process ID, so the program can be ended by that ID.
     """
     end = time.monotonic() + limits.seconds
-    is_closed = _await_pipes(process, parts.threads, end)
-    if parts.out.is_full:
+    is_closed = _await_pipes(process, pipes.threads, end)
+    if pipes.out.is_full:
         size = limits.out / MEBIBYTE
         raise LimitError(f"{shlex.join(command)} printed more than {size:g} MiB", hint="Look at what it prints.")
     try:
@@ -152,7 +152,7 @@ def _finished(process: subprocess.Popen[bytes], command: Sequence[str], parts: _
     except subprocess.TimeoutExpired as error:
         message = f"{shlex.join(command)} did not answer within {limits.seconds:g} s"
         raise LimitError(message, hint="Run it by hand to see what it waits for.") from error
-    return Finished(code, bytes(parts.out.content), parts.err.content.decode("utf-8", "replace").strip())
+    return Finished(code, bytes(pipes.out.content), pipes.err.content.decode("utf-8", "replace").strip())
 
 
 def _await_pipes(process: subprocess.Popen[bytes], threads: Sequence[Thread], end: float) -> bool:
@@ -186,10 +186,10 @@ class _Pipe:
     def read(self) -> None:
         """Reads to the end and closes the pipe. Beyond ``most`` bytes, calls ``stop`` or drops the rest."""
         with self._stream:
-            while part := os.read(self._stream.fileno(), _CHUNK):
+            while chunk := os.read(self._stream.fileno(), _CHUNK):
                 room = self._most - len(self.content)
-                self.content += part[:room]
-                self.is_full = self.is_full or len(part) > room
+                self.content += chunk[:room]
+                self.is_full = self.is_full or len(chunk) > room
                 if self.is_full and self._stop is not None:
                     self._stop()
                     return

@@ -58,10 +58,10 @@ def parse(value: object) -> Decimal | None:
 
 @lru_cache(maxsize=1024)
 def _number(text: str) -> Decimal | None:
-    found = _QUANTITY.fullmatch(text)
-    if found is None:
+    match = _QUANTITY.fullmatch(text)
+    if match is None:
         return None
-    number, suffix, exponent = found.groups()
+    number, suffix, exponent = match.groups()
     return Decimal(number) * (SUFFIXES[suffix] if exponent is None else Decimal(10) ** int(exponent))
 
 
@@ -84,10 +84,10 @@ def refused_by_crds(value: object) -> tuple[str, str] | None:
 
 def _meant(text: str) -> str:
     """Returns a hint with the likely meaning of a text that is not a quantity."""
-    found = _SLIP.fullmatch(text.strip())
-    if found is None:
+    match = _SLIP.fullmatch(text.strip())
+    if match is None:
         return "Write a number and a unit without a blank between them, such as 64Gi."
-    number, unit = found.groups()
+    number, unit = match.groups()
     size = _BYTES.fullmatch(unit)
     if unit in SUFFIXES or unit.lower() in _CORES:
         return f"Write {number}{unit if unit in SUFFIXES else ''}."
@@ -98,14 +98,14 @@ def _meant(text: str) -> str:
     return f"Write {binary}." if size[2] else f"Write {decimal} or {binary}."
 
 
-def millicores(written: object) -> int:
+def millicores(quantity: object) -> int:
     """Returns CPU in thousandths of a core, rounded up as an API server does; 0 for an invalid quantity."""
-    return math.ceil((parse(written) or 0) * 1000)
+    return math.ceil((parse(quantity) or 0) * 1000)
 
 
-def in_bytes(written: object) -> int:
+def in_bytes(quantity: object) -> int:
     """Returns memory in bytes, rounded up as an API server does; 0 for an invalid quantity."""
-    return math.ceil(parse(written) or 0)
+    return math.ceil(parse(quantity) or 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,12 +124,14 @@ class Amounts:
         amount: Amount = getattr(self, resource)
         return amount
 
-    def __add__(self, other: Amounts) -> Amounts:
-        return Amounts(self.gpu + other.gpu, self.cpu + other.cpu, self.memory + other.memory)
+    def __add__(self, addend: Amounts) -> Amounts:
+        return Amounts(self.gpu + addend.gpu, self.cpu + addend.cpu, self.memory + addend.memory)
 
-    def __sub__(self, other: Amounts) -> Amounts:
+    def __sub__(self, subtrahend: Amounts) -> Amounts:
         """Returns the difference; a resource without a limit stays without a limit."""
-        return Amounts(_left(self.gpu, other.gpu), _left(self.cpu, other.cpu), _left(self.memory, other.memory))
+        return Amounts(
+            _left(self.gpu, subtrahend.gpu), _left(self.cpu, subtrahend.cpu), _left(self.memory, subtrahend.memory)
+        )
 
     def __mul__(self, times: int) -> Amounts:
         return Amounts(self.gpu * times, self.cpu * times, self.memory * times)
@@ -167,13 +169,13 @@ def each(make: Callable[[ResourceName], Amount]) -> Amounts:
     return Amounts(*map(make, RESOURCES))
 
 
-def total(parts: Iterable[Amounts]) -> Amounts:
+def total(summands: Iterable[Amounts]) -> Amounts:
     """Returns the sum."""
     gpu: Amount = 0
     cpu: Amount = 0
     memory: Amount = 0
-    for part in parts:
-        gpu, cpu, memory = gpu + part.gpu, cpu + part.cpu, memory + part.memory
+    for summand in summands:
+        gpu, cpu, memory = gpu + summand.gpu, cpu + summand.cpu, memory + summand.memory
     return Amounts(gpu, cpu, memory)
 
 
@@ -182,25 +184,25 @@ def summed(numbers: Iterable[float]) -> float:
     return reduce(operator.add, numbers, 0.0)
 
 
-def smaller(first: Amounts, second: Amounts) -> Amounts:
+def smaller(left_amounts: Amounts, second: Amounts) -> Amounts:
     """Returns the smaller amount of each resource."""
-    return each(lambda name: min(first.of(name), second.of(name)))
+    return each(lambda name: min(left_amounts.of(name), second.of(name)))
 
 
-def larger(first: Amounts, second: Amounts) -> Amounts:
+def larger(left_amounts: Amounts, second: Amounts) -> Amounts:
     """Returns the larger amount of each resource."""
-    return each(lambda name: max(first.of(name), second.of(name)))
+    return each(lambda name: max(left_amounts.of(name), second.of(name)))
 
 
 def share(percent: str, whole: Amounts) -> Amounts:
     """Returns a share such as "33%" of ``whole``, rounded down to whole GPUs, millicores and mebibytes. The share of a
     resource without a limit is 0.
     """
-    part = Fraction(percent.removesuffix("%")) / 100
+    fraction = Fraction(percent.removesuffix("%")) / 100
 
     def of(name: ResourceName) -> Amount:
         amount, unit = whole.of(name), _MEBIBYTE if name == "memory" else 1
-        return 0 if amount == NO_LIMIT else math.floor(part * int(amount) / unit) * unit
+        return 0 if amount == NO_LIMIT else math.floor(fraction * int(amount) / unit) * unit
 
     return each(of)
 
@@ -248,10 +250,10 @@ def kai_number(resource: ResourceName, amount: Amount) -> int | float:
         return number
     if number % _MEGABYTE == 0:
         return number // _MEGABYTE
-    written = number / _MEGABYTE
-    while written * _MEGABYTE < number:
-        written = math.nextafter(written, math.inf)
-    return written
+    megabytes = number / _MEGABYTE
+    while megabytes * _MEGABYTE < number:
+        megabytes = math.nextafter(megabytes, math.inf)
+    return megabytes
 
 
 def from_kai(resource: ResourceName, number: float) -> Amount:

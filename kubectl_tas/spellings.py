@@ -47,11 +47,6 @@ def or_empty(refused: Callable[[str], Refusal]) -> Callable[[str], Refusal]:
     return lambda text: refused(text) if text else None
 
 
-def unless_filled_in(refused: Callable[[str], Refusal]) -> Callable[[str], Refusal]:
-    """Makes a check that accepts any text with double braces, for a field that a controller may fill in."""
-    return lambda text: None if "{{" in text else refused(text)
-
-
 label = _spelled(
     rf"(?=.{{1,63}}$){_LABEL}",
     "must be at most 63 lower-case letters, digits and '-', a letter or digit first and last",
@@ -99,8 +94,17 @@ sysctl = _spelled(
     "must be the name of a sysctl",
     "Write one such as net.core.somaxconn.",
 )
+path_segment = _spelled(
+    r"(?!\.\.?$)[^/%]+", "must be a name without '/' and '%'", "Write the name as the cluster has it."
+)
 some = _spelled(r"[\s\S]+", "must not be empty", "Write one.")
 absolute = _spelled(r"/[\s\S]*", "must be an absolute path", "Begin it with '/'.")
+working_folder = _spelled(
+    r"|([/\\]|[A-Za-z]:[/\\])[\s\S]*|[\s\S]*\{\{[\s\S]*",
+    "must be an absolute path, or no container starts",
+    "Begin it with '/'.",
+)
+"""A folder in which a command runs. runc refuses a relative one (``validateProcessSpec`` of runc 1.3: libcontainer)."""
 medium = _spelled(r"(Memory|HugePages(-.+)?)?", "must be Memory, HugePages or empty", "Write Memory, or leave it out.")
 _IMAGE = _spelled(
     rf"({_HOST}/)?{_PART}(/{_PART})*(:{_TAG})?(@{_DIGEST})?",
@@ -121,8 +125,8 @@ def image(text: str) -> Refusal:
         return some(text)
     if text != text.strip():
         return "must have no blanks around it", f"Write {text.strip()}."
-    refusal, meant = _IMAGE(text), text.removeprefix("https://").removeprefix("docker://").removesuffix(":")
-    return (refusal[0], f"Write {meant}.") if refusal and _IMAGE(meant) is None else refusal
+    refusal, corrected = _IMAGE(text), text.removeprefix("https://").removeprefix("docker://").removesuffix(":")
+    return (refusal[0], f"Write {corrected}.") if refusal and _IMAGE(corrected) is None else refusal
 
 
 port_name = or_empty(_PORT_NAME)
@@ -195,8 +199,10 @@ def mode(value: Any) -> Refusal:
     if 0 <= value <= 0o777:
         return None
     digits = str(value)
-    meant = int(digits, 8) if re.fullmatch(r"[0-7]{3}", digits) else None
-    hint = "Write a number from 0 to 511." if meant is None else f"Write {meant}, which is {digits} in octal digits."
+    decimal = int(digits, 8) if re.fullmatch(r"[0-7]{3}", digits) else None
+    hint = (
+        "Write a number from 0 to 511." if decimal is None else f"Write {decimal}, which is {digits} in octal digits."
+    )
     return "must be from 0 to 511, which is 777 in octal digits", hint
 
 
@@ -243,13 +249,14 @@ def cluster_ip_refused(text: str) -> Refusal:
 
 def external_ip_refused(text: str) -> Refusal:
     """Returns why an API server refuses an external address of a Service: ``ValidateNonSpecialIP``."""
-    found = address(text)
-    if found is None:
+    ip_address = address(text)
+    if ip_address is None:
         return address_refused(text)
     kinds = {
-        "an unspecified": found.is_unspecified,
-        "a loopback": found.is_loopback,
-        "a link-local": found.is_link_local or (found.is_multicast and found in network(_LOCAL[found.version])),
+        "an unspecified": ip_address.is_unspecified,
+        "a loopback": ip_address.is_loopback,
+        "a link-local": ip_address.is_link_local
+        or (ip_address.is_multicast and ip_address in network(_LOCAL[ip_address.version])),
     }
     kind = next((name for name, is_one in kinds.items() if is_one), None)
     return None if kind is None else (f"must not be {kind} address", "Write an address that others can reach.")
@@ -263,12 +270,12 @@ def range_refused(text: str) -> Refusal:
     """Returns why an API server refuses a range of addresses, and a hint; None if the server accepts it."""
     if network(text) is not None:
         return None
-    found = address(text)
+    ip_address = address(text)
     message = "must be a range of IP addresses such as 10.0.0.0/8"
-    if found is None:
+    if ip_address is None:
         return message, ""
-    many, one = ("/8", "/32") if found.version == 4 else ("/64", "/128")
-    return message, f"Add a prefix: {text}{one} is this address alone, {text}{many} is a network."
+    many, host_prefix = ("/8", "/32") if ip_address.version == 4 else ("/64", "/128")
+    return message, f"Add a prefix: {text}{host_prefix} is this address alone, {text}{many} is a network."
 
 
 def source_refused(text: str) -> Refusal:

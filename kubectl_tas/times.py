@@ -35,52 +35,52 @@ def in_unit_of(field: str, text: str) -> int | None:
     activeDeadlineSeconds, 4h is 14400. Returns None if the name implies no unit, or the text is not a time.
     """
     unit = _FIELD.search(field)
-    place, total, written = 0, 0, text.strip()
-    while place < len(written):
-        found = _SAID.match(written, place)
-        size = _NANOSECONDS.get(found[3].lower()) if found else None
-        if found is None or size is None:
+    position, total, stripped = 0, 0, text.strip()
+    while position < len(stripped):
+        match = _SAID.match(stripped, position)
+        size = _NANOSECONDS.get(match[3].lower()) if match else None
+        if match is None or size is None:
             return None
-        total += int(Fraction(f"{found[1]}.{found[2] or 0}") * size)
-        place = found.end()
-    return -(-total // _NANOSECONDS[unit[0].lower()]) if unit and place else None
+        total += int(Fraction(f"{match[1]}.{match[2] or 0}") * size)
+        position = match.end()
+    return -(-total // _NANOSECONDS[unit[0].lower()]) if unit and position else None
 
 
 def nanoseconds(text: str) -> int | None:
     """Returns the nanoseconds of a duration, which may be negative; None if Go refuses the text."""
-    sign, rest = (-1, text[1:]) if text.startswith("-") else (1, text.removeprefix("+"))
-    if rest == "0":
+    sign, unsigned = (-1, text[1:]) if text.startswith("-") else (1, text.removeprefix("+"))
+    if unsigned == "0":
         return 0
-    total, place = 0, 0
-    while place < len(rest):
-        found = _PART.match(rest, place)
-        if found is None or len(found[0]) > 100:
+    total, position = 0, 0
+    while position < len(unsigned):
+        match = _PART.match(unsigned, position)
+        if match is None or len(match[0]) > 100:
             return None
-        whole, part, unit = found[1] or "0", found[2] or "", _UNITS[found[3]]
-        total += int(whole) * unit + int(Fraction(int(part or "0"), 10 ** len(part)) * unit)
-        place = found.end()
-    return sign * total if rest and total <= _MAX else None
+        whole, decimals, unit = match[1] or "0", match[2] or "", _UNITS[match[3]]
+        total += int(whole) * unit + int(Fraction(int(decimals or "0"), 10 ** len(decimals)) * unit)
+        position = match.end()
+    return sign * total if unsigned and total <= _MAX else None
 
 
 def duration(nanoseconds: int) -> str:
     """Returns a duration as Go prints it: 1h30m0s, 1.5s, 100ms."""
-    sign, rest = ("-", -nanoseconds) if nanoseconds < 0 else ("", nanoseconds)
-    if rest == 0:
+    sign, remaining = ("-", -nanoseconds) if nanoseconds < 0 else ("", nanoseconds)
+    if remaining == 0:
         return "0s"
-    if rest < 10**9:
-        unit = next(unit for unit in ("ms", "µs", "ns") if rest >= _UNITS[unit])
-        return f"{sign}{_decimal(rest, _UNITS[unit])}{unit}"
-    minutes, seconds = divmod(rest, _UNITS["m"])
+    if remaining < 10**9:
+        unit = next(unit for unit in ("ms", "µs", "ns") if remaining >= _UNITS[unit])
+        return f"{sign}{_decimal(remaining, _UNITS[unit])}{unit}"
+    minutes, seconds = divmod(remaining, _UNITS["m"])
     hours, minutes = divmod(minutes, 60)
-    found = f"{_decimal(seconds, 10**9)}s"
+    printed = f"{_decimal(seconds, 10**9)}s"
     if hours or minutes:
-        found = f"{minutes}m{found}"
-    return f"{sign}{hours}h{found}" if hours else f"{sign}{found}"
+        printed = f"{minutes}m{printed}"
+    return f"{sign}{hours}h{printed}" if hours else f"{sign}{printed}"
 
 
 def _decimal(amount: int, unit: int) -> str:
-    whole, part = divmod(amount, unit)
-    digits = str(part).rjust(len(str(unit)) - 1, "0").rstrip("0")
+    whole, remainder = divmod(amount, unit)
+    digits = str(remainder).rjust(len(str(unit)) - 1, "0").rstrip("0")
     return f"{whole}.{digits}" if digits else str(whole)
 
 
@@ -116,16 +116,16 @@ def schedule_refused(text: str) -> tuple[str, str] | None:
         if text in _DESCRIPTORS or every is not None:
             return None
         return "is no schedule that Kubernetes knows", f"Known: {', '.join(_DESCRIPTORS)} and @every DURATION."
-    parts = text.split()
-    if len(parts) != len(_FIELDS):
+    texts = text.split()
+    if len(texts) != len(_FIELDS):
         hint = "Write minute, hour, day of the month, month and day of the week, such as 0 3 * * 1."
-        return f"must have {len(_FIELDS)} fields, and has {len(parts)}", hint
-    for field, part in zip(_FIELDS, parts, strict=True):
-        for item in part.split(","):
-            if item and not _is_range(item.lower(), field):
+        return f"must have {len(_FIELDS)} fields, and has {len(texts)}", hint
+    for field, field_text in zip(_FIELDS, texts, strict=True):
+        for span in field_text.split(","):
+            if span and not _is_range(span.lower(), field):
                 named = f", or {field.words[0]} to {field.words[-1]}" if field.words else ""
-                rule = f'has "{item}" for {field.name}, which is from {field.least} to {field.most}{named}'
-                sunday = field.words[:1] == ("sun",) and item == "7"
+                rule = f'has "{span}" for {field.name}, which is from {field.least} to {field.most}{named}'
+                sunday = field.words[:1] == ("sun",) and span == "7"
                 return rule, "Write 0 for Sunday." if sunday else "Write *, a number, a range such as 1-5, or */5."
     return None
 
@@ -138,10 +138,10 @@ def shortest_interval(schedule: str) -> int:
         return max(1, (nanoseconds(schedule.removeprefix(_EVERY)) or 0) // 10**9)
     if schedule in _DESCRIPTORS:
         return 3600 if schedule == "@hourly" else 24 * 3600
-    parts = schedule.split()
-    if len(parts) != len(_FIELDS) or schedule_refused(schedule) is not None:
+    texts = schedule.split()
+    if len(texts) != len(_FIELDS) or schedule_refused(schedule) is not None:
         return 60
-    minutes, hours = (_values(part, field) for part, field in zip(parts, _FIELDS[:2], strict=False))
+    minutes, hours = (_values(field_text, field) for field_text, field in zip(texts, _FIELDS[:2], strict=False))
     starts = [60 * hour + minute for hour in hours for minute in minutes]
     return 60 * min(later - start for start, later in pairwise([*starts, starts[0] + 24 * 60]))
 
@@ -149,13 +149,13 @@ def shortest_interval(schedule: str) -> int:
 def _values(text: str, field: _Field) -> list[int]:
     """Returns the values of a field that the server accepts, such as ``0,10-20/5``."""
     values: set[int] = set()
-    for item in filter(None, text.split(",")):
-        span, _, step = item.partition("/")
-        first, _, last = span.partition("-")
-        if first in ("*", "?"):
+    for interval in filter(None, text.split(",")):
+        span, _, step = interval.partition("/")
+        low, _, last = span.partition("-")
+        if low in ("*", "?"):
             start, end = field.least, field.most
         else:
-            start = _number(first, field) or 0
+            start = _number(low, field) or 0
             end = (_number(last, field) or 0) if last else field.most if step else start
         values |= set(range(start, end + 1, int(step or 1)))
     return sorted(values) or [field.least]
@@ -163,13 +163,13 @@ def _values(text: str, field: _Field) -> list[int]:
 
 def zone_refused(text: str) -> tuple[str, str] | None:
     """Returns why an API server refuses a time zone; None for those of the tz database 2025c, which Go embeds."""
-    known = _zones()
-    if text in known:
+    zone_names = _zones()
+    if text in zone_names:
         return None
-    meant = text.casefold()
-    near = (name for name in known if meant in (name.casefold(), name.rpartition("/")[2].casefold()))
-    hint = did_you_mean(text, known, "Write one of the tz database, such as Etc/UTC or Europe/Zurich.", folds=True)
-    return "must be the name of a time zone", question(text, found) if (found := next(near, None)) else hint
+    folded = text.casefold()
+    near = (name for name in zone_names if folded in (name.casefold(), name.rpartition("/")[2].casefold()))
+    hint = did_you_mean(text, zone_names, "Write one of the tz database, such as Etc/UTC or Europe/Zurich.", folds=True)
+    return "must be the name of a time zone", question(text, nearest) if (nearest := next(near, None)) else hint
 
 
 @cache
@@ -188,8 +188,8 @@ def _is_range(text: str, field: _Field) -> bool:
     numbers = [_number(end, field) for end in ends]
     if len(numbers) > 2 or any(number is None for number in numbers):
         return False
-    first, last = numbers[0] or 0, numbers[-1] or 0
-    return field.least <= first <= last <= field.most
+    low, last = numbers[0] or 0, numbers[-1] or 0
+    return field.least <= low <= last <= field.most
 
 
 def _number(text: str, field: _Field) -> int | None:

@@ -21,7 +21,7 @@ MAX_LISTED = 10
 """The most names that a message lists."""
 
 
-def closest(name: str, known: Iterable[str], *, most: int | None = None, folds: bool = False) -> str | None:
+def closest(name: str, candidates: Iterable[str], *, most: int | None = None, folds: bool = False) -> str | None:
     """Returns the known name that ``name`` is most likely a misspelling of; None if no name is near.
 
     A name is near if at most ``most`` slips make one of the other. A slip is a missing, an extra or another character,
@@ -31,22 +31,27 @@ def closest(name: str, known: Iterable[str], *, most: int | None = None, folds: 
     """
     if len(name) > MAX_LENGTH:
         return None
-    written = name.casefold() if folds else name
+    folded = name.casefold() if folds else name
     allowed = min(MAX_SLIPS, max(1, (len(name) + 1) // 3)) if most is None else most
-    compared = [item for item in islice(known, MAX_KNOWN) if abs(len(item) - len(name)) <= allowed]
-    near = [(_slips(written, item.casefold() if folds else item, other=len(name) > 3), item) for item in compared]
-    found = min((pair for pair in near if pair[0] <= allowed), default=None, key=itemgetter(0))
-    if found is not None or most is not None:
-        return found[1] if found else None
-    begun = {item for item in islice(known, MAX_KNOWN) if len(name) >= 3 and item.startswith(written)}
+    compared = [candidate for candidate in islice(candidates, MAX_KNOWN) if abs(len(candidate) - len(name)) <= allowed]
+    near = [
+        (_slips(folded, candidate.casefold() if folds else candidate, may_replace=len(name) > 3), candidate)
+        for candidate in compared
+    ]
+    nearest = min((pair for pair in near if pair[0] <= allowed), default=None, key=itemgetter(0))
+    if nearest is not None or most is not None:
+        return nearest[1] if nearest else None
+    begun = {
+        candidate for candidate in islice(candidates, MAX_KNOWN) if len(name) >= 3 and candidate.startswith(folded)
+    }
     return begun.pop() if len(begun) == 1 else None
 
 
-def misspelled(name: str, known: Iterable[str]) -> str | None:
+def misspelled(name: str, candidates: Iterable[str]) -> str | None:
     """Returns the known name that differs from ``name`` by one slip. Names of one series do not count: run-1 and run-2,
     a-eu and a-us.
     """
-    return closest(name, (item for item in known if _of_series(item) != _of_series(name)), most=1)
+    return closest(name, (candidate for candidate in candidates if _of_series(candidate) != _of_series(name)), most=1)
 
 
 class Misspellings:
@@ -54,15 +59,17 @@ class Misspellings:
     name, or the rest of the name without one of its characters.
     """
 
-    def __init__(self, known: Iterable[str]) -> None:
+    def __init__(self, names: Iterable[str]) -> None:
         self._near: dict[str, set[str]] = {}
-        for name in known:
-            for part in _parts(name):
-                self._near.setdefault(part, set()).add(name)
+        for name in names:
+            for fragment in _parts(name):
+                self._near.setdefault(fragment, set()).add(name)
 
     def of(self, name: str) -> str | None:
         """Returns the known name that ``name`` is a slip of."""
-        return misspelled(name, sorted({item for part in _parts(name) for item in self._near.get(part, ())}))
+        return misspelled(
+            name, sorted({candidate for fragment in _parts(name) for candidate in self._near.get(fragment, ())})
+        )
 
 
 def _parts(name: str) -> set[str]:
@@ -75,49 +82,51 @@ def _of_series(name: str) -> str:
     return re.sub(r"[0-9]+|(?<![A-Za-z])[A-Za-z]{1,2}(?![A-Za-z])", "", name)
 
 
-def _slips(first: str, second: str, *, other: bool) -> int:
+def _slips(first: str, second: str, *, may_replace: bool) -> int:
     """Returns how many slips turn one word into another, with no part of either changed twice.
 
-    The measure is optimal string alignment. ``other``: whether another character counts as one slip, instead of two.
+    The measure is optimal string alignment. ``may_replace``: another character counts as one slip, not two.
     """
     before: list[int] = []
     row = list(range(len(second) + 1))
-    for i, left in enumerate(first, start=1):
+    for i, character in enumerate(first, start=1):
         before, above, row = row, before, [i]
         for j, right in enumerate(second, start=1):
-            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (left != right) * (1 if other else 2))
-            if i > 1 and j > 1 and left == second[j - 2] and first[i - 2] == right:
+            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (character != right) * (1 if may_replace else 2))
+            if i > 1 and j > 1 and character == second[j - 2] and first[i - 2] == right:
                 cost = min(cost, above[j - 2] + 1)
             row.append(cost)
     return row[-1]
 
 
-def did_you_mean(name: str, known: Iterable[str], otherwise: str = "", *, folds: bool = False, quote: str = '"') -> str:
+def did_you_mean(
+    name: str, candidates: Iterable[str], otherwise: str = "", *, folds: bool = False, quote: str = '"'
+) -> str:
     """Returns a question with the nearest known name, as a Suggestion; ``otherwise`` if no name is near."""
-    found = closest(name, known, folds=folds)
-    return otherwise if found is None else question(name, found, quote=quote)
+    nearest = closest(name, candidates, folds=folds)
+    return otherwise if nearest is None else question(name, nearest, quote=quote)
 
 
-def question(name: str, found: str, *, quote: str = '"') -> Suggestion:
-    """Returns the question whether the user meant ``found`` instead of ``name``."""
-    return Suggestion(f"Did you mean {quote}{found}{quote}?", name, found)
+def question(name: str, suggested: str, *, quote: str = '"') -> Suggestion:
+    """Returns the question whether the user meant ``suggested`` instead of ``name``."""
+    return Suggestion(f"Did you mean {quote}{suggested}{quote}?", name, suggested)
 
 
-def write_instead(name: str, found: str, verb: str = "Write") -> Suggestion:
+def write_instead(name: str, suggested: str, verb: str = "Write") -> Suggestion:
     """Returns the advice to write another name, if the right one is certain."""
-    return Suggestion(f"{verb} {found}.", name, found)
+    return Suggestion(f"{verb} {suggested}.", name, suggested)
 
 
-def nothing_called(what: str, name: str, known: Sequence[str]) -> str:
+def nothing_called(noun: str, name: str, candidates: Sequence[str]) -> str:
     """Returns the message for an unknown name, with the nearest known name, else with all known names."""
-    hint = did_you_mean(name, known).removeprefix("D")
-    return f'no {what} "{name}"; ' + (f"d{hint}" if hint else f"there is {shortened(known) or 'none'}")
+    hint = did_you_mean(name, candidates).removeprefix("D")
+    return f'no {noun} "{name}"; ' + (f"d{hint}" if hint else f"there is {shortened(candidates) or 'none'}")
 
 
 def shortened(listed: Sequence[str], most: int = MAX_LISTED) -> str:
     """Returns the first of the listed names, and the number of the others."""
-    more = f" and {len(listed) - most} more" if len(listed) > most else ""
-    return f"{', '.join(listed[:most])}{more}"
+    and_more = f" and {len(listed) - most} more" if len(listed) > most else ""
+    return f"{', '.join(listed[:most])}{and_more}"
 
 
 def within(value: int | None, most: int) -> str:

@@ -93,10 +93,12 @@ def items(values: Sequence[object]) -> list[str]:
 def flow(value: object, style: str = "") -> str:
     """Returns a scalar, a mapping in braces, or a list in brackets, on one line."""
     if isinstance(value, list):
-        return f"[{', '.join(flow(item, style) for item in value)}]"
+        return f"[{', '.join(flow(inner, style) for inner in value)}]"
     if not isinstance(value, Mapping):
         return scalar(value, style, flow=True)
-    return "{" + ", ".join(f"{scalar(key, style, flow=True)}: {flow(item, style)}" for key, item in value.items()) + "}"
+    return (
+        "{" + ", ".join(f"{scalar(key, style, flow=True)}: {flow(inner, style)}" for key, inner in value.items()) + "}"
+    )
 
 
 def comment(text: str) -> str:
@@ -106,28 +108,28 @@ def comment(text: str) -> str:
 
 def _lines(value: object) -> Iterator[str]:
     if isinstance(value, Mapping) and value:
-        for key, item in value.items():
-            yield from _entry(key, item)
+        for key, inner in value.items():
+            yield from _entry(key, inner)
     elif isinstance(value, list) and value:
-        for item in value:
-            first, *others = _lines(item)
-            yield f"- {first}"
-            yield from (f"  {line}" for line in others)
+        for inner in value:
+            first_line, *more_lines = _lines(inner)
+            yield f"- {first_line}"
+            yield from (f"  {line}" for line in more_lines)
     else:
         yield _leaf(value)
 
 
-def _entry(key: object, item: object) -> Iterator[str]:
+def _entry(key: object, value: object) -> Iterator[str]:
     name = scalar(key)
     if len(name) > _MAX_IMPLICIT_KEY:
         yield f"? {name}"
         name = ""
-    if isinstance(item, (Mapping, list)) and item:
+    if isinstance(value, (Mapping, list)) and value:
         yield f"{name}:"
-        indent = "" if isinstance(item, list) else "  "
-        yield from (f"{indent}{line}" for line in _lines(item))
+        indent = "" if isinstance(value, list) else "  "
+        yield from (f"{indent}{line}" for line in _lines(value))
     else:
-        yield f"{name}: {_leaf(item)}"
+        yield f"{name}: {_leaf(value)}"
 
 
 def _leaf(value: object) -> str:
@@ -164,11 +166,11 @@ def _escape(match: re.Match[str]) -> str:
 
 def _number(text: str) -> str:
     """Returns a number that all readers accept: with an exponent, YAML 1.1 requires a point and a sign."""
-    found = _NUMBER.fullmatch(text)
-    if found is None:
+    match = _NUMBER.fullmatch(text)
+    if match is None:
         raise TypeError(f"not a number: {text!r}")
-    sign, whole, point, fraction, exponent_sign, exponent = found.groups()
-    written = ("-" if sign == "-" else "") + (whole or "0")
+    sign, whole, point, fraction, exponent_sign, exponent = match.groups()
+    digits = ("-" if sign == "-" else "") + (whole or "0")
     if point or exponent:
-        written += f".{fraction or '0'}"
-    return f"{written}e{exponent_sign or '+'}{exponent}" if exponent else written
+        digits += f".{fraction or '0'}"
+    return f"{digits}e{exponent_sign or '+'}{exponent}" if exponent else digits

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from kubectl_tas.emit.disk import MARK
-from kubectl_tas.work.processes import Spool
+from kubectl_tas.work.processes import NamelessFile
 from tests.support.cli import kubectl_tas, pool, subpool, write
 from tests.support.golden import GOLDEN, at
 from tests.support.process import call
@@ -64,15 +64,15 @@ class TestWriting:
         work = {"pool": "team", "priority": "LOW", "group": "g", "gpus": 1, "key": "rack"}
         write(declared, {f"workflows/w{n}.yaml": WORKFLOW.format(name=f"w{n}", **work) for n in range(3)})
         read: list[tuple[int, int]] = []
-        get = Spool.get
+        get = NamelessFile.get
 
-        def counted(spool: Spool, start: int, size: int) -> str:
+        def counted(spool: NamelessFile, start: int, size: int) -> str:
             found = get(spool, start, size)
             if found.startswith(MARK):
                 read.append((start, size))
             return found
 
-        monkeypatch.setattr(Spool, "get", counted)
+        monkeypatch.setattr(NamelessFile, "get", counted)
         assert kubectl_tas("render", "-C", declared).code == 0
         pods = list((declared / "manifests").rglob("pod-*.yaml"))
         assert len(pods) == 6

@@ -247,11 +247,7 @@ class TestConditions:
         assert result.code == 0
         assert "AllClusterTopologyLevelsAvailable" in result.out
         assert result.out.splitlines()[0].split() == [
-            "TOPOLOGY",
-            "PODCLIQUESET",
-            "TopologyLevelsUnavailable",
-            "REASON",
-            "MISSING",
+            *("TOPOLOGY", "PODCLIQUESET", "ALL", "LEVELS", "AVAILABLE", "REASON", "MISSING"),
         ]
         bad = state(tmp_path, live_set(named="old"), live_topology())
         result = kubectl_tas("topology", "usage", "-C", root, "--check", "--cluster-state", bad)
@@ -267,8 +263,8 @@ class TestDrift:
         assert result.code == 1
         sets, lines = result.out.split("\n\n")
         assert [re.split(" {2,}", line) for line in sets.splitlines()] == [
-            ["TOPOLOGY", "PODCLIQUESET", "TopologyLevelsUnavailable", "REASON", "MISSING"],
-            ["racks", "default/chat", "False", "AllClusterTopologyLevelsAvailable", "-"],
+            ["TOPOLOGY", "PODCLIQUESET", "ALL LEVELS AVAILABLE", "REASON", "MISSING"],
+            ["racks", "default/chat", "yes", "AllClusterTopologyLevelsAvailable", "-"],
         ]
         some, every = (
             " > ".join(f"{domain} ({KEYS[domain]})" for domain in domains.split())
@@ -534,9 +530,9 @@ class TestDescribe:
             "Placed work: none\n"
             "\n"
             "PodCliqueSets:\n"
-            "  NAME           TopologyLevelsUnavailable\n"
-            "  default/block  True (it lacks block)\n"
-            "  default/rack   False\n"
+            "  NAME           ALL LEVELS AVAILABLE\n"
+            "  default/block  no (it lacks block)\n"
+            "  default/rack   yes\n"
         )
 
     @pytest.mark.parametrize(
@@ -594,7 +590,7 @@ class TestDescribe:
     def test_sets_of_two_clusters(self, repository: Path) -> None:
         root = two_clusters(repository, topology(), *(clique_set("rack", named="racks", labels=of(x)) for x in "ab"))
         shown = kubectl_tas("topology", "describe", "racks", "-C", root).out
-        assert "a/default/chat  False\n  b/default/chat  False\n" in shown
+        assert "a/default/chat  yes\n  b/default/chat  yes\n" in shown
         assert "a/default/chat, b/default/chat" in kubectl_tas("topology", "list", "-C", root).out
 
     def test_an_unknown_name(self, repository: Path) -> None:

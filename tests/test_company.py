@@ -41,7 +41,7 @@ def _applied(*arguments: str | Path) -> dict[tuple[str, str], Item]:
 @pytest.mark.parametrize("arguments", [(), (f"--cluster-state=serve-us={STATE}",)], ids=["files", "nodes"])
 def test_it_is_clean(arguments: tuple[str, ...]) -> None:
     result = kubectl_tas("validate", "--strict", "-C", COMPANY, *arguments)
-    assert (result.code, result.out.splitlines()[-1]) == (0, "1 note in 31 files.")
+    assert (result.code, result.out.splitlines()[-1]) == (0, "1 info in 31 files.")
 
 
 OF_OTHERS = ("ReplicaSet", "ReplicationController", "RayCronJob")

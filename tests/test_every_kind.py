@@ -24,7 +24,7 @@ from kubectl_tas.gangs.pool_demands import demands
 from kubectl_tas.kinds import pages
 from kubectl_tas.live.owners import stop_path
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.place.gangs_to_place import Unplaced, unplaced
+from kubectl_tas.place.gangs_to_place import GangToPlace, unplaced
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.podcliqueset import SubmittedSet
 from kubectl_tas.resolve.pools import Submission
@@ -155,7 +155,7 @@ def says_minimum(example: Example) -> bool:
     """Whether it is known which pods must start together, or why it is not."""
     found, work = sent(example)
     gangs = list(unplaced(found.fleet, [work]))
-    return bool(gangs) and all(isinstance(item, Unplaced) or item.reason for item in gangs)
+    return bool(gangs) and all(isinstance(item, GangToPlace) or item.reason for item in gangs)
 
 
 def says_how_to_stop(example: Example) -> bool:

@@ -381,7 +381,7 @@ class TestUnchanged:
         assert "Traceback" not in result.err
         assert "would have these errors" not in result.err
         placed = unchanged_but_for_written(folder, *items) if result.code == 0 else set()
-        said = result.out.partition("Has no place")[2]
+        said = result.out.partition("Not imported")[2]
         assert {name for name in names_ if f"{name}," in said or f"{name}:" in said or f"{name} " in said} >= (
             set(names_) - placed
         )
@@ -425,7 +425,7 @@ REFUSED: dict[str, tuple[tuple[Item, ...], str]] = {
             live_queue("p", None, (8, -1, 1)), live_queue("a", "p", (8, -1, 1), displayName="A"),
             live_queue("b", "p", (2, -1, 1)),
         ),
-        "Queue a, b, p: p has a quota of 8 GPUs, but those below it come to 10 GPUs; with --sums it is given these",
+        "Queue a, b, p: the gpu quota of p is 8 GPUs, its children need 10 GPUs. `--sums` sets 10 GPUs",
     ),
     "a-part": (
         (live_queue("p", None, (8, -1, 1)), live_queue("a", "p", (0.5, -1, 1))),
@@ -529,12 +529,12 @@ def test_fields_that_no_file_has(field: str, value: Any, shown: str) -> None:
         (
             (-1, -1, 1),
             (4, -1, 1),
-            "p has no limit to its quota of gpu, but those below it come to 4 GPUs; with --sums it is given these",
+            "the gpu quota of p is unlimited, its children need 4 GPUs. `--sums` sets 4 GPUs",
         ),
         (
             (3, -1, 1),
             (4, -1, 1),
-            "p has a quota of 3 GPUs, but those below it come to 4 GPUs; with --sums it is given these",
+            "the gpu quota of p is 3 GPUs, its children need 4 GPUs. `--sums` sets 4 GPUs",
         ),
         ((8, 2, 1), (1, 2, 1), "p has a quota of 8 GPUs, but may hold at most 2 GPUs"),
         ((8, -1, 1), (4, 3, 1), "a has a quota of 4 GPUs, but may hold at most 3 GPUs"),
@@ -552,9 +552,9 @@ def test_amounts_without_limit_of_others_than_gpus() -> None:
     free = live_queue("p", None, (8, -1, 1)), live_queue("a", "p", (4, -1, 1))
     (pool,) = found(*free).pools
     assert (pool.guarantee.cpu, pool.guarantee.memory) == (NO_LIMIT, NO_LIMIT)
-    said = "no limit to its quota of memory, but those below it come to 1500k memory; with --sums it is given these"
+    said = "unlimited, its children need 1500k memory. `--sums` sets 1500k memory"
     mixed = free[0], live_queue("a", "p", (4, -1, 1), memory=(1.5, -1, 1))
-    assert found(*mixed).unplaced == dict.fromkeys(("a", "p"), f"p has {said}")
+    assert found(*mixed).unplaced == dict.fromkeys(("a", "p"), f"the memory quota of p is {said}")
     both = live_queue("b", "p", (1, -1, 1))
     said = "b has no limit to its quota of memory, but a subpool is guaranteed a number"
     assert found(*mixed, both).unplaced == dict.fromkeys(("a", "b", "p"), said)
@@ -910,7 +910,7 @@ New:
   PriorityClass osmo-high, osmo-normal, tas-low
 """
     LEFT = """\
-Has no place, and stays in the cluster as it is:
+Not imported; it stays in the cluster as it is:
   Queue interns (GPUs in use: 3): it has neither a parent nor children; work runs in leaves below a pool's own queue
   PriorityClass osmo-low: its value is 7; there are three priorities here, HIGH 125, NORMAL 100, LOW 50, \
 each with a class of its own
@@ -976,7 +976,7 @@ each with a class of its own
         nothing = imported(tmp_path, live_queue("interns"), arguments=("--backend", "new"))
         assert (nothing.code, nothing.out, nothing.err) == (
             1,
-            "Has no place, and stays in the cluster as it is:\n"
+            "Not imported; it stays in the cluster as it is:\n"
             "  Queue interns: it has neither a parent nor children; work runs in leaves below a pool's own queue\n",
             "Nothing was written: nothing of the cluster can be declared.\n",
         )

@@ -19,7 +19,7 @@ from kubectl_tas.load.document import parse
 from tests.support.cli import Result, kubectl_tas, pool, write
 from tests.support.golden import GOLDEN, at, cases
 from tests.support.kubectl import FakeKubectl
-from tests.support.pyyaml import safe_load
+from tests.support.pyyaml import safe_load, safe_load_all
 from tests.support.rendered import files_below
 
 Item = dict[str, Any]
@@ -171,6 +171,35 @@ UNLED = [
 NO_CPU = "ClusterQueue q: no quota of cpu, memory: Kueue starts no work that asks for it; here it has no limit"
 
 
+@pytest.mark.parametrize(
+    ("name", "quota", "resource"),
+    [("memory", "1000000000Gi", "memory"), ("cpu", 10**9, "cpu"), ("nvidia.com/gpu", 10**17 + 1, "gpu")],
+)
+def test_a_quota_that_no_cluster_has(tmp_path: Path, name: str, quota: object, resource: str) -> None:
+    """Kueue has no other way to say that there is no limit."""
+    amounts: dict[str, object] = {"nvidia.com/gpu": 8, "cpu": 100, "memory": "500Gi", name: quota}
+    resources = [{"name": key, "nominalQuota": amount} for key, amount in amounts.items()]
+    group = [{"coveredResources": [*amounts], "flavors": [{"name": "all", "resources": resources}]}]
+    result = imported(tmp_path, cluster_queue("a", resourceGroups=group))
+    assert f"ClusterQueue a: the quota of {name}: no cluster has as much, so here it has no limit" in result.out
+    shares = read(tmp_path, "pools/a.yaml")["resources"]
+    assert [key for key, share in shares.items() if share["guarantee"] == share["maximum"] == -1] == [resource]
+    sound(tmp_path / "work")
+
+
+def test_a_cohort_in_which_one_queue_has_no_limit(tmp_path: Path) -> None:
+    def queue(name: str, cpu: int) -> Item:
+        resources = [{"name": "nvidia.com/gpu", "nominalQuota": 8}, {"name": "cpu", "nominalQuota": cpu}]
+        group = {"coveredResources": ["nvidia.com/gpu", "cpu"], "flavors": [{"name": "all", "resources": resources}]}
+        return cluster_queue(name, "c", resourceGroups=[group])
+
+    result = imported(tmp_path, queue("a", 10**9), queue("b", 100))
+    assert "ClusterQueue b: the guarantee of cpu: pool c has no limit of it" in result.out
+    assert read(tmp_path, "pools/c.yaml")["resources"]["cpu"]["guarantee"] == -1
+    assert read(tmp_path, "subpools/c--b.yaml")["quota"] == 8
+    sound(tmp_path / "work")
+
+
 class TestUnplaced:
     def test_what_kai_has_no_field_for(self) -> None:
         """At every depth, with the other fields that have the same reason."""
@@ -274,10 +303,6 @@ class TestOdd:
             (
                 cluster_queue("a", gpus=-3),
                 f"272: {RESOURCE}.nominalQuota must not be negative, not -3 (Write 0 or more.)",
-            ),
-            (
-                cluster_queue("a", gpus=10**17 + 1),
-                f"272: {RESOURCE}.nominalQuota is more than any cluster has, not 100000000000000001 (Correct it.)",
             ),
             (cluster_queue("a", gpus=[1]), f"272: {RESOURCE}.nominalQuota {QUANTITY} ({UNIT})"),
             (
@@ -428,14 +453,26 @@ class TestOdd:
             "plain": {"name": "plain", "namespace": "n", "labels": {**labels, "kueue.x-k8s.io/priority-class": "x"}},
             "lost": {"name": "lost", "namespace": "m", "labels": labels},
         }
-        items = [{"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata} for metadata in work.values()]
+        containers = [{"name": "a", "image": "a:1", "resources": {"limits": {"nvidia.com/gpu": 1}}}]
+        spec = {"template": {"spec": {"restartPolicy": "Never", "containers": containers}}, "suspend": True}
+        items = [
+            {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec} for metadata in work.values()
+        ]
         local = kueue("LocalQueue", "l", {"clusterQueue": "q"}, "n")
         level = kueue("WorkloadPriorityClass", "high", value=1000)
         result = imported(tmp_path, cluster_queue("q"), local, level, *items)
+        assert (result.code, result.out) == (1, "")
+        assert 'nothing says which priority the class "x" is here' in result.err
+        arguments = (tmp_path / "kueue.json", "--to", tmp_path / "work", "--priority-class", "x=LOW")
+        result = kubectl_tas("import", "kueue", *arguments)
         assert result.code == 0, result.err
-        label = "label kubectl-tas/pool: q"
-        assert f"  Job n/(generated): {label}, kubectl-tas/priority: HIGH\n  Job n/plain: {label}\n" in result.out
         assert "Job lost: LocalQueue m/l has no place" in result.out
+        made, plain = safe_load_all((tmp_path / "work/workflows/kueue.json").read_text())
+        assert (made["metadata"]["name"], plain["metadata"]["name"]) == ("made", "plain")
+        labels = {"kubectl-tas/pool": "q", "kubectl-tas/priority": "HIGH"}
+        assert made["metadata"]["labels"] == labels
+        assert plain["metadata"]["labels"] == {**labels, "kubectl-tas/priority": "LOW"}
+        assert "suspend" not in made["spec"]
 
     def test_weights_outside_of_a_cohort_mean_nothing(self, tmp_path: Path) -> None:
         queues = [

@@ -263,7 +263,7 @@ class TestPools:
             "tas.yaml",
         ]
         validated = kubectl_tas("validate", "-C", tmp_path / "work")
-        assert (validated.code, validated.out.splitlines()[-1]) == (0, "1 note in 5 files.")
+        assert (validated.code, validated.out.splitlines()[-1]) == (0, "1 info in 5 files.")
         assert "only OSMO's own runtime honours default_exit_actions" in validated.out
         assert kubectl_tas("render", "-C", tmp_path / "work").code == 0
 
@@ -666,7 +666,7 @@ class TestWithoutPlace:
     def test_nothing_but_what_has_none(self, tmp_path: Path) -> None:
         result = imported(tmp_path, {"service_base_url": "https://osmo.acme.io"})
         assert (result.code, result.err) == (1, "Nothing was written: nothing of the input has a place here.\n")
-        assert result.out.startswith("Has no place here, and was left out:\n")
+        assert result.out.startswith("Not imported:\n")
         assert not (tmp_path / "work").exists()
 
 

@@ -410,10 +410,10 @@ def test_what_is_rendered_is_what_there_was(data: st.DataObject, tmp_path_factor
     assert "Traceback" not in result.err
     assert "would have these errors" not in result.err, result.out
     if result.code:
-        assert "Has no place" in result.out
+        assert "Not imported" in result.out
         return
     found = rendered(folder / "work")
-    left_out = result.out.partition("Has no place")[2]
+    left_out = result.out.partition("Not imported")[2]
     for item in items:
         name = item["metadata"]["name"]
         if ("Queue", name) in found:

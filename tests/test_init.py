@@ -20,7 +20,7 @@ from kubectl_tas.edit import scaffold
 from kubectl_tas.emit import disk
 from tests.support.cli import kubectl_tas, write
 from tests.support.history import commit, git
-from tests.support.pyyaml import safe_load
+from tests.support.pyyaml import safe_load, safe_load_all
 
 FILES = {
     ".github/CODEOWNERS",
@@ -136,6 +136,21 @@ class TestInAGitRepository:
         source = safe_load((mono / "a team/gpus/argocd/application.yaml").read_text())["spec"]["source"]
         assert (mono / source["path"] / "kustomization.yaml").is_file()
         assert not (mono / "a team/gpus/.pre-commit-config.yaml").exists()
+
+    @pytest.mark.parametrize("layout", ["flat", "sharded"])
+    @pytest.mark.parametrize("tool", ["argocd", "flux"])
+    @pytest.mark.parametrize("name", ["2026", "1e3", "0x10", "on", "null", "y"])
+    def test_a_repository_whose_name_is_no_text_in_yaml(self, mono: Path, name: str, tool: str, layout: str) -> None:
+        git(mono, "remote", "set-url", "origin", f"https://git.example.com/team/{name}.git")
+        write(mono, {"tas.yaml": f"apiVersion: tas/v1alpha1\nkind: Config\nspec: {{layout: {layout}}}\n"})
+        assert kubectl_tas("init", "--gitops", tool, cwd=mono).code == 0
+        file = "argocd/application.yaml" if tool == "argocd" else "flux/gpu-pools.yaml"
+        items = list(safe_load_all((mono / file).read_text()))
+        for item in items:
+            spec = item["spec"]
+            needed = [*spec.get("dependsOn", ()), *filter(None, [spec.get("sourceRef")])]
+            assert {type(found["name"]) for found in (item["metadata"], *needed)} == {str}
+        assert items[0]["metadata"]["name"] == name
 
     def test_places_are_told_from_the_working_folder(self, mono: Path) -> None:
         (mono / "gpus").mkdir()

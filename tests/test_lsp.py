@@ -350,7 +350,7 @@ def test_without_the_packages() -> None:
     lsp = subprocess.run([sys.executable, "-c", WITHOUT, "lsp"], capture_output=True, text=True, check=False)
     assert (lsp.returncode, lsp.stdout) == (3, "")
     assert lsp.stderr == (
-        "error: the language server needs the package pygls\n  = help: Install it: pip install 'kubectl-tas[lsp]'\n"
+        "error: the language server needs the package pygls\n  = help: Install it: pip install 'pygls>=2,<3'\n"
     )
     rules = subprocess.run([sys.executable, "-c", WITHOUT, "rule"], capture_output=True, text=True, check=False)
     assert rules.returncode == 0

@@ -22,7 +22,7 @@ from tests.support.golden import ROOT, assert_files, at, case_input, cases
 from tests.support.pyyaml import safe_load, safe_load_all
 from tests.support.rendered import KUSTOMIZATION, PREVIEW, Object, Rendered, files_below, load, render_copy, text
 from tests.support.webhooks import refusals
-from tools.schemas import MODELS
+from tools.schemas import MODELS, named
 
 RANKS = {
     "Namespace": -1,
@@ -46,7 +46,7 @@ WORKFLOW = "kubectl-tas/workflow"
 BY_AUTHORS = {"workloads", "companions"}
 """Folders of objects in the words of their authors."""
 SCHEMAS = {
-    model.__name__: Draft202012Validator(json.loads(text(ROOT / f"schemas/{model.__name__.lower()}.json")))
+    named(model): Draft202012Validator(json.loads(text(ROOT / f"schemas/{named(model).lower()}.json")))
     for model in MODELS
 }
 SCHEMAS["ClusterTopologyBinding"] = SCHEMAS["ClusterTopology"]

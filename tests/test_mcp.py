@@ -519,7 +519,7 @@ def test_without_the_extra(tmp_path: Path) -> None:
     )
     assert (done.returncode, done.stdout) == (3, "")
     assert done.stderr == (
-        "error: the server for agents needs the package mcp\n  = help: Install it: pip install 'kubectl-tas[mcp]'\n"
+        "error: the server for agents needs the package mcp\n  = help: Install it: pip install 'mcp>=2,<3'\n"
     )
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from kubectl_tas import kubernetes
-from kubectl_tas.kubernetes import OperatorShapes, Shapes
+from kubectl_tas.kinds import kubernetes
+from kubectl_tas.kinds.kubernetes import OperatorShapes, Shapes
 from tools import packfields
 
 SCHEMA = "openAPIV3Schema"

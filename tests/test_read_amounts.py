@@ -7,8 +7,8 @@ import re
 import pytest
 
 from kubectl_tas.gpus import GPU
+from kubectl_tas.kinds.backdoors import parts
 from kubectl_tas.load.document import parse
-from kubectl_tas.model.backdoors import parts
 from kubectl_tas.model.base import MAX_COUNT, KeyPath, digits_up_to
 from kubectl_tas.model.config import Setting, read_setting
 from kubectl_tas.model.podforms import DynamoAmounts
@@ -86,7 +86,7 @@ def test_variables_count_wherever_a_kind_has_containers_of_its_own() -> None:
 def parts_of(text: str) -> list[tuple[str, KeyPath, object]]:
     """The parts of a document that may be a way around a pool, of one mapping as YAML."""
     (document,), _ = parse("w.yaml", text)
-    return sorted(parts(document), key=str)
+    return sorted(parts(document.data), key=str)
 
 
 @pytest.mark.parametrize(

@@ -132,3 +132,21 @@ def test_links_lead_somewhere(page: Path, link: str) -> None:
         text = re.sub(r"^```.*?^```$", "", target.read_text(), flags=re.MULTILINE | re.DOTALL)
         titles = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
         assert heading in {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def test_picture_of_readme_is_what_its_command_prints() -> None:
+    """README has one picture, and below it the command that draws it."""
+    readme = (ROOT / "README.md").read_text()
+    ((picture, command),) = re.findall(r"!\[[^]]*\]\((\S+\.svg)\)\s+\(`kubectl tas ([^`]+)`\)", readme)
+    assert kubectl_tas(*command.split(), cwd=ROOT).out == (ROOT / picture).read_text()
+
+
+def test_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text().split()) < 800
+
+
+def test_one_page_says_how_to_install() -> None:
+    """Until the project is on PyPI, its name alone installs nothing: docs/ci.md says so, and others link to it."""
+    by_name = re.compile(r"(pip|pipx|uv tool) install '?kubectl-tas")
+    pages = {page for page in (*TOURS, *PAGES) if by_name.search(page.read_text())}
+    assert pages == {ROOT / "docs/ci.md"}

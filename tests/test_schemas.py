@@ -27,16 +27,14 @@ from tests.support.cli import kubectl_tas
 from tests.support.golden import GOLDEN, ROOT
 from tests.support.rendered import load
 from tests.support.sweeps import examples
-from tools.schemas import MODELS, READ, WORKLOADS, schema_texts
+from tools.schemas import MODELS, READ, WORKLOADS, named, schema_texts
 from tools.workload_models import workload_model
 
-DOCUMENTS: dict[str, Any] = {
-    model.__name__: load(GOLDEN / f"documents/{model.__name__.lower()}.yaml") for model in MODELS
-}
+DOCUMENTS: dict[str, Any] = {named(model): load(GOLDEN / f"documents/{named(model).lower()}.yaml") for model in MODELS}
 """A valid document of every kind, with every field that it may have."""
 TEXTS = {path.name: path.read_text() for path in sorted((ROOT / "schemas").glob("*.json"))}
 """What is committed, which takes seconds less to read than to make."""
-SCHEMAS = {model.__name__: json.loads(TEXTS[f"{model.__name__.lower()}.json"]) for model in MODELS}
+SCHEMAS = {named(model): json.loads(TEXTS[f"{named(model).lower()}.json"]) for model in MODELS}
 
 
 def model_of(kind: Kind) -> type[BaseModel]:
@@ -44,8 +42,8 @@ def model_of(kind: Kind) -> type[BaseModel]:
     return kind.model if kind.page is None else workload_model(kind.page)
 
 
-BY_NAME: dict[str, type[BaseModel]] = {model.__name__: model for model in MODELS}
-OPEN = (*(model.__name__ for model in WORKLOADS), "Companion")
+BY_NAME: dict[str, type[BaseModel]] = {named(model): model for model in MODELS}
+OPEN = (*(named(model) for model in WORKLOADS), "Companion")
 """Kinds of which a part is read."""
 NAMED_FREELY = ("Values", "Instance")
 """Parts whose fields each template names."""
@@ -58,7 +56,7 @@ PARTLY = {
     },
 }
 """Kinds of which a part is read, with those parts whose fields are all known."""
-KIND_OF = {model_of(kind).__name__: kind for kind in reversed((*KINDS, WORKFLOW, kinds.VALUES))}
+KIND_OF = {named(model_of(kind)): kind for kind in reversed((*KINDS, WORKFLOW, kinds.VALUES))}
 VALUES = st.sampled_from(
     [
         *(None, True, False, 0, 1, -1, -2, 16, 10**12, 0.5, -0.5, 4.0),
@@ -176,7 +174,7 @@ def test_model_and_schema_accept_the_same(name: str, data: st.DataObject) -> Non
 @given(data=st.data())
 def test_what_is_read_is_what_the_schema_accepts(kind: Kind, data: st.DataObject) -> None:
     """A document is refused with findings, each at a line of the file, or it has a model and no findings."""
-    name = model_of(kind).__name__
+    name = named(model_of(kind))
     document = copy.deepcopy(DOCUMENTS[name])
     for _ in range(data.draw(st.integers(1, 2))):
         mutate(document, data)
@@ -289,7 +287,7 @@ def test_no_string_takes_nul(name: str) -> None:
 
 
 COMBINED = json.loads(TEXTS["all.json"])
-WRITTEN = [model.__name__ for model in (*READ, Workflow)]
+WRITTEN = [named(model) for model in (*READ, Workflow)]
 """Kinds that people write."""
 
 

@@ -20,6 +20,11 @@ class _Untitled(GenerateJsonSchema):
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
 
+    def get_defs_ref(self, core_mode_ref: Any) -> Any:
+        """Leaves the suffix of the classes out of names that programs read."""
+        reference, mode = core_mode_ref
+        return super().get_defs_ref((reference.replace("Json:", ":"), mode))
+
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -28,7 +33,8 @@ def output_texts() -> dict[str, str]:
     """Returns the text of every file in ``schemas/output/``, by name: the words of the command, joined by ``-``."""
     for shape in vars(shapes).values():
         if is_typeddict(shape):
-            shape.__pydantic_config__ = ConfigDict(use_attribute_docstrings=True)
+            title = shape.__name__.removesuffix("Json")
+            shape.__pydantic_config__ = ConfigDict(use_attribute_docstrings=True, title=title)
     return {
         f"{command.replace(' ', '-')}.json": json.dumps(_schema(command, kinds), indent=2) + "\n"
         for command, kinds in (shapes.OUTPUTS | shapes.ANSWERS).items()

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from kubectl_tas.kinds import pages
-from kubectl_tas.kubernetes import Shapes, numbers, read_packed, releases
+from kubectl_tas.kinds.kubernetes import Shapes, numbers, read_packed, releases
 from tools.goldens import ROOT
 
 PACKED = ROOT / "kubectl_tas" / "packed"

@@ -8,7 +8,6 @@ import json
 import sys
 from functools import cache
 from itertools import pairwise
-from operator import attrgetter
 from typing import Any, get_args
 
 from pydantic import BaseModel
@@ -21,19 +20,25 @@ from kubectl_tas.late import imported
 from kubectl_tas.model import artifact, kindlists
 from kubectl_tas.model.config import Values
 from kubectl_tas.model.function import Function
-from kubectl_tas.model.grovekinds import PodCliqueSet
+from kubectl_tas.model.grovekinds import CliqueSet
 from kubectl_tas.model.osmo_workflow import Workflow
 from kubectl_tas.model.podtemplate import Companion
 from tools import workload_models
 from tools.workload_models import workload_model
 
+
+def named(model: type[BaseModel]) -> str:
+    """Returns the name of the schema of a model: its title, or the name of its class."""
+    return str(model.model_config.get("title", model.__name__))
+
+
 _OWN = {place: imported(f"kubectl_tas.model.{place}") for _, _, place in kindlists.OWN}
 WORKLOADS = tuple(map(workload_model, pages()))
-READ: tuple[type[BaseModel], ...] = (*sorted(_OWN.values(), key=attrgetter("__name__")), *WORKLOADS)
+READ: tuple[type[BaseModel], ...] = (*sorted(_OWN.values(), key=named), *WORKLOADS)
 """Models of documents that people write and that their kind identifies."""
 _EMITTED = (model for model in get_args(artifact.Manifest) if model is not artifact.PassThrough)
 _MODELS = (*READ, Companion, Function, Values, Workflow, *_EMITTED)
-MODELS: tuple[type[BaseModel], ...] = tuple({model.__name__: model for model in reversed(_MODELS)}.values())
+MODELS: tuple[type[BaseModel], ...] = tuple({named(model): model for model in reversed(_MODELS)}.values())
 """The models with a schema file of their own. For a kind that is both read and emitted, the model for reading."""
 COMBINED = "all"
 """Name of the schema that selects another schema by the content of a document."""
@@ -44,7 +49,7 @@ _BARE = ("BarePod", "Notebook")
 def schema_texts() -> dict[str, str]:
     """Returns the text of every file in ``schemas/``, by name."""
     schemas = {model: json_schema(model) for model in MODELS}
-    found = {model.__name__.lower(): schema for model, schema in schemas.items()}
+    found = {named(model).lower(): schema for model, schema in schemas.items()}
     found[COMBINED] = _combined(schemas)
     return {f"{name}.json": json.dumps(found[name], indent=2) + "\n" for name in sorted(found)}
 
@@ -61,17 +66,17 @@ def _combined(schemas: dict[type[BaseModel], dict[str, Any]]) -> dict[str, Any]:
         schema = {key: value for key, value in schemas[model].items() if key not in ("$schema", "$comment", "title")}
         inner = schema.pop("$defs", {})
         moved = {
-            name: name if parts.get(name, part) == part else f"{model.__name__}.{name}" for name, part in inner.items()
+            name: name if parts.get(name, part) == part else f"{named(model)}.{name}" for name, part in inner.items()
         }
         while True:  # a part that names one that has moved is another one too
             renamed = {name: _with_refs(part, moved) for name, part in inner.items()}
             clashes = [name for name, part in renamed.items() if parts.get(moved[name], part) != part]
             if not clashes:
                 break
-            moved |= {name: f"{model.__name__}.{name}" for name in clashes}
+            moved |= {name: f"{named(model)}.{name}" for name in clashes}
         parts.update({moved[name]: part for name, part in renamed.items()})
-        parts[f"kind.{model.__name__}"] = _with_refs(schema, moved)
-        return {"$ref": f"#/$defs/kind.{model.__name__}"}
+        parts[f"kind.{named(model)}"] = _with_refs(schema, moved)
+        return {"$ref": f"#/$defs/kind.{named(model)}"}
 
     kinds = [(_choices(schemas[model], "kind"), model) for model in READ]
     known = sorted(kind for named, _ in kinds for kind in named)
@@ -189,10 +194,10 @@ def json_schema(model: type[BaseModel], mode: JsonSchemaMode = "validation") -> 
             written = (known.alias if known else None) or field
             if written in part.get("properties", {}):
                 part["properties"][written]["description"] = text
-        if model in (*WORKLOADS, PodCliqueSet):
+        if model in (*WORKLOADS, CliqueSet):
             _name_keys(part, _reader(model, name))
     draft = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$comment": WRITTEN}
-    return {**draft, "title": model.__name__, **schema}
+    return {**draft, "title": named(model), **schema}
 
 
 def _reader(model: type[BaseModel], part: str) -> Reader:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubectl_tas import kubernetes
-from kubectl_tas.kinds import LISTED
+from kubectl_tas.kinds import LISTED, kubernetes
 from kubectl_tas.kinds.page import UNPACKED
 from tools.goldens import ROOT, read
 

@@ -31,7 +31,7 @@ _OWN = ("KUBECTL_TAS_BASE", "KUBECTL_TAS_COLOR", "KUBECTL_TAS_DEBUG", "KUBECTL_T
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
+class AgentServer:
     """The options that the server was started with."""
 
     root: Path
@@ -57,17 +57,17 @@ class Said:
 class Call:
     """One call of a tool. It may run several commands within its time limit."""
 
-    server: Server
+    server: AgentServer
     end: float = field(default=0.0)
 
     def ask(self, words: Sequence[str], *, stdin: str = "", root: Path | None = None) -> Said:
         """Runs a command on the repository or on another folder, and returns its answer. Raises TasError after the time
         limit.
         """
-        left = self.end - time.monotonic()
+        seconds_left = self.end - time.monotonic()
         command = [sys.executable, "-P", "-m", "kubectl_tas", "-C", str(root or self.server.root), *words]
         environment = {name: value for name, value in os.environ.items() if name not in _OWN} | {"NO_COLOR": "1"}
-        limits = process.Limits(seconds=max(left, 0.1), out=MAX_PRINTED, is_ours=True)
+        limits = process.Limits(seconds=max(seconds_left, 0.1), out=MAX_PRINTED, is_ours=True)
         try:
             done = process.run(command, stdin=stdin.encode(), environment=environment, limits=limits)
         except process.LimitError as error:
@@ -88,19 +88,19 @@ class Call:
         return str(self.server.root / path)
 
 
-def started(server: Server) -> Call:
+def started(server: AgentServer) -> Call:
     """Returns a call whose time starts now."""
     return Call(server, time.monotonic() + server.seconds)
 
 
-def cluster_words(server: Server) -> tuple[str, ...]:
+def cluster_words(server: AgentServer) -> tuple[str, ...]:
     """Returns the options that name the cluster. Raises TasError if the server has none."""
     if not server.cluster:
         raise NO_CLUSTER
     return server.cluster
 
 
-def node_words(server: Server) -> tuple[str, ...]:
+def node_words(server: AgentServer) -> tuple[str, ...]:
     """Returns the options that name the source of nodes. Raises TasError if the server has no nodes and no cluster."""
     return server.nodes or cluster_words(server)
 
@@ -112,8 +112,8 @@ def refusal(error: TasError) -> str:
 
 def _plain(text: str) -> str:
     """Removes the usage line from the messages of a command, and limits their length."""
-    usage, separator, rest = text.partition("\nError: ")
-    text = f"error: {rest}" if separator and usage.startswith("Usage:") else text
+    usage, separator, message = text.partition("\nError: ")
+    text = f"error: {message}" if separator and usage.startswith("Usage:") else text
     if len(text) <= MAX_TEXT:
         return text
     return f"{text[:MAX_TEXT]}\n... and {len(text) - MAX_TEXT} characters more"
@@ -137,17 +137,17 @@ def page_of(answer: dict[str, Any], offset: int, limit: int) -> dict[str, Any]:
     In its ``page``, ``leftOut`` counts the missing items. Raises TasError if a single item is too large.
     """
     while True:
-        found = _part(answer, offset, limit)
-        if _fits(found):
-            return found
+        page = _part(answer, offset, limit)
+        if _fits(page):
+            return page
         if limit == 1:
             break
         limit //= 2
     for most in _NESTED:
-        found = _part({key: _cut(value, most, 0) for key, value in answer.items()}, offset, 1)
-        found["page"]["cutTo"] = most
-        if _fits(found):
-            return found
+        page = _part({key: _cut(value, most, 0) for key, value in answer.items()}, offset, 1)
+        page["page"]["cutTo"] = most
+        if _fits(page):
+            return page
     raise TasError(
         f"one item of the answer alone has more than {MAX_CHARACTERS} characters",
         hint="Ask about less, or run the command itself with -o json.",
@@ -156,21 +156,21 @@ def page_of(answer: dict[str, Any], offset: int, limit: int) -> dict[str, Any]:
 
 def _part(answer: dict[str, Any], offset: int, limit: int) -> dict[str, Any]:
     lists = {key: value for key, value in answer.items() if isinstance(value, list)}
-    left = {key: len(value) - len(value[offset : offset + limit]) for key, value in lists.items()}
-    found = {key: value[offset : offset + limit] if key in lists else value for key, value in answer.items()}
+    counts_left = {key: len(value) - len(value[offset : offset + limit]) for key, value in lists.items()}
+    page = {key: value[offset : offset + limit] if key in lists else value for key, value in answer.items()}
     longest = max(map(len, lists.values()), default=0)
     after = offset + limit if offset + limit < longest else None
-    left_out = {key: count for key, count in left.items() if count}
-    return {**found, "page": {"offset": offset, "limit": limit, "next": after, "leftOut": left_out}}
+    left_out = {key: count for key, count in counts_left.items() if count}
+    return {**page, "page": {"offset": offset, "limit": limit, "next": after, "leftOut": left_out}}
 
 
 def _cut(value: Any, most: int, depth: int) -> Any:
     """Keeps the first items of each list inside an item."""
     if isinstance(value, dict):
-        return {key: _cut(part, most, depth + 1) for key, part in list(value.items())}
+        return {key: _cut(inner, most, depth + 1) for key, inner in list(value.items())}
     if isinstance(value, list):
-        kept = value[:most] if depth else value
-        return [_cut(part, most, depth + 1) for part in kept]
+        shortened = value[:most] if depth else value
+        return [_cut(inner, most, depth + 1) for inner in shortened]
     return value
 
 

@@ -15,7 +15,7 @@ from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 
 from kubectl_tas import __version__, process
-from kubectl_tas.agents.asking import DEFAULT_LIMIT, Server, page_of, refusal, started
+from kubectl_tas.agents.asking import DEFAULT_LIMIT, AgentServer, page_of, refusal, started
 from kubectl_tas.agents.tool_table import TOOLS, Tool
 from kubectl_tas.diagnostics import TasError
 from kubectl_tas.words import nothing_called
@@ -30,7 +30,7 @@ Once it is written: `explain` for where it goes, `fit` for whether it has room, 
 Lists are cut: `page.next` is the offset to ask for more."""
 
 
-def serve(server: Server) -> None:
+def serve(server: AgentServer) -> None:
     """Answers requests from standard input until it ends. Only the protocol is written to standard output."""
     try:
         anyio.run(partial(_serve, server))
@@ -40,7 +40,7 @@ def serve(server: Server) -> None:
         process.end_ours()
 
 
-async def _serve(server: Server) -> None:
+async def _serve(server: AgentServer) -> None:
     limiter = anyio.CapacityLimiter(MAX_AT_ONCE)
 
     async def list_tools(
@@ -68,7 +68,7 @@ async def _serve(server: Server) -> None:
         await protocol.run(reader, writer, protocol.create_initialization_options())
 
 
-def _described(name: str, tool: Tool, server: Server) -> types.Tool:
+def _described(name: str, tool: Tool, server: AgentServer) -> types.Tool:
     return types.Tool(
         name=name,
         title=tool.title,
@@ -85,21 +85,21 @@ def _described(name: str, tool: Tool, server: Server) -> types.Tool:
     )
 
 
-def _answered(tool: Tool, given: dict[str, Any], server: Server) -> types.CallToolResult:
+def _answered(tool: Tool, call_arguments: dict[str, Any], server: AgentServer) -> types.CallToolResult:
     """Answers one call. Errors are returned as text."""
     try:
-        arguments = tool.read_arguments(given)
-        said = tool.answer(started(server), arguments)
-        if not isinstance(said.answer, dict):
-            return _refused(said.notes)
-        answer = page_of(said.answer, arguments.get("offset", 0), arguments.get("limit", DEFAULT_LIMIT))
+        arguments = tool.read_arguments(call_arguments)
+        reply = tool.answer(started(server), arguments)
+        if not isinstance(reply.answer, dict):
+            return _refused(reply.notes)
+        answer = page_of(reply.answer, arguments.get("offset", 0), arguments.get("limit", DEFAULT_LIMIT))
     except TasError as error:
         return _refused(refusal(error))
     except OSError as error:
         return _refused(f"error: {error.filename or ''}: {error.strerror or error}")
     except Exception as error:  # a bug in one answer does not end the server
         return _refused(f"internal error: {type(error).__name__}: {error}")
-    answer["notes"] = said.notes
+    answer["notes"] = reply.notes
     text = _encodable(json.dumps(answer, ensure_ascii=False, separators=(",", ":")))
     return types.CallToolResult(
         content=[types.TextContent(type="text", text=text)], structured_content=json.loads(text)

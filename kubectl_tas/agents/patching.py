@@ -67,48 +67,48 @@ _RESOURCE = re.compile(r"\bresource[\"']?:\s*[\"']?([\w.-]+)")
 _LEVEL = r"((?:key|[\w./-]*required-placement|requiredTopologyLevel)[\"']?:\s*[\"']?){}(?=[\"'\s,}}]|$)"
 
 
-def suggest(call: Call, given: Mapping[str, Any]) -> Said:
+def suggest(call: Call, arguments: Mapping[str, Any]) -> Said:
     """Suggests an edit for the named file or work. Raises TasError unless exactly one of the two is given."""
-    if ("path" in given) == ("work" in given):
+    if ("path" in arguments) == ("work" in arguments):
         raise TasError("suggest takes either path or work", hint="Pass one of them.")
-    return _of_file(call, given["path"]) if "path" in given else _of_work(call, given["work"])
+    return _of_file(call, arguments["path"]) if "path" in arguments else _of_work(call, arguments["work"])
 
 
 def _of_file(call: Call, path: str) -> Said:
     """Suggests the replacement of every word for which a finding names the right word."""
     file, path = call.within(path), normal(path)
-    said = call.ask(["validate", "-o", "json", "--", file])
-    if said.answer is None:
-        return said
-    own = [item for item in said.answer["diagnostics"] if _counts(item) and _path(item) == path]
-    others = [f"{item['message']} {item['hint']}".strip() for item in own if item["fix"] is None]
+    reply = call.ask(["validate", "-o", "json", "--", file])
+    if reply.answer is None:
+        return reply
+    in_file = [finding for finding in reply.answer["diagnostics"] if _counts(finding) and _path(finding) == path]
+    messages = [f"{finding['message']} {finding['hint']}".strip() for finding in in_file if finding["fix"] is None]
     before = _read(file)
-    after = _mended(before, [item for item in own if item["fix"] is not None])
+    after = _mended(before, [finding for finding in in_file if finding["fix"] is not None])
     if after == before:
-        what = "no finding says exactly what to write instead" if own else "the file has no findings"
-        return _patch(None, f"There is no patch: {what}.", others)
+        reason = "no finding says exactly what to write instead" if in_file else "the file has no findings"
+        return _patch(None, f"There is no patch: {reason}.", messages)
     tried = call.ask(["validate", "-", "-o", "json", f"--stdin-filename={file}"], stdin=after)
-    left = [item for item in (tried.answer or {"diagnostics": own})["diagnostics"] if _counts(item)]
-    if len(left) >= len(own):
-        return _patch(None, "There is no patch: the words that findings suggest lead to other findings.", others)
-    message = f"The patch mends {len(own) - len(left)} of {len(own)} findings."
-    return _shown(path, before, after, message, others)
+    unmended = [finding for finding in (tried.answer or {"diagnostics": in_file})["diagnostics"] if _counts(finding)]
+    if len(unmended) >= len(in_file):
+        return _patch(None, "There is no patch: the words that findings suggest lead to other findings.", messages)
+    message = f"The patch mends {len(in_file) - len(unmended)} of {len(in_file)} findings."
+    return _shown(path, before, after, message, messages)
 
 
 def _of_work(call: Call, work: str) -> Said:
     """Suggests an edit so that the queue admits work that never starts, else so that KAI places or starts it."""
     call.within(work)
     words = ["admit", "-o", "json", *call.server.cluster, "--", work]
-    asked = call.ask(words)
-    if asked.answer is None:
-        return asked
-    refused = [item for item in asked.answer["workflows"] if item["verdict"] in _REFUSED]
-    can_wait = all(item["verdict"] == "pending" for item in refused)
+    reply = call.ask(words)
+    if reply.answer is None:
+        return reply
+    refused = [verdict for verdict in reply.answer["workflows"] if verdict["verdict"] in _REFUSED]
+    can_wait = all(verdict["verdict"] == "pending" for verdict in refused)
     if can_wait and (not refused or call.server.nodes or call.server.cluster):
-        said = _of_nodes(call, work)
-        if not refused or said.answer is None or said.answer["message"] != _PLACED:
-            return said
-    hints = list(dict.fromkeys(item["hint"] for item in refused if item["hint"]))
+        placement = _of_nodes(call, work)
+        if not refused or placement.answer is None or placement.answer["message"] != _PLACED:
+            return placement
+    hints = list(dict.fromkeys(verdict["hint"] for verdict in refused if verdict["hint"]))
     return _tried(
         call, work, words, partial(_of_queue, call, work, refused[0]), _is_admitted, "its queue admits", hints
     )
@@ -116,16 +116,16 @@ def _of_work(call: Call, work: str) -> Said:
 
 def _of_nodes(call: Call, work: str) -> Said:
     words = ["fit", "-o", "json", *node_words(call.server), "--", work]
-    said = call.ask(words)
-    if said.answer is None:
-        return said
-    gangs = said.answer["gangs"]
-    found = [change for gang in gangs for change in gang["changes"]]
-    others = list(dict.fromkeys(change["text"] for change in found))
-    if not gangs or _is_placed(said.answer):
-        return _patch(None, _PLACED if gangs else "There is no patch: there is no answer for it.", others)
-    edits = partial(_of_levels_and_pods, found, gangs[0]["levels"])
-    return _tried(call, work, words, edits, _is_placed, "KAI places", others)
+    reply = call.ask(words)
+    if reply.answer is None:
+        return reply
+    gangs = reply.answer["gangs"]
+    changes = [change for gang in gangs for change in gang["changes"]]
+    texts = list(dict.fromkeys(change["text"] for change in changes))
+    if not gangs or _is_placed(reply.answer):
+        return _patch(None, _PLACED if gangs else "There is no patch: there is no answer for it.", texts)
+    edits = partial(_of_levels_and_pods, changes, gangs[0]["levels"])
+    return _tried(call, work, words, edits, _is_placed, "KAI places", texts)
 
 
 def _tried(
@@ -134,32 +134,32 @@ def _tried(
     words: Sequence[str],
     edits: Callable[[str, str], Iterator[str]],
     helps: Callable[[Mapping[str, Any]], bool],
-    what: str,
-    others: list[str],
+    effect: str,
+    texts: list[str],
 ) -> Said:
     """Tries texts for the file of the work, and suggests the first one for which the answer of a command ``helps``."""
     explained = call.ask(["workflow", "explain", "-o", "json", "--", work])
     if explained.answer is None:
         return explained
-    paths = {item["file"] for item in explained.answer.get("items", [explained.answer])}
+    paths = {explained_work["file"] for explained_work in explained.answer.get("items", [explained.answer])}
     (path,) = paths if len(paths) == 1 else (None,)
     if path is None:
-        return _patch(None, "There is no patch: several files have work of that name. Write KIND/NAME.", others)
+        return _patch(None, "There is no patch: several files have work of that name. Write KIND/NAME.", texts)
     before = _read(call.within(path))
     candidates = [after for after in dict.fromkeys(edits(path, before)) if after != before][:MAX_TRIED]
     if not candidates:
-        return _patch(None, "There is no patch: no small edit is known that helps. Choose from `others`.", others)
+        return _patch(None, "There is no patch: no small edit is known that helps. Choose from `others`.", texts)
     with tempfile.TemporaryDirectory(prefix="kubectl-tas-") as folder:
         root = _copied(call.server.root, Path(folder) / "repository")
         for after in candidates:
             (root / inside(root, path)).write_bytes(after.encode())  # a link may lead back to the repository
             tried = call.ask(words, root=root)
             if tried.answer is not None and helps(tried.answer):
-                return _shown(path, before, after, f"With the patch, {what} {work}.", others)
-    return _patch(None, "There is no patch: none of the edits that were tried is enough.", others)
+                return _shown(path, before, after, f"With the patch, {effect} {work}.", texts)
+    return _patch(None, "There is no patch: none of the edits that were tried is enough.", texts)
 
 
-def _of_queue(call: Call, work: str, asked: Mapping[str, Any], path: str, text: str) -> Iterator[str]:
+def _of_queue(call: Call, work: str, admission: Mapping[str, Any], path: str, text: str) -> Iterator[str]:
     """Yields the work in another queue of its pool with enough quota left, then with LOW priority, then smaller."""
 
     def sent(pool: str | None, priority: str | None) -> Iterator[str]:
@@ -172,24 +172,24 @@ def _of_queue(call: Call, work: str, asked: Mapping[str, Any], path: str, text: 
         yield content.decode()
 
     listed = call.ask(["pool", "list", "-o", "json", *call.server.cluster]).answer
-    pools = {item["name"]: item for item in listed["pools"]} if listed is not None else {}
-    own, room = asked["pool"].partition("--")[0], {}
-    for name, item in pools.items():
-        is_open = item["state"] in (None, "ACTIVE") and name.partition("--")[0] == own
-        free = math.inf if item["available"] is None else item["available"]
-        if is_open and name != asked["pool"] and free >= asked["asks"]:
+    pools = {pool["name"]: pool for pool in listed["pools"]} if listed is not None else {}
+    pool_name, room = admission["pool"].partition("--")[0], {}
+    for name, pool in pools.items():
+        is_open = pool["state"] in (None, "ACTIVE") and name.partition("--")[0] == pool_name
+        free = math.inf if pool["available"] is None else pool["available"]
+        if is_open and name != admission["pool"] and free >= admission["asks"]:
             room[name] = free
     for name in sorted(room, key=lambda name: (-room[name], name))[:MAX_QUEUES]:
         yield from sent(name, None)
     yield from sent(None, "LOW")
-    if asked["priority"] == "LOW":
-        limits = [item["limit"] for item in _above(pools, asked["pool"]) if item["limit"] is not None]
+    if admission["priority"] == "LOW":
+        limits = [pool["limit"] for pool in _above(pools, admission["pool"]) if pool["limit"] is not None]
         most = min(limits, default=0)
     else:
-        most = asked["quota"] if isinstance(asked["quota"], int | float) else 0
-    for limit in dict.fromkeys((most, most - asked["used"])):
-        if 0 < limit < asked["asks"]:
-            yield from _smaller(text, limit / asked["asks"])
+        most = admission["quota"] if isinstance(admission["quota"], int | float) else 0
+    for limit in dict.fromkeys((most, most - admission["used"])):
+        if 0 < limit < admission["asks"]:
+            yield from _smaller(text, limit / admission["asks"])
 
 
 def _above(pools: Mapping[str, Mapping[str, Any]], name: str) -> Iterator[Mapping[str, Any]]:
@@ -203,8 +203,8 @@ def _of_levels_and_pods(
     changes: Sequence[Mapping[str, Any]], levels: Sequence[str], _path: str, text: str
 ) -> Iterator[str]:
     """Yields the work with the levels that ``fit`` names, then with fewer pods or copies."""
-    yield from islice(_candidates(text, list(dict.fromkeys(item["kind"] for item in changes)), levels), MAX_LEVELS)
-    for fewer in dict.fromkeys(item["fewer"] for item in changes if item["fewer"]):
+    yield from islice(_candidates(text, list(dict.fromkeys(change["kind"] for change in changes)), levels), MAX_LEVELS)
+    for fewer in dict.fromkeys(change["fewer"] for change in changes if change["fewer"]):
         yield from _smaller(text, fewer=fewer)
 
 
@@ -216,9 +216,9 @@ def _smaller(text: str, share: float = 1, fewer: int = 0) -> Iterator[str]:
     def kept(count: int) -> int:
         return math.floor(count * share + 1e-9) - fewer
 
-    def lower(found: re.Match[str]) -> str:
-        count = int(found[2])
-        return f"{found[1]}{kept(count)}" if 0 < kept(count) < count else found[0]
+    def lower(match: re.Match[str]) -> str:
+        count = int(match[2])
+        return f"{match[1]}{kept(count)}" if 0 < kept(count) < count else match[0]
 
     yield from _edited(text, ((_COUNT, lower),))
     lines = text.split("\n")
@@ -247,7 +247,7 @@ def _candidates(text: str, kinds: Sequence[str], levels: Sequence[str]) -> Itera
     for kind in kinds:
         if kind == "preferred":
             names = "|".join(map(re.escape, levels))
-            unsaid = [(re.compile(pattern.format(names)), meant) for pattern, meant in _UNSAID]
+            unsaid = [(re.compile(pattern.format(names)), meaning) for pattern, meaning in _UNSAID]
             yield from _edited(text, (*_SOFTER, *unsaid))
         elif kind == "level":
             for finer, coarser in reversed(list(zip(levels[1:], levels, strict=False))):
@@ -258,8 +258,8 @@ def _edited(text: str, edits: Sequence[tuple[re.Pattern[str], Meant]]) -> Iterat
     lines = text.split("\n")
     changed = {}
     for number, line in enumerate(lines):
-        for pattern, meant in edits if len(line) <= MAX_LINE else ():
-            new = pattern.sub(meant, line)
+        for pattern, meaning in edits if len(line) <= MAX_LINE else ():
+            new = pattern.sub(meaning, line)
             if new != line:
                 changed[number] = new
                 break
@@ -272,8 +272,8 @@ def _edited(text: str, edits: Sequence[tuple[re.Pattern[str], Meant]]) -> Iterat
 def _mended(text: str, findings: Sequence[dict[str, Any]]) -> str:
     """Replaces the words at the places of findings, from the last place to the first."""
     lines = text.split("\n")
-    places = {(item["location"]["line"], item["location"]["column"]): item["fix"] for item in findings}
-    for (line, column), fix in sorted(places.items(), reverse=True, key=lambda item: item[0]):
+    places = {(finding["location"]["line"], finding["location"]["column"]): finding["fix"] for finding in findings}
+    for (line, column), fix in sorted(places.items(), reverse=True, key=lambda position_and_fix: position_and_fix[0]):
         if not line or not column or line > len(lines):
             continue
         row = lines[line - 1]
@@ -284,7 +284,7 @@ def _mended(text: str, findings: Sequence[dict[str, Any]]) -> str:
 
 
 def _is_admitted(answer: Mapping[str, Any]) -> bool:
-    return all(item["verdict"] not in _REFUSED for item in answer["workflows"])
+    return all(verdict["verdict"] not in _REFUSED for verdict in answer["workflows"])
 
 
 def _is_placed(answer: Mapping[str, Any]) -> bool:
@@ -321,12 +321,12 @@ def _copied(root: Path, target: Path) -> Path:
     return target
 
 
-def _shown(path: str, before: str, after: str, message: str, others: list[str]) -> Said:
+def _shown(path: str, before: str, after: str, message: str, messages: list[str]) -> Said:
     patch = unified([(path, before, after)])
     if any(hidden(text) != text for text in (before, after)):
-        return _patch(None, "There is no patch: the file holds a secret, which no answer shows.", others)
-    return _patch(patch, message, others)
+        return _patch(None, "There is no patch: the file holds a secret, which no answer shows.", messages)
+    return _patch(patch, message, messages)
 
 
-def _patch(patch: str | None, message: str, others: list[str]) -> Said:
-    return Said({"version": VERSION, "patch": patch, "message": message, "others": others}, "")
+def _patch(patch: str | None, message: str, messages: list[str]) -> Said:
+    return Said({"version": VERSION, "patch": patch, "message": message, "others": messages}, "")

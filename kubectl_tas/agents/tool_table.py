@@ -9,6 +9,7 @@ from typing import Any
 from kubectl_tas.agents.asking import DEFAULT_LIMIT, MAX_LIMIT, PAGE, Call, Said, cluster_words, node_words, optional
 from kubectl_tas.agents.patching import suggest
 from kubectl_tas.diagnostics import TasError
+from kubectl_tas.kinds import SET
 from kubectl_tas.late import dataclass, late_pattern
 from kubectl_tas.model.base import MAX_COUNT
 from kubectl_tas.resources import read_resource
@@ -21,12 +22,12 @@ _TEXT = {"type": "string", "maxLength": 1_000_000}
 _WORD = {"type": "string", "minLength": 1, "maxLength": 1024}
 
 
-def _word(about: str) -> dict[str, Any]:
-    return {**_WORD, "description": about}
+def _word(description: str) -> dict[str, Any]:
+    return {**_WORD, "description": description}
 
 
 _PATH = _word("A file, relative to the folder of tas.yaml.")
-_WORK = _word("The name of a workflow, workload or PodCliqueSet, or KIND/NAME.")
+_WORK = _word(f"The name of a workflow, workload or {SET.kind}, or KIND/NAME.")
 _MANIFEST = {**_TEXT, "description": "The text of a file, as YAML. It need not be in the repository."}
 _LIST = {
     "offset": {"type": "integer", "minimum": 0, "description": "Leave out so many items of each list."},
@@ -59,23 +60,23 @@ class Tool:
             "additionalProperties": False,
         }
 
-    def read_arguments(self, given: Any) -> dict[str, Any]:
+    def read_arguments(self, arguments: Any) -> dict[str, Any]:
         """Returns the arguments of a call, with each whole number as an ``int``. Raises TasError for arguments that the
         schema refuses, or that no command line and no file can have.
         """
         from jsonschema import Draft202012Validator  # only calls need it, not the list of tools
         from jsonschema.exceptions import best_match
 
-        for name, value in _leaves(given):
+        for name, value in _leaves(arguments):
             if isinstance(value, int) and abs(value) > MAX_COUNT:
                 raise TasError(f"{name}: the number is beyond {MAX_COUNT}")
             if isinstance(value, str) and (wrong := _OF_NO_TEXT.search(value)):
                 raise TasError(f"{name}: the text has {wrong[0]!a}, which no command takes", hint="Leave it out.")
-        refused = best_match(Draft202012Validator(self.input_schema).iter_errors(given))
+        refused = best_match(Draft202012Validator(self.input_schema).iter_errors(arguments))
         if refused is not None:
             where = f"{refused.json_path.removeprefix('$.')}: " if refused.path else ""
             raise TasError(f"{where}{refused.message[:MAX_MESSAGE]}")
-        return {name: int(value) if isinstance(value, float) else value for name, value in given.items()}
+        return {name: int(value) if isinstance(value, float) else value for name, value in arguments.items()}
 
     @property
     def output_schema(self) -> dict[str, Any]:
@@ -85,69 +86,69 @@ class Tool:
         return {**schema, "properties": {**schema.get("properties", {}), "page": PAGE, "notes": notes}}
 
 
-def _leaves(given: object) -> Iterator[tuple[str, object]]:
+def _leaves(arguments: object) -> Iterator[tuple[str, object]]:
     """Yields each key and each value without parts, with the name of its argument."""
-    waiting = [("the arguments", given)]
+    waiting = [("the arguments", arguments)]
     while waiting:
         name, value = waiting.pop()
         if isinstance(value, dict):
             yield from ((name, key) for key in value)
-            waiting += [(key if value is given else name, part) for key, part in value.items()]
+            waiting += [(key if value is arguments else name, inner) for key, inner in value.items()]
         elif isinstance(value, list):
-            waiting += [(name, part) for part in value]
+            waiting += [(name, inner) for inner in value]
         else:
             yield name, value
 
 
-def _validate_manifest(call: Call, given: Arguments) -> Said:
-    words = ["validate", "-", "-o", "json", *optional(given, base="--base")]
-    if "path" in given:
-        words.append(f"--stdin-filename={call.within(given['path'])}")
-    return call.ask([*words, *call.server.cluster], stdin=given["manifest"])
+def _validate_manifest(call: Call, arguments: Arguments) -> Said:
+    words = ["validate", "-", "-o", "json", *optional(arguments, base="--base")]
+    if "path" in arguments:
+        words.append(f"--stdin-filename={call.within(arguments['path'])}")
+    return call.ask([*words, *call.server.cluster], stdin=arguments["manifest"])
 
 
-def _validate(call: Call, given: Arguments) -> Said:
-    paths = [call.within(path) for path in given.get("paths", ())]
-    return call.ask(["validate", "-o", "json", *optional(given, base="--base"), *call.server.cluster, "--", *paths])
+def _validate(call: Call, arguments: Arguments) -> Said:
+    paths = [call.within(path) for path in arguments.get("paths", ())]
+    return call.ask(["validate", "-o", "json", *optional(arguments, base="--base"), *call.server.cluster, "--", *paths])
 
 
-def _explain(call: Call, given: Arguments) -> Said:
-    call.within(given["work"])
-    words = ["workflow", "explain", "-o", "json", *optional(given, podIndex="--pod-index")]
-    return call.ask([*words, "--", given["work"]])
+def _explain(call: Call, arguments: Arguments) -> Said:
+    call.within(arguments["work"])
+    words = ["workflow", "explain", "-o", "json", *optional(arguments, podIndex="--pod-index")]
+    return call.ask([*words, "--", arguments["work"]])
 
 
-def _admit(call: Call, given: Arguments) -> Said:
-    if ("manifest" in given) == ("path" in given):
+def _admit(call: Call, arguments: Arguments) -> Said:
+    if ("manifest" in arguments) == ("path" in arguments):
         raise TasError("admit takes either manifest or path", hint="Pass one of them.")
-    words = ["admit", "-o", "json", *optional(given, pool="--pool", priority="--priority", used="--used")]
-    file = call.within(given["path"]) if "path" in given else "-"
-    return call.ask([*words, *call.server.cluster, "--", file], stdin=given.get("manifest", ""))
+    words = ["admit", "-o", "json", *optional(arguments, pool="--pool", priority="--priority", used="--used")]
+    file = call.within(arguments["path"]) if "path" in arguments else "-"
+    return call.ask([*words, *call.server.cluster, "--", file], stdin=arguments.get("manifest", ""))
 
 
-def _fit(call: Call, given: Arguments) -> Said:
-    work = given.get("work", ())
+def _fit(call: Call, arguments: Arguments) -> Said:
+    work = arguments.get("work", ())
     for name in work:
         call.within(name)
     every = () if work else ("--all",)
     return call.ask(["fit", "-o", "json", *every, *node_words(call.server), "--", *work])
 
 
-def _why(call: Call, given: Arguments) -> Said:
-    call.within(given["work"])
-    return call.ask(["workflow", "why", "-o", "json", *cluster_words(call.server), "--", given["work"]])
+def _why(call: Call, arguments: Arguments) -> Said:
+    call.within(arguments["work"])
+    return call.ask(["workflow", "why", "-o", "json", *cluster_words(call.server), "--", arguments["work"]])
 
 
-def _pools(call: Call, given: Arguments) -> Said:
-    return call.ask(["pool", "list", "-o", "json", *call.server.cluster, "--", *given.get("names", ())])
+def _pools(call: Call, arguments: Arguments) -> Said:
+    return call.ask(["pool", "list", "-o", "json", *call.server.cluster, "--", *arguments.get("names", ())])
 
 
-def _diff(call: Call, given: Arguments) -> Said:
-    return call.ask(["diff", "-o", "json", f"--base={given['base']}"])
+def _diff(call: Call, arguments: Arguments) -> Said:
+    return call.ask(["diff", "-o", "json", f"--base={arguments['base']}"])
 
 
-def _rule(call: Call, given: Arguments) -> Said:
-    return call.ask(["rule", "-o", "json", "--", *([given["code"]] if "code" in given else [])])
+def _rule(call: Call, arguments: Arguments) -> Said:
+    return call.ask(["rule", "-o", "json", "--", *([arguments["code"]] if "code" in arguments else [])])
 
 
 _BASE = _word("A git revision, such as main: changes since then that must not be made are found too.")

@@ -7,8 +7,15 @@ from typing import Any
 from kubectl_tas.check import walk as nodes
 from kubectl_tas.check.clique_placement import check_default_topology, check_grove
 from kubectl_tas.check.cliques import check_cliques
-from kubectl_tas.check.companion_names import check_companion, check_companion_name, check_companions, check_named
-from kubectl_tas.check.compute_domains import check_compute_domains
+from kubectl_tas.check.commands import check_command, check_processes
+from kubectl_tas.check.companion_names import (
+    check_companion,
+    check_companion_name,
+    check_kinds,
+    check_named,
+    check_repeated,
+)
+from kubectl_tas.check.compute_domains import Claims, check_channels, check_compute_domain
 from kubectl_tas.check.fields import (
     check_fields,
     check_fields_of_companion,
@@ -31,11 +38,11 @@ from kubectl_tas.check.grove_api import (
     check_set_release,
     check_topology_release,
 )
-from kubectl_tas.check.growth import check_growth, check_scale_targets
+from kubectl_tas.check.growth import check_autoscaler, check_growth, check_scale_targets, held_gpus
 from kubectl_tas.check.hierarchy import check_bindings, check_bound_levels, check_pool_topology, check_topology
-from kubectl_tas.check.keys import check_argo_plugin, check_documents
+from kubectl_tas.check.keys import Surroundings, check_argo_plugin, check_document, check_reserved
 from kubectl_tas.check.mounts import check_mounts
-from kubectl_tas.check.node_labels import check_level_labels
+from kubectl_tas.check.node_labels import check_labels_of_levels, check_level_labels
 from kubectl_tas.check.object_names import (
     check_names,
     check_pool_name,
@@ -44,6 +51,7 @@ from kubectl_tas.check.object_names import (
     check_workflow_names,
 )
 from kubectl_tas.check.osmo_service import check_osmo_pool, check_osmo_workflow, check_tokens
+from kubectl_tas.check.other_schedulers import check_gang_of_pods, check_leftovers
 from kubectl_tas.check.owned import check_gangs
 from kubectl_tas.check.placement_rules import check_placement, check_pod_placement
 from kubectl_tas.check.pod_templates import check_container, check_pod_spec, check_pod_templates, check_tasks
@@ -75,8 +83,8 @@ from kubectl_tas.check.settings import (
     check_layout,
     check_operator,
 )
-from kubectl_tas.check.task_platforms import check_platforms, check_unused_platforms
-from kubectl_tas.check.timeouts import check_default_lifetimes, check_evictions, check_lifetimes
+from kubectl_tas.check.task_platforms import JudgedTasks, check_task_platform, check_unused_platforms
+from kubectl_tas.check.timeouts import Evictions, check_default_lifetimes, check_evictions, check_lifetimes
 from kubectl_tas.check.unique import check_folded_names, check_part_names, check_unique, check_unique_work
 from kubectl_tas.check.versions import (
     check_guard,
@@ -94,18 +102,18 @@ from kubectl_tas.check.workflow_fields import (
     check_workflow,
     check_workflow_backend,
 )
-from kubectl_tas.check.workload_labels import check_labels, check_labels_of_set, check_submitted, check_workload
+from kubectl_tas.check.workload_labels import check_labels, check_submitted, check_workload
 from kubectl_tas.check.written_podgroups import check_pod_groups
 from kubectl_tas.diagnostics import Diagnostic
 from kubectl_tas.resolve.fleet import Fleet
 
 FLEET_CHECKS: tuple[Look[Any], ...] = (
-    look_at_fleet(check_config),
-    look_at_fleet(check_admin_sources),
-    look_at_fleet(check_given),
-    look_at_fleet(check_layout),
-    look_at_fleet(check_kubernetes),
-    look_at_fleet(check_names),
+    look_at_fleet(check_config, "the Config alone"),
+    look_at_fleet(check_admin_sources, "the Config alone"),
+    look_at_fleet(check_given, "the Config and the pools"),
+    look_at_fleet(check_layout, "counts the objects of all work in a folder"),
+    look_at_fleet(check_kubernetes, "the Config alone"),
+    look_at_fleet(check_names, "the Config alone"),
     Look(nodes.POOL_FILE, check_pool_name),
     Look(nodes.SUBPOOL_FILE, check_subpool_name),
     Look(nodes.TOPOLOGY_FILE, check_topology_name),
@@ -113,17 +121,17 @@ FLEET_CHECKS: tuple[Look[Any], ...] = (
     Look(nodes.BACKEND, check_backend_namespace),
     Look(nodes.POOL, check_subpool_namespaces),
     Look(nodes.POOL_OR_SUBPOOL_FILE, check_access),
-    look_at_fleet(check_guarded_access),
+    look_at_fleet(check_guarded_access, "the Config and all pools"),
     Look(nodes.POOL_FILE, check_nodes),
-    look_at_fleet(check_queue_labels),
-    look_at_fleet(check_unique),
-    look_at_fleet(check_references, needs_all=True),
-    look_at_fleet(check_named, needs_all=True),
-    look_at_fleet(check_selected, needs_all=True),
-    look_at_fleet(check_departments),
+    look_at_fleet(check_queue_labels, "the Config and all pools"),
+    look_at_fleet(check_unique, "two documents with one name"),
+    look_at_fleet(check_references, "names that no document has", needs_all=True),
+    look_at_fleet(check_named, "names that no document has", needs_all=True),
+    look_at_fleet(check_selected, "selectors and the pods of all documents", needs_all=True),
+    look_at_fleet(check_departments, "the Config and all pools"),
     Look(nodes.POOL, check_quotas),
-    look_at_fleet(check_draining, needs_all=True),
-    look_at_fleet(check_scale_targets, needs_all=True),
+    look_at_fleet(check_draining, "lists of a subpool and all its work", needs_all=True),
+    look_at_fleet(check_scale_targets, "names that no document has", needs_all=True),
     Look(nodes.POOL, check_pool_topology),
     Look(nodes.TOPOLOGY, check_topology),
     Look(nodes.TOPOLOGY, check_level_labels),
@@ -131,34 +139,35 @@ FLEET_CHECKS: tuple[Look[Any], ...] = (
     Look(nodes.BACKEND, check_bound_levels),
     Look(nodes.POOL, check_default_lifetimes),
     Look(nodes.POOL_FILE, check_osmo_pool),
-    look_at_fleet(check_unused_platforms),
-    look_at_fleet(check_operator),
-    look_at_fleet(check_kartas),
+    look_at_fleet(check_unused_platforms, "platforms that no document uses"),
+    look_at_fleet(check_operator, "two documents of one kind"),
+    look_at_fleet(check_kartas, "two documents of one kind"),
     Look(nodes.BACKEND, check_grove_release),
     Look(nodes.CLIQUE_SET, check_set_release),
     Look(nodes.TOPOLOGY, check_topology_release),
-    look_at_fleet(check_operator_fields),
+    look_at_fleet(check_operator_fields, "the first document of a kind"),
     Look(nodes.CLIQUE_SET, check_default_topology, needs_all=True),
-    look_at_fleet(check_workflow_jobs),
+    look_at_fleet(check_workflow_jobs, "the Config and the workflows of each backend"),
     Look(nodes.POOL, check_pool_release),
     Look(nodes.BACKEND, check_guard),
-    look_at_fleet(check_admission),
+    look_at_fleet(check_admission, "the sum of all work of a queue"),
 )
 """Checks of shared objects and of all work together. The checks read only those fields that ``Submission`` has."""
+TASK_PLATFORMS = Look(nodes.TASK, check_task_platform, shared=JudgedTasks)
 WORK_CHECKS: tuple[Look[Any], ...] = (
     Look(nodes.WORKFLOW_FILE, check_workflow_names),
     Look(nodes.WORK_FILE, check_kind_names),
     Look(nodes.SENT, check_default_namespace),
     Look(nodes.POD_GROUP, check_default_namespace_of_group),
     Look(nodes.COMPANION, check_default_namespace_of_companion),
-    look_at_fleet(check_unique_work),
+    look_at_fleet(check_unique_work, "two documents with one name"),
     Look(nodes.WORKFLOW_FILE, check_folded_names),
     Look(nodes.WORKLOAD_FILE, check_part_names),
     Look(nodes.WORKFLOW_FILE, check_workflow),
     Look(nodes.WORKFLOW, check_workflow_backend),
     Look(nodes.WORKFLOW_FILE, check_mounts),
     Look(nodes.WORKFLOW_FILE, check_tokens),
-    look_at_fleet(check_platforms),
+    TASK_PLATFORMS,
     Look(nodes.WORKFLOW_FILE, check_osmo_workflow),
     Look(nodes.WORKFLOW, check_lifetimes),
     Look(nodes.WORKFLOW, check_placement),
@@ -170,27 +179,33 @@ WORK_CHECKS: tuple[Look[Any], ...] = (
     Look(nodes.WORKLOAD_FILE, check_pod_templates),
     Look(nodes.POD_SPEC, check_pod_spec),
     Look(nodes.CONTAINER, check_container),
+    Look(nodes.CONTAINER, check_command),
+    Look(nodes.WORKLOAD_FILE, check_processes),
     Look(nodes.POD_SPEC, check_privileged),
     Look(nodes.WORKFLOW_FILE, check_tasks),
-    Look(nodes.WORKLOAD_FILE, check_labels),
-    Look(nodes.CLIQUE_SET_FILE, check_labels_of_set),
+    Look(nodes.WORK_FILE, check_labels),
     Look(nodes.SUBMITTED, check_submitted),
     Look(nodes.WORKLOAD, check_workload),
     Look(nodes.WORKLOAD, check_finished),
     Look(nodes.WORKLOAD_FILE, check_suspended),
-    look_at_fleet(check_documents),
+    Look(nodes.DOCUMENT, check_document, shared=Surroundings),
+    Look(nodes.WORKLOAD_FILE, check_leftovers),
+    Look(nodes.POD_SPEC, check_gang_of_pods),
+    Look(nodes.COMPANION_FILE, check_reserved),
     Look(nodes.COMPANION, check_argo_plugin),
     Look(nodes.WORKFLOW, check_visible_devices),
     Look(nodes.COMPANION_FILE, check_companion_name),
     Look(nodes.COMPANION, check_companion),
-    look_at_fleet(check_companions),
-    look_at_fleet(check_scaled),
+    Look(nodes.COMPANION, check_repeated, shared=lambda _fleet: {}),
+    look_at_fleet(check_kinds, "the Config alone"),
+    Look(nodes.AUTOSCALER, check_scaled),
     Look(nodes.WORKLOAD, check_controlled),
     Look(nodes.COMPANION, check_platform),
     Look(nodes.COMPANION, check_selectors),
     Look(nodes.WORKFLOW, check_workflow_secrets),
     Look(nodes.COMPANION, check_companion_secrets),
     Look(nodes.WORKLOAD, check_pod_placement),
+    Look(nodes.SUBMITTED, check_labels_of_levels),
     Look(nodes.WORKLOAD, check_replicas),
     Look(nodes.POD_GROUP, check_durations),
     Look(nodes.WORKLOAD, check_segment_sizes),
@@ -198,9 +213,11 @@ WORK_CHECKS: tuple[Look[Any], ...] = (
     Look(nodes.WORKLOAD, check_gangs),
     Look(nodes.POD_GROUP, check_members),
     Look(nodes.SUBMITTED, check_gpu_requests),
-    look_at_fleet(check_compute_domains),
-    look_at_fleet(check_evictions),
-    look_at_fleet(check_growth),
+    Look(nodes.POD_OWNER, check_channels),
+    Look(nodes.COMPUTE_DOMAIN, check_compute_domain, shared=lambda fleet: Claims(fleet, nodes.POD_OWNER.of(fleet))),
+    Look(nodes.WORK, check_evictions, shared=lambda fleet: Evictions(fleet.config, set())),
+    Look(nodes.SUBMITTED, check_growth, shared=held_gpus),
+    Look(nodes.AUTOSCALER, check_autoscaler),
     Look(nodes.POD_GROUP, check_pod_groups),
     Look(nodes.CLIQUE_SET, check_grove),
     Look(nodes.CLIQUE_SET, check_cliques),

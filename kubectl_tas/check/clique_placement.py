@@ -10,6 +10,7 @@ from kubectl_tas.check.placement_rules import check_order
 from kubectl_tas.check.versions import needs_kai
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
 from kubectl_tas.grove import DEFAULT_TOPOLOGY, TEMPLATE
+from kubectl_tas.kinds import SET
 from kubectl_tas.late import dataclass
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.topology_kinds import DOMAINS
@@ -23,14 +24,14 @@ if TYPE_CHECKING:
 PACK_DOMAIN_UNKNOWN = Rule(
     "pack-domain-unknown",
     Severity.ERROR,
-    "A PodCliqueSet asks for a domain that its cluster topology lacks (Grove's rule 1).",
+    "A Grove set asks for a domain that its cluster topology lacks (Grove's rule 1).",
     "Grove's webhook refuses a new set with such a domain. In a deployed set, Grove drops the constraint and sets the "
     "condition TopologyLevelsUnavailable. Ask for a domain of the topology, or name another topology.",
 )
 PACK_HIERARCHY = Rule(
     "pack-hierarchy",
     Severity.ERROR,
-    "A child of a PodCliqueSet asks for a broader domain than its parent (Grove's rule 2).",
+    "A child of a Grove set asks for a broader domain than its parent (Grove's rule 2).",
     "From a set to its scaling groups to its cliques, a domain may stay equal or become narrower: pods within one rack "
     "cannot need one zone in addition. Grove compares required domains with required ones, and preferred with "
     "preferred ones. Its webhook refuses such a set.",
@@ -46,28 +47,28 @@ PACK_EMPTY = Rule(
 SET_TOPOLOGY_UNKNOWN = Rule(
     "set-topology-unknown",
     Severity.ERROR,
-    "A PodCliqueSet names an unknown cluster topology (Grove's rule 3).",
+    "A Grove set names an unknown cluster topology (Grove's rule 3).",
     "Grove's webhook refuses a new set with such a name. In a deployed set, the condition TopologyLevelsUnavailable "
     "becomes Unknown. Correct the name, or declare the ClusterTopology.",
 )
 SET_TOPOLOGY_UNUSED = Rule(
     "set-topology-unused",
     Severity.ERROR,
-    "A PodCliqueSet names a cluster topology but asks for no domain (Grove's rule 3).",
+    "A Grove set names a cluster topology but asks for no domain (Grove's rule 3).",
     "Without a constraint at the set, a scaling group or a clique, the topology has no effect, and Grove's webhook "
     "refuses the set. Add a constraint, or remove the name.",
 )
 SET_TOPOLOGY_MIXED = Rule(
     "set-topology-mixed",
     Severity.ERROR,
-    "A PodCliqueSet refers to two cluster topologies (Grove's rule 3).",
+    "A Grove set refers to two cluster topologies (Grove's rule 3).",
     "Grove places a gang within one hierarchy, so a set has one topology. A constraint without a name takes that of "
     "the part above it, or else grove-topology. Name it once, at the set.",
 )
 SET_TOPOLOGY_DEFAULT = Rule(
     "set-topology-default",
     Severity.WARNING,
-    "A PodCliqueSet uses grove-topology, which is not declared.",
+    "A Grove set uses grove-topology, which is not declared.",
     "Sets that name no topology use grove-topology. Up to 0.1.0-alpha.8 Grove makes it from the configuration of its "
     "operator. Later it is a ClusterTopologyBinding like any other, and Grove refuses a set whose topology the cluster "
     "lacks. Without its levels, kubectl-tas cannot check the domains and writes no preview. Declare it, put the "
@@ -76,7 +77,7 @@ SET_TOPOLOGY_DEFAULT = Rule(
 TAS_DISABLED = Rule(
     "tas-disabled",
     Severity.ERROR,
-    "A PodCliqueSet asks for placement, which Grove's operator has disabled (Grove's rule 3).",
+    "A Grove set asks for placement, which Grove's operator has disabled (Grove's rule 3).",
     "With topologyAwareScheduling.enabled: false, Grove's webhook refuses every set that names a cluster topology or "
     "has a constraint. Enable it in the OperatorConfiguration, or remove what the message names.",
 )
@@ -98,9 +99,7 @@ def check_default_topology(item: FleetPodCliqueSet, fleet: Fleet) -> Iterator[Di
     """Finds a PodCliqueSet that uses grove-topology although no file declares grove-topology."""
     is_unknown = item.topology is None and not fleet.grove.is_disabled
     if item.topology_name == DEFAULT_TOPOLOGY and is_unknown and item.asks:
-        message = (
-            f"the PodCliqueSet uses {DEFAULT_TOPOLOGY}, which is not declared here, so its domains are not checked"
-        )
+        message = f"the {SET.kind} uses {DEFAULT_TOPOLOGY}, which is not declared here, so its domains are not checked"
         hint = "Add Grove's OperatorConfiguration, or name a cluster topology."
         if item.backend is not None and item.backend.grove_release.has_names:
             message = f"{message}; where the cluster has no such ClusterTopologyBinding, Grove refuses the set"
@@ -135,7 +134,7 @@ def _asks(owner: str, constraint: PackConstraint | None, path: KeyPath) -> tuple
 
 def _all_asks(item: FleetPodCliqueSet) -> Iterator[tuple[tuple[_Ask, ...], tuple[tuple[_Ask, ...], ...]]]:
     """Yields the domains that each part of a set asks for, with the domains of its parents, nearest parent first."""
-    top = _asks("the PodCliqueSet", item.declared.spec.spec.template.topologyConstraint, TEMPLATE)
+    top = _asks(f"the {SET.kind}", item.declared.spec.spec.template.topologyConstraint, TEMPLATE)
     yield top, ()
     for scaled in item.groups:
         yield _asks(f'the scaling group "{scaled.name}"', scaled.spec.topologyConstraint, scaled.path), (top,)
@@ -172,7 +171,7 @@ def _disabled(item: FleetPodCliqueSet, grove: Grove) -> Iterator[Diagnostic]:
     hint = f"Set {block}.enabled to true in the OperatorConfiguration, or remove this from the set."
     for name, path in item.named:
         message = (
-            f'rule 3: the PodCliqueSet names the cluster topology "{name}", but topology-aware scheduling is disabled'
+            f'rule 3: the {SET.kind} names the cluster topology "{name}", but topology-aware scheduling is disabled'
         )
         yield Diagnostic(TAS_DISABLED, message, item.declared.at(*path), related, hint=hint)
     for own, _ in _all_asks(item):
@@ -186,7 +185,7 @@ def _reference(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
     if item.named and not item.asks:
         name, path = item.named[0]
         message = (
-            f'rule 3: the PodCliqueSet names the cluster topology "{name}", but neither it nor a scaling group or '
+            f'rule 3: the {SET.kind} names the cluster topology "{name}", but neither it nor a scaling group or '
             "clique asks for a domain"
         )
         hint = "Add a topologyConstraint, or remove the name."

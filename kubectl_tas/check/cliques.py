@@ -6,10 +6,12 @@ from collections.abc import Iterator
 
 from kubectl_tas.check.grove_api import SET_FIELD
 from kubectl_tas.check.object_names import NAME_INVALID
+from kubectl_tas.check.operator_refusals import refused
 from kubectl_tas.check.versions import unsupported
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
 from kubectl_tas.grove import TEMPLATE
 from kubectl_tas.kai import Feature
+from kubectl_tas.kinds import SET
 from kubectl_tas.load.schema import invalid_value
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.resolve import names
@@ -51,7 +53,7 @@ CLIQUE_NAME_LENGTH = Rule(
 SET_REPLICAS = Rule(
     "set-replicas",
     Severity.WARNING,
-    "A PodCliqueSet does not say how many replicas it has.",
+    "A Grove set does not say how many replicas it has.",
     "Grove reads a missing number as 0 and starts nothing. Write replicas, even if you mean 0.",
 )
 CLIQUE_RESTART = Rule(
@@ -60,12 +62,12 @@ CLIQUE_RESTART = Rule(
     "The pods of a clique have another restart policy than Always.",
     "Grove means the pods of a clique to restart, and ends the whole gang when too few of them run. Its webhook warns "
     "at each apply that the field is ignored and set to Always (validatePodSpec of podcliqueset.go, 0.1.0-alpha.8 to "
-    "alpha.11). Remove it. For work that ends, write a Job or a JobSet.",
+    "alpha.11). Remove it. For work that ends, write a Job.",
 )
 SET_PREVIEW = Rule(
     "set-preview",
     Severity.INFO,
-    "The gangs of a PodCliqueSet are too many or too large for a preview.",
+    "The gangs of a Grove set are too many or too large for a preview.",
     "A thousand more files would hide what a reviewer looks for. `render` still writes the set itself.",
 )
 
@@ -80,6 +82,7 @@ def check_cliques(item: FleetPodCliqueSet, _fleet: Fleet) -> Iterator[Diagnostic
     yield from _restarts(item)
     yield from _minimums(item)
     yield from _versions(item)
+    yield from refused(item.declared.origin, SET.page.refusals)
 
 
 def _replicas(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:

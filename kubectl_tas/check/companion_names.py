@@ -107,17 +107,14 @@ def check_companion(companion: FleetCompanion, fleet: Fleet) -> Iterator[Diagnos
         yield _elsewhere(companion)
 
 
-def check_companions(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Checks the kinds that the Config adds, and that no two companions are the same object."""
-    yield from _kinds(fleet)
-    first: dict[tuple[str, ...], FleetCompanion] = {}
-    for companion in fleet.companions:
-        other = first.setdefault(companion.identity, companion)
-        if other is not companion:
-            message = f'the {companion.kind} "{companion.name}" is already defined at {other.place}'
-            related = (Related("first defined here", other.place),)
-            hint = "Rename or remove one of the two."
-            yield Diagnostic(NAME_DUPLICATE, message, companion.place, related, hint=hint)
+def check_repeated(companion: FleetCompanion, first: dict[tuple[str, ...], FleetCompanion]) -> Iterator[Diagnostic]:
+    """Checks that no companion before is the same object. ``first`` are those before, by identity."""
+    other = first.setdefault(companion.identity, companion)
+    if other is not companion:
+        message = f'the {companion.kind} "{companion.name}" is already defined at {other.place}'
+        related = (Related("first defined here", other.place),)
+        hint = "Rename or remove one of the two."
+        yield Diagnostic(NAME_DUPLICATE, message, companion.place, related, hint=hint)
 
 
 def check_named(fleet: Fleet) -> Iterator[Diagnostic]:
@@ -218,7 +215,8 @@ def _elsewhere(item: FleetCompanion) -> Diagnostic:
     return Diagnostic(COMPANION_NAMESPACE, f'{message}"{allowed}"', place, hint=f"Leave it out, or write {allowed}.")
 
 
-def _kinds(fleet: Fleet) -> Iterator[Diagnostic]:
+def check_kinds(fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks the kinds that the Config adds."""
     config = fleet.repository.config
     if config is None:
         return

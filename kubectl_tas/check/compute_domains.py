@@ -53,8 +53,10 @@ _REQUIRED = (
     *("nodeSelectorTerms", "matchExpressions"),
 )
 """Required fields of a PodSpec that ``_is_near`` searches. Preferences are missing on purpose."""
-_Key = tuple[str, str, str]
+ChannelKey = tuple[str, str, str]
 """A cluster, one of its namespaces, and the name of a claim template."""
+ClaimedDomain = tuple[ChannelKey, list[FleetCompanion]]
+"""The ComputeDomains that make one claim template."""
 _Work = FleetWorkload | SubmittedSet | FleetPodGroup
 
 
@@ -91,37 +93,45 @@ class _User:
         return self.pod.origin.locate((*self.path, "resourceClaimTemplateName"))
 
 
-def check_compute_domains(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Checks every ComputeDomain together with the work that uses it, in any file."""
+def check_channels(work: _Work, fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks work whose pods claim channels of ComputeDomains."""
+    users = [user for _, user in _users(fleet, work)]
+    yield from _unused_claims(users)
+    if isinstance(work, FleetWorkload) and work.declared.spec.page.pod_rules.by_type and users:
+        yield from _without(work, users)
+    yield from _spread(fleet, work, users)
+
+
+def check_compute_domain(claimed: ClaimedDomain, claims: Claims) -> Iterator[Diagnostic]:
+    """Checks the ComputeDomains of one claim template together with the work that uses it, in any file."""
+    key, (domain, *others) = claimed
+    for other in others:
+        message = f'the {CLAIM_TEMPLATE} "{other.claim_template}" is already made of ComputeDomain {domain.name}'
+        place = other.declared.at(*CLAIM_TEMPLATE_NAME)
+        related = (Related("first named here", domain.declared.at(*CLAIM_TEMPLATE_NAME)),)
+        yield Diagnostic(NAME_DUPLICATE, message, place, related, hint="Write another name.")
+    if key in claims.users:
+        yield from _shared(domain, claims.users[key])
+        yield from _nodes(domain, claims.users[key])
+    elif domain.claim_template not in claims.of_pools:
+        hint = f"Name {domain.claim_template} as resourceClaimTemplateName in resourceClaims of the pods."
+        place = domain.declared.at(*CLAIM_TEMPLATE_NAME)
+        yield Diagnostic(COMPUTE_DOMAIN, "no pod claims a channel of this ComputeDomain", place, hint=hint)
+
+
+class Claims:
+    """The claims of channels in a repository."""
+
+    def __init__(self, fleet: Fleet, works: Iterable[_Work]) -> None:
+        self.of_pools = {use.name for use in fleet.mentions[0].uses if use.kind == CLAIM_TEMPLATE}
+        self.users: dict[ChannelKey, list[_User]] = {}
+        for key, user in (claim for work in works for claim in _users(fleet, work)):
+            self.users.setdefault(key, []).append(user)
+
+
+def _users(fleet: Fleet, work: _Work) -> list[tuple[ChannelKey, _User]]:
     if not fleet.compute_domains:
-        return
-    users: dict[_Key, list[_User]] = {}
-    every: tuple[_Work, ...] = (*fleet.workloads, *fleet.submitted_sets, *fleet.pod_groups)
-    for work in every:
-        found = _users(fleet, work)
-        for key, user in found:
-            users.setdefault(key, []).append(user)
-        yield from _unused_claims(user for _, user in found)
-        if isinstance(work, FleetWorkload) and work.declared.spec.page.pod_rules.by_type and found:
-            yield from _without(work, [user for _, user in found])
-        yield from _spread(fleet, work, [user for _, user in found])
-    of_pools = {use.name for use in fleet.mentions[0].uses if use.kind == CLAIM_TEMPLATE}
-    for key, (domain, *others) in fleet.compute_domains.items():
-        for other in others:
-            message = f'the {CLAIM_TEMPLATE} "{other.claim_template}" is already made of ComputeDomain {domain.name}'
-            place = other.declared.at(*CLAIM_TEMPLATE_NAME)
-            related = (Related("first named here", domain.declared.at(*CLAIM_TEMPLATE_NAME)),)
-            yield Diagnostic(NAME_DUPLICATE, message, place, related, hint="Write another name.")
-        if key in users:
-            yield from _shared(domain, users[key])
-            yield from _nodes(domain, users[key])
-        elif domain.claim_template not in of_pools:
-            hint = f"Name {domain.claim_template} as resourceClaimTemplateName in resourceClaims of the pods."
-            place = domain.declared.at(*CLAIM_TEMPLATE_NAME)
-            yield Diagnostic(COMPUTE_DOMAIN, "no pod claims a channel of this ComputeDomain", place, hint=hint)
-
-
-def _users(fleet: Fleet, work: _Work) -> list[tuple[_Key, _User]]:
+        return []
     backend = work.backend if isinstance(work, FleetPodGroup) else work.pool.backend
     named = (
         ((backend.name, work.namespace, claim.resourceClaimTemplateName or ""), _User(work, pod, index))

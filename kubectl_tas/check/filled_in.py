@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from kubectl_tas.check.conflicts import Fields
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
+from kubectl_tas.kinds import environment
+from kubectl_tas.kinds.backdoors import Part
 from kubectl_tas.late import late_pattern
-from kubectl_tas.model import environment
-from kubectl_tas.model.backdoors import Part
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Origin
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from kubectl_tas.check.growth import scalers
-from kubectl_tas.check.keys import KUEUE
+from kubectl_tas.check.growth import Scaled
+from kubectl_tas.check.other_schedulers import KUEUE
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
 from kubectl_tas.gangs.podgrouper import is_made_by_kai
 from kubectl_tas.kinds import page_of_document
@@ -15,6 +15,7 @@ from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.kindlists import Phase
 from kubectl_tas.model.labels import POOL
 from kubectl_tas.model.repository import Declared, Origin
+from kubectl_tas.resolve.autoscalers import Autoscaler
 from kubectl_tas.resolve.companions import FleetCompanion
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
@@ -22,7 +23,7 @@ from kubectl_tas.resolve.podcliqueset import SubmittedSet
 from kubectl_tas.words import MAX_LISTED, shortened
 
 if TYPE_CHECKING:
-    from kubectl_tas.model.grovekinds import PodCliqueSet
+    from kubectl_tas.model.grovekinds import CliqueSet
     from kubectl_tas.model.workloads import Workload
 
 OBJECT_EXPORTED = Rule(
@@ -60,7 +61,7 @@ SUSPENDED = Rule(
     "suspended",
     Severity.WARNING,
     "A workload is suspended: no pod of it starts.",
-    "The controller makes no pods while spec.suspend or runPolicy.suspend is true, or spec.paused of a new Deployment. "
+    "The controller makes no pods while spec.suspend or runPolicy.suspend is true, or spec.paused where a kind has it. "
     "Only a change of the file starts it: a GitOps tool reverts changes in the cluster. Remove the field, or remove "
     "the file. If the work should wait, waive the rule.",
 )
@@ -70,8 +71,8 @@ FINISHED_RECREATED = Rule(
     "A finished workload is deleted, and the GitOps tool makes it anew.",
     "A GitOps tool keeps the cluster equal to the repository. Flux recreates a deleted object in its next "
     "reconciliation; Argo CD at once with self-heal, or else in the next sync. So the work runs again and again. "
-    "Remove the lifetime, and remove the file when you no longer need the result. Use a CronJob for work that should "
-    "run again. One finding lists all such work.",
+    "Remove the lifetime, and remove the file when you no longer need the result. Give work that should run again a "
+    "schedule. One finding lists all such work.",
 )
 PLATFORM_WAITS = Rule(
     "platform-waits",
@@ -89,18 +90,17 @@ TWO_OWNERS = Rule(
     "The GitOps tool and a controller set the same field.",
     "Argo CD with self-heal puts the value of the file back within seconds, Flux when it reconciles: the pods that an "
     "autoscaler added end, and work that Kueue started is suspended again. Leave the field out: quotas then count the "
-    "autoscaler's maximum. Lists of operators' kinds, such as workerGroupSpecs of a RayCluster, are compared as a "
+    "autoscaler's maximum. Lists of operators' kinds, such as workerGroupSpecs of Ray, are compared as a "
     "whole: let the tool ignore the field, as docs/gitops.md says, and waive the rule here.",
 )
 _TTL = "ttlSecondsAfterFinished"
 _TOOLS = {"argocd": "Argo CD", "flux": "Flux"}
 
 
-def check_exported(declared: Declared[Workload] | Declared[PodCliqueSet], _fleet: Fleet) -> Iterator[Diagnostic]:
+def check_exported(declared: Declared[Workload] | Declared[CliqueSet], _fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks a workload or a PodCliqueSet. One finding names all fields to delete."""
     kind, origin = declared.spec.kind, declared.origin
-    refused = [*_there(origin, _REFUSED), *(_of_job(origin) if _makes_selector(origin) else ())]
-    written_by_server = [*refused, *_there(origin, _WRITTEN)]
+    refused, written_by_server = exported(origin)
     if written_by_server:
         rule = OBJECT_EXPORTED if refused else SERVER_FIELDS
         why = "cannot be applied" if refused else "the API server writes itself"
@@ -108,6 +108,12 @@ def check_exported(declared: Declared[Workload] | Declared[PodCliqueSet], _fleet
         message = f"{what}: it has {_paths(refused or written_by_server)}, which {why}"
         place = origin.locate(written_by_server[0], key=True)
         yield Diagnostic(rule, message, place, hint=f"Delete {_paths(written_by_server)}.")
+
+
+def exported(origin: Origin) -> tuple[list[KeyPath], list[KeyPath]]:
+    """Returns the fields of an export that the API server refuses, and all fields that it writes itself."""
+    refused = [*_there(origin, _REFUSED), *(_of_job(origin) if _makes_selector(origin) else ())]
+    return refused, [*refused, *_there(origin, _WRITTEN)]
 
 
 def _paths(paths: list[KeyPath]) -> str:
@@ -148,8 +154,9 @@ def check_suspended(declared: Declared[Workload], _fleet: Fleet) -> Iterator[Dia
     if path is not None and KUEUE not in spec.metadata.labels:
         what = "paused" if path[-1] == "paused" else "suspended"
         message = f"{spec.kind} {spec.metadata.name} is {what}: no new pod of it starts until you change this file"
-        if "jobTemplate" in path:
-            message = f"each Job of {spec.kind} {spec.metadata.name} is suspended: no pod of it starts"
+        if spec.page.makes.is_scheduled and path != ("spec", "suspend"):
+            run = spec.page.makes.objects[0].kind
+            message = f"each {run} of {spec.kind} {spec.metadata.name} is suspended: no pod of it starts"
         hint = f"Remove {path[-1]}, or remove the file."
         yield Diagnostic(SUSPENDED, message, origin.locate(path, key=True), hint=hint)
 
@@ -187,26 +194,23 @@ def check_platform(companion: FleetCompanion, fleet: Fleet) -> Iterator[Diagnost
     yield Diagnostic(PLATFORM_WAITS, message, companion.place, hint=hint)
 
 
-def check_scaled(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Checks the targets of autoscalers. Grove keeps the replicas that an autoscaler sets in what it makes of a set
+def check_scaled(target: tuple[Autoscaler, Scaled | None], fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks the target of an autoscaler. Grove keeps the replicas that an autoscaler sets in what it makes of a set
     (0.1.0-alpha.11: podclique.go, podcliquescalinggroup.go).
     """
-    tool = _TOOLS.get(fleet.config.gitops)
-    if tool is None:
+    tool, (scaler, scaled) = _TOOLS.get(fleet.config.gitops), target
+    if tool is None or scaled is None or (scaler.kind, scaler.name) != (scaled.item.kind, scaled.item.name):
         return
-    for scaler, scaled in scalers(fleet):
-        if scaled is None or (scaler.kind, scaler.name) != (scaled.item.kind, scaled.item.name):
-            continue
-        work, by = scaled.item, scaler.companion
-        path = _replicas_path(work)
-        replicas = _rendered(work, path)
-        if replicas is None or scaler.least == scaler.most == replicas:
-            continue
-        hint = f"Let {_ignoring(tool, written(path))}"
-        if isinstance(work, FleetWorkload) and work.is_scaled_alone:
-            hint = f"Leave replicas out of the {work.kind}. Or let {_ignoring(tool, written(path))}"
-        related = Related(f"{by.kind} {by.name}", by.place)
-        yield _owned(work, path, (tool, f"{by.kind} {by.name}"), hint, related)
+    work, by = scaled.item, scaler.companion
+    path = _replicas_path(work)
+    replicas = _rendered(work, path)
+    if replicas is None or scaler.least == scaler.most == replicas:
+        return
+    hint = f"Let {_ignoring(tool, written(path))}"
+    if isinstance(work, FleetWorkload) and work.is_scaled_alone:
+        hint = f"Leave replicas out of the {work.kind}. Or let {_ignoring(tool, written(path))}"
+    related = Related(f"{by.kind} {by.name}", by.place)
+    yield _owned(work, path, (tool, f"{by.kind} {by.name}"), hint, related)
 
 
 def check_controlled(workload: FleetWorkload, fleet: Fleet) -> Iterator[Diagnostic]:

@@ -6,14 +6,15 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any, TypeAlias
 
-from kubectl_tas import grove, kubernetes
+from kubectl_tas import grove
 from kubectl_tas.check.settings import VERSION_UNKNOWN, newer
 from kubectl_tas.check.versions import unsupported
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
-from kubectl_tas.grove import DEFAULT_TOPOLOGY, Release
+from kubectl_tas.grove import DEFAULT_TOPOLOGY, GroveRelease
 from kubectl_tas.kai import Feature
+from kubectl_tas.kinds import SET, kubernetes
+from kubectl_tas.kinds.kubernetes import OperatorShapes, Shape
 from kubectl_tas.kinds.section import written
-from kubectl_tas.kubernetes import OperatorShapes, Shape
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Origin
 from kubectl_tas.model.topology_kinds import DOMAINS, ClusterTopology
@@ -26,7 +27,7 @@ from kubectl_tas.words import closest
 GROVE_UNSUPPORTED = Rule(
     "grove-unsupported",
     Severity.ERROR,
-    "The backend's Grove cannot express a PodCliqueSet or a cluster topology.",
+    "The backend's Grove cannot express a set or a cluster topology.",
     "`render` converts old and new spellings to the one that the release accepts. The API server would drop or refuse "
     "fields that the release lacks. Update Grove there, and grove.version with it, or leave out what the message "
     "names.",
@@ -34,7 +35,7 @@ GROVE_UNSUPPORTED = Rule(
 SET_FIELD = Rule(
     "set-field",
     Severity.WARNING,
-    "Grove has no such field in a PodCliqueSet or OperatorConfiguration.",
+    "Grove has no such field in a set or an OperatorConfiguration.",
     "The API server drops unknown fields without a message. Correct the spelling or the indentation. kubectl-tas knows "
     "the fields of Grove 0.1.0-alpha.8 to 0.1.0-alpha.12. If a newer release has the field, waive the rule.",
 )
@@ -72,6 +73,11 @@ def check_set_release(item: FleetPodCliqueSet, _fleet: Fleet) -> Iterator[Diagno
     if backend is None:
         return
     release, origin = backend.grove_release, item.declared.origin
+    for clique in item.cliques if not release.takes_node_selectors else ():
+        path = (*clique.path, "spec", "podSpec", "nodeSelector")
+        if origin.value(path) is not None:
+            place = origin.locate(path, key=True)
+            yield _needs(backend, "a nodeSelector", lambda row: row.takes_node_selectors, place)
     asking = [(constraint, path) for constraint, path in item.constraints if constraint.asks]
     if asking and not release.has_constraints:
         place = origin.locate(asking[0][1], key=True)
@@ -112,7 +118,7 @@ def check_topology_release(topology: FleetTopology, fleet: Fleet) -> Iterator[Di
                 yield _needs(backend, what, lambda row: row.has_free_domains, place)
 
 
-def _needs(backend: FleetBackend, what: str, has: Callable[[Release], bool], place: Location) -> Diagnostic:
+def _needs(backend: FleetBackend, what: str, has: Callable[[GroveRelease], bool], place: Location) -> Diagnostic:
     """Returns a finding that ``what`` needs a later release: the first for which ``has`` is true."""
     first = grove.first_with(has)
     message = f"{what} needs Grove {first} or later; backend {backend.name} runs {backend.spec.grove.version}"
@@ -123,7 +129,7 @@ def _needs(backend: FleetBackend, what: str, has: Callable[[Release], bool], pla
 @cache
 def _of_sets() -> _Fields:
     """Returns the fields of the CRD in any known release, and clusterTopologyName (there: topologyName)."""
-    found = _below(OperatorShapes("grove", None, kubernetes.nearest(None)).kind("grove.io/v1alpha1", "PodCliqueSet"))
+    found = _below(OperatorShapes("grove", None, kubernetes.nearest(None)).kind(SET.versions[0], SET.kind))
     found["spec"]["template"]["clusterTopologyName"] = None
     return found
 
@@ -181,7 +187,7 @@ def _of_operators() -> _Fields:
 
 def check_grove_fields(item: FleetPodCliqueSet, _fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks the fields of a PodCliqueSet."""
-    yield from _unknown(item.declared.origin, _of_sets(), "a PodCliqueSet")
+    yield from _unknown(item.declared.origin, _of_sets(), f"a {SET.kind}")
 
 
 def check_operator_fields(fleet: Fleet) -> Iterator[Diagnostic]:

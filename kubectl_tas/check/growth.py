@@ -4,10 +4,11 @@ repository.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from kubectl_tas.check.companion_names import REFERENCE_UNKNOWN
 from kubectl_tas.check.conflicts import Fields
+from kubectl_tas.check.resource_requests import pods_of
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
 from kubectl_tas.gpus import Gpus
 from kubectl_tas.kinds.page import Growing, GrowingPods, Grown, is_count
@@ -28,14 +29,16 @@ GROWTH_UNCOUNTED = Rule(
     Severity.WARNING,
     "Work may grow to more GPUs than are counted, or than its queue may hold.",
     "kubectl-tas compares quotas with the size at which work starts. Replicas that an autoscaler adds take GPUs that "
-    "others count on, or stay Pending: lower maxReplicas to the counted number, or raise replicas. An update of a "
-    "Deployment adds pods before it removes old ones: write maxSurge: 0. Without maxSurge, Kubernetes adds a quarter. "
-    "If the quota has no room for it, such an update never ends. Long runs of a CronJob or CronWorkflow overlap: write "
-    "concurrencyPolicy: Forbid. With Replace they overlap while pods end. Each template of an Argo Workflow counts "
-    "once: bound its loops by parallelism. An InferenceService without maxReplicas has no limit with Knative. An "
-    "upgrade of a RayService makes a second cluster.",
+    "others count on, or stay Pending: lower maxReplicas to the counted number, or raise replicas. An update may "
+    "add pods before it removes old ones: write maxSurge: 0. Without maxSurge, Kubernetes adds a quarter. If the quota "
+    "has no room for it, such an update never ends. Long runs of a schedule overlap: write concurrencyPolicy: Forbid. "
+    "With Replace they overlap while pods end. Each template of an Argo Workflow counts once: bound its loops by "
+    "parallelism. A server without maxReplicas has no limit with Knative. An upgrade of Ray Serve makes a second "
+    "cluster.",
     protects=Waiving.CONFIG,
 )
+Held = dict[tuple[str, str, bool], Gpus]
+"""GPUs by cluster, queue, and whether the work is preemptible."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,18 +51,17 @@ class Scaled:
     """GPUs of one replica."""
 
 
-def check_growth(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Checks workloads and PodCliqueSets with a known pool. Skips parts without GPUs."""
-    held = _held(fleet)
-    for item in fleet.submissions:
-        if isinstance(item, SubmittedSet):
-            yield from _judged(item, _of_set(item), held)
-        elif isinstance(item, FleetWorkload):
-            yield from _judged(item, _growth_of(item), held)
-    for scaler, scaled in scalers(fleet):
-        if scaled is not None:
-            yield from _autoscaled(scaler, scaled, fleet.config.gitops)
-            yield from _containers(scaler.companion, scaled.item)
+def check_growth(item: FleetWorkload | SubmittedSet, held: Held) -> Iterator[Diagnostic]:
+    """Checks a workload or a PodCliqueSet with a known pool. Skips parts without GPUs. ``held`` is ``held_gpus``."""
+    yield from _judged(item, _of_set(item) if isinstance(item, SubmittedSet) else _growth_of(item), held)
+
+
+def check_autoscaler(target: tuple[Autoscaler, Scaled | None], fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks an autoscaler against its target, if a file declares the target."""
+    scaler, scaled = target
+    if scaled is not None:
+        yield from _autoscaled(scaler, scaled, fleet.config.gitops)
+        yield from _measured(scaler.companion, scaled.item)
 
 
 def waits_for_sums(fleet: Fleet) -> bool:
@@ -170,15 +172,13 @@ def _autoscaled(scaler: Autoscaler, scaled: Scaled, gitops: str) -> Iterator[Dia
     yield Diagnostic(GROWTH_UNCOUNTED, message, origin.locate(("spec", field)), related, hint=hint)
 
 
-def _containers(companion: FleetCompanion, item: FleetWorkload | SubmittedSet) -> Iterator[Diagnostic]:
+def _measured(companion: FleetCompanion, item: FleetWorkload | SubmittedSet) -> Iterator[Diagnostic]:
     """Checks that the target has the containers that an autoscaler measures."""
-    if isinstance(item, SubmittedSet):
-        return
     spec = Fields(companion.declared.origin, ("spec",), companion.declared.origin.value(("spec",)))
     for metric in (metric.below("containerResource") for metric in spec.each("metrics")):
         name = metric.get("container")
         if isinstance(name, str):
-            every = (listed(item.declared.origin.value((*part.spec_path, "containers"))) for part in item.templates)
+            every = (listed(pod.origin.value((*pod.path, "containers"))) for pod in pods_of(item))
             known = sorted({str(part.get("name")) for parts in every for part in parts if isinstance(part, dict)})
             if known and name not in known:
                 hint = did_you_mean(name, known, f"Name {shortened(known)}.")
@@ -187,16 +187,16 @@ def _containers(companion: FleetCompanion, item: FleetWorkload | SubmittedSet) -
                 yield Diagnostic(REFERENCE_UNKNOWN, message, place, hint=hint)
 
 
-def _held(fleet: Fleet) -> dict[tuple[str, str, bool], Gpus]:
+def held_gpus(fleet: Fleet) -> Held:
     """Returns the GPUs that work asks for, by cluster, queue, and whether the work is preemptible."""
-    held: dict[tuple[str, str, bool], Gpus] = {}
+    held: Held = {}
     for item in fleet.submissions if any(map(_grows_by_default, fleet.workloads)) else ():
         key = item.pool.backend.name, item.queue, item.is_preemptible
         held[key] = held.get(key, 0) + item.gpus
     return held
 
 
-def _is_short(item: Submission, more: Gpus, held: Mapping[tuple[str, str, bool], Gpus]) -> bool:
+def _is_short(item: Submission, more: Gpus, held: Held) -> bool:
     """Whether the queue has room for the work it holds, but not for more."""
     used, lent = (held.get((item.pool.backend.name, item.queue, low), 0) for low in (False, True))
     most = item.maximum if item.is_preemptible else item.quota
@@ -204,9 +204,7 @@ def _is_short(item: Submission, more: Gpus, held: Mapping[tuple[str, str, bool],
     return used <= most.gpu < used + more
 
 
-def _judged(
-    item: Submission, parts: Iterator[Grown], held: Mapping[tuple[str, str, bool], Gpus]
-) -> Iterator[Diagnostic]:
+def _judged(item: Submission, parts: Iterator[Grown], held: Held) -> Iterator[Diagnostic]:
     room = (item.maximum if item.is_preemptible else item.quota).gpu
     for part in parts:
         if not part.gpus or (part.most is not None and part.most <= part.start):

@@ -10,6 +10,7 @@ from kubectl_tas import grove
 from kubectl_tas.check.versions import needs_kai
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
 from kubectl_tas.kai import Feature
+from kubectl_tas.kinds import SET
 from kubectl_tas.model.base import QUALIFIED_NAME, KeyPath
 from kubectl_tas.model.topology_kinds import DOMAINS, ClusterTopology
 from kubectl_tas.resolve.clusters import FleetBackend
@@ -247,7 +248,7 @@ def _other_name(fleet: Fleet, topology: FleetTopology) -> Iterator[Diagnostic]:
         users = [item for item in fleet.pod_clique_sets if item.topology == topology and item.backend == backend]
         if users and bound not in (None, topology.name) and topology.name not in names:
             message = (
-                f'the gangs of the PodCliqueSet {users[0].name} ask for the Topology "{topology.name}", '
+                f'the gangs of the {SET.kind} {users[0].name} ask for the Topology "{topology.name}", '
                 f'not for "{bound}" that is bound here: Grove writes the name of the cluster topology'
             )
             hint = f"Bind the Topology {topology.name}, or remove the binding: `render` then writes that Topology."

@@ -7,18 +7,19 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping
 from enum import Flag, auto
+from typing import TYPE_CHECKING, NamedTuple
 
-from kubectl_tas import gpus
+from kubectl_tas import gpus, quantities
 from kubectl_tas.check.filled_in import expressions_of
+from kubectl_tas.check.other_schedulers import leftover
 from kubectl_tas.check.resource_requests import notes_above, pods_of, resources_of
 from kubectl_tas.check.secrets import secrets_of
 from kubectl_tas.check.visibledevices import config_maps, devices_of
 from kubectl_tas.check.workload_labels import conflict, labels_below
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.gangs.pool_demands import agreed, agreed_shard, agreed_with
-from kubectl_tas.late import dataclass
-from kubectl_tas.model import environment, labels
-from kubectl_tas.model.backdoors import (
+from kubectl_tas.kinds import environment
+from kubectl_tas.kinds.backdoors import (
     ANNOTATIONS,
     FIELDS,
     LABELS,
@@ -32,14 +33,20 @@ from kubectl_tas.model.backdoors import (
     setter_of,
     state_of,
 )
+from kubectl_tas.late import dataclass
+from kubectl_tas.model import labels
 from kubectl_tas.model.base import OWN_METADATA, KeyPath
 from kubectl_tas.model.kindlists import group_of, is_harmless
-from kubectl_tas.model.repository import Origin
+from kubectl_tas.model.repository import Declared, Origin
 from kubectl_tas.resolve.companions import FleetCompanion
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
+from kubectl_tas.resolve.handwritten import FleetPodGroup
 from kubectl_tas.resolve.podcliqueset import SubmittedSet
 from kubectl_tas.words import closest, question
+
+if TYPE_CHECKING:
+    from kubectl_tas.model.podtemplate import Companion
 
 
 class Reader(Flag):
@@ -181,27 +188,9 @@ KEY_RESERVED = Rule(
     "kai.scheduler/last-start-timestamp, LOW work keeps GPUs that other queues have a right to. Remove the key: KAI or "
     "Grove writes it. If you copied the object from a cluster, remove all such keys.",
 )
-OTHER_QUEUE = Rule(
-    "other-queue",
-    Severity.WARNING,
-    "A workload names a queue of Kueue or Volcano, or a placement of Kueue.",
-    "Kueue suspends a workload with kueue.x-k8s.io/queue-name until its own quota has room, and then KAI counts it "
-    "against the pool's quota. So it waits twice, and for ever if no LocalQueue has that name. KAI ignores Volcano's "
-    "queue: the pool decides the queue. Remove the key. KAI also ignores the topology that pods request from Kueue, so "
-    "they run anywhere. Write KAI's annotation instead.",
-)
+_OF_GPUS = ("amd.com", "gpu", "kai.scheduler", "nvidia.com", "run.ai", "runai")
+"""Domains before which people write annotations for a part of a GPU."""
 _SPARK_GROUP = "sparkoperator.k8s.io"
-KUEUE = "kueue.x-k8s.io/queue-name"
-"""Label of work that Kueue suspends and starts."""
-PLACEMENTS = {
-    "kueue.x-k8s.io/podset-required-topology": f"{labels.PLACEMENT_REQUIRED} among the annotations of the workload",
-    "kueue.x-k8s.io/podset-preferred-topology": f"{labels.PLACEMENT_PREFERRED} among the annotations of the workload",
-    "kueue.x-k8s.io/podset-slice-required-topology": labels.SEGMENT_REQUIRED,
-    "kueue.x-k8s.io/podset-slice-size": labels.SEGMENT_SIZE,
-}
-"""Placement annotations of Kueue (0.19: apis/kueue/v1beta2/topology_types.go), with KAI's equivalents."""
-_VOLCANO = ("scheduling.volcano.sh/queue-name", "volcano.sh/queue-name")
-"""Keys for a queue of Volcano (1.12: pkg/apis of volcano.sh/apis, scheduling/v1beta1 and batch/v1alpha1)."""
 _ENDINGS = (".x-k8s.io", ".io", ".dev", ".com", ".ai")
 """Endings that people wrongly append to a domain."""
 DOMAINS = ("kai.scheduler", "kubectl-tas", "grove.io", "runai")
@@ -251,17 +240,8 @@ def _key(origin: Origin, where: str, path: KeyPath) -> Iterator[Diagnostic]:
     if key in KNOWN[where] or key in KNOWN["both"]:
         return
     place = origin.locate(path, key=True)
-    if key == KUEUE and where == "labels":
-        message = "Kueue holds this workload until a queue of Kueue has room, in addition to the quota of its pool"
-        yield Diagnostic(OTHER_QUEUE, message, place, hint=f"Remove the label {key}.")
-        return
-    if key in PLACEMENTS and where == "annotations":
-        message = f"KAI ignores {key}, which is Kueue's: these pods run anywhere"
-        yield Diagnostic(OTHER_QUEUE, message, place, hint=f"Write {PLACEMENTS[key]} instead.")
-        return
-    if key in _VOLCANO:
-        message = "KAI ignores the queue of Volcano: the pool says which queue this work is in"
-        yield Diagnostic(OTHER_QUEUE, message, place, hint=f"Remove {key}.")
+    if (finding := _part_of_gpu(origin, path) or leftover(origin, path)) is not None:
+        yield finding
         return
     if key.startswith(labels.OWN_PREFIX) and (where == "labels" or key in KNOWN[other]):
         return  # check.workload_labels says more of those
@@ -287,6 +267,20 @@ def _key(origin: Origin, where: str, path: KeyPath) -> Iterator[Diagnostic]:
     hint = question(key, near) if near else f"Known: {', '.join(here)}."
     hint = f"Did you mean {near}? Remove it: {_WRITTEN}." if near in _BY_NOBODY else hint
     yield Diagnostic(KEY_UNKNOWN, f'nothing reads the key "{key}"', place, hint=hint)
+
+
+def _part_of_gpu(origin: Origin, path: KeyPath) -> Diagnostic | None:
+    """Returns a finding about an annotation for a part of a GPU with a domain, as node labels of GPUs have one."""
+    key, value = str(path[-1]), origin.value(path)
+    domain, _, name = key.partition("/")
+    meant = re.sub("[._]", "-", name.lower())
+    if domain not in _OF_GPUS or meant not in (gpus.FRACTION, gpus.MEMORY):
+        return None
+    mebibytes = quantities.parse(value) if meant == gpus.MEMORY and not str(value).isdecimal() else None
+    text = f"{mebibytes / 2**20:.0f}" if mebibytes else value
+    hint = f'Write {meant}: "{text}"' + (", a number of MiB." if meant == gpus.MEMORY else ".")
+    message = f"nothing reads {key}, so these pods get no part of a GPU by it"
+    return Diagnostic(KEY_UNKNOWN, message, origin.locate(path, key=True), hint=hint)
 
 
 def reserved_of(origin: Origin, part: Part) -> Iterator[Diagnostic]:
@@ -401,40 +395,55 @@ def _counts(door: Backdoor, written: object) -> bool:
     return not door.values or re.search(door.values, text) is not None
 
 
-def check_documents(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Checks every workload, PodCliqueSet and PodGroup, whether its pool exists or not. Companions that may make pods
-    are checked for keys of KAI and Grove.
-    """
-    repository = fleet.repository
-    for companion in repository.companions:
-        if not is_harmless(companion.spec.apiVersion, companion.spec.kind):
-            for part in parts(companion.origin):
-                yield from reserved_of(companion.origin, part)
-    submissions = {id(item.declared.origin): item for item in (*fleet.workloads, *fleet.submitted_sets)}
-    sent = {key: agreed(fleet, item) for key, item in submissions.items()}
-    for group in fleet.pod_groups:
-        sent |= {id(pod.origin): agreed_with(group) for pod in group.pods}
-        if group.pool is not None:
-            sent[id(group.declared.origin)] = agreed_shard(group.pool)
-    origins = [item.origin for item in repository.workloads]
-    origins += [item.origin for item in repository.pod_clique_sets]
-    origins += [item.origin for item in repository.pod_groups]
-    maps, channels = config_maps(fleet), dict[str, list[str]]()
-    for _, space, template in fleet.compute_domains:
-        channels.setdefault(space, []).append(template)
-    queues = frozenset(queue for backend in fleet.backends for queue in fleet.leaf_queues(backend))
-    for origin in origins:
-        values = sent.get(id(origin), {})
-        namespace = values.get(Decides.NAMESPACE, ("", ""))[0]
-        for part in parts(origin):
-            yield from keys_of(origin, part)
-            yield from labels_below(origin, part)
-            yield from reserved_of(origin, part)
-            yield from backdoors_of(origin, part, values)
-            yield from queue_of_project(origin, part, queues, values)
-            yield from resources_of(origin, part)
-            yield from java_options_of(origin, part)
-            yield from joining_of(part, submissions.get(id(origin)))
-            yield from devices_of(origin, part, maps, namespace, channels=channels.get(namespace, ()))
-            yield from secrets_of(origin, part)
-            yield from expressions_of(origin, part)
+def check_reserved(companion: Declared[Companion], _fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks a companion that may make pods for keys of KAI and Grove."""
+    if not is_harmless(companion.spec.apiVersion, companion.spec.kind):
+        for part in parts(companion.origin.data):
+            yield from reserved_of(companion.origin, part)
+
+
+class WorkDocument(NamedTuple):
+    """A document with pods, or with a PodGroup."""
+
+    origin: Origin
+    sent: FleetWorkload | SubmittedSet | None
+    """The work of the document, if it has a pool."""
+    group: FleetPodGroup | None
+    """The PodGroup of the document, or the one that its Pod joins."""
+
+
+class Surroundings:
+    """The queues, ConfigMaps and claim templates that documents with pods may name."""
+
+    def __init__(self, fleet: Fleet) -> None:
+        self.fleet, self.maps, self.channels = fleet, config_maps(fleet), dict[str, list[str]]()
+        for _, space, template in fleet.compute_domains:
+            self.channels.setdefault(space, []).append(template)
+        self.queues = frozenset(queue for backend in fleet.backends for queue in fleet.leaf_queues(backend))
+
+    def agreed(self, document: WorkDocument) -> Mapping[Decides, tuple[str, str]]:
+        """Returns what the pool, or the PodGroup, of a document decides, with the reason."""
+        group, sent = document.group, document.sent
+        if group is None:
+            return agreed(self.fleet, sent) if sent is not None else {}
+        if group.declared.origin is not document.origin:
+            return agreed_with(group)
+        return agreed_shard(group.pool) if group.pool is not None else {}
+
+
+def check_document(document: WorkDocument, around: Surroundings) -> Iterator[Diagnostic]:
+    """Checks a workload, a PodCliqueSet or a PodGroup at any depth, whether its pool exists or not."""
+    origin, values = document.origin, around.agreed(document)
+    namespace = values.get(Decides.NAMESPACE, ("", ""))[0]
+    for part in parts(origin.data):
+        yield from keys_of(origin, part)
+        yield from labels_below(origin, part)
+        yield from reserved_of(origin, part)
+        yield from backdoors_of(origin, part, values)
+        yield from queue_of_project(origin, part, around.queues, values)
+        yield from resources_of(origin, part)
+        yield from java_options_of(origin, part)
+        yield from joining_of(part, document.sent)
+        yield from devices_of(origin, part, around.maps, namespace, channels=around.channels.get(namespace, ()))
+        yield from secrets_of(origin, part)
+        yield from expressions_of(origin, part)

@@ -11,10 +11,10 @@ from kubectl_tas.kinds.section import Refused, Section, key_path, path_steps, va
 from kubectl_tas.load.document import parse
 from kubectl_tas.load.schema import INVALID_VALUE, MISSING_FIELD, invalid_value, missing_field
 from kubectl_tas.load.syntax import YAML_SYNTAX
-from kubectl_tas.model.repository import Declared, Origin
+from kubectl_tas.model.repository import Origin
 
 if TYPE_CHECKING:
-    from kubectl_tas.model.workloads import Workload
+    from kubectl_tas.kinds.page import Refusals
 
 OPERATOR_REFUSES = Rule(
     "operator-refuses",
@@ -22,21 +22,22 @@ OPERATOR_REFUSES = Rule(
     "An operator refuses a workload, or never makes its pods.",
     "The object exists and nothing runs, or the operator's webhook refuses it. Examples: more minReplicas than "
     "maxReplicas; a Kubeflow job with two masters, or without a container of the name that its operator expects; a "
-    "RayJob without an entrypoint; a suspended or retried RayJob with clusterSelector; a JobSet without jobs. If "
+    "job of Ray without an entrypoint; a suspended or retried one with clusterSelector; a set of jobs without jobs; "
+    "cliques that start after each other in a circle. If "
     "another release of the operator accepts it, waive the rule.",
     protects=Waiving.ANYBODY,
 )
 
 
-def refused(declared: Declared[Workload]) -> Iterator[Diagnostic]:
-    """Yields what the page of a workload's kind finds wrong in its document."""
-    document, refusals = declared.origin.data, declared.spec.page.refusals
+def refused(origin: Origin, refusals: Refusals) -> Iterator[Diagnostic]:
+    """Yields what the page of a kind finds wrong in a document."""
+    document = origin.data
     for at, check in refusals.operator:
         for path, value in values_at(document, path_steps(at)):
             if isinstance(value, dict):
-                yield from (_finding(declared.origin, found) for found in check(Section(document, path)))
+                yield from (_finding(origin, found) for found in check(Section(document, path)))
     for text in refusals.yaml:
-        yield from _as_yaml(declared.origin, text)
+        yield from _as_yaml(origin, text)
 
 
 def _finding(origin: Origin, found: Refused) -> Diagnostic:

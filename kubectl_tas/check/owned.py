@@ -8,8 +8,8 @@ from kubectl_tas.check.workload_labels import WORKLOAD_CONFLICT
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
 from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.pool_demands import agreed
+from kubectl_tas.kinds.backdoors import Decides
 from kubectl_tas.model import labels
-from kubectl_tas.model.backdoors import Decides
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.handwritten import FleetPodGroup
@@ -20,10 +20,9 @@ PODGROUP_OWNED = Rule(
     Severity.ERROR,
     "kubectl-tas cannot write the PodGroup that a workload asks for.",
     "Pods join a PodGroup by their template, so all pods of one template are in one SubGroup of one PodGroup. This "
-    "excludes segments, the groups of a LeaderWorkerSet, the runs of a CronJob, and a TrainJob, which has no template. "
+    "excludes segments, kinds that make copies of all their pods, runs of a schedule, and kinds without a template. "
     "Leave those to KAI's PodGrouper. KAI starts no pod of the gang before all of them exist, so no pod may wait for "
-    "another to be ready: a StatefulSet needs podManagementPolicy: Parallel, an MPIJob launcherCreationPolicy: "
-    "AtStartup, a JobSet startupPolicyOrder: AnyOrder and no dependsOn.",
+    "another to be ready. The help names the field that makes the controller start all pods at once.",
 )
 GANG_MISMATCH = Rule(
     "gang-mismatch",
@@ -120,16 +119,12 @@ def _owned(workload: FleetWorkload) -> Iterator[Diagnostic]:
         place = workload.declared.origin.locate(("metadata", "labels", _label(workload)), key=True)
         yield Diagnostic(PODGROUP_OWNED, message, place, hint="Remove the label.")
         return
-    several = sum(item.replicas > 0 for item in workload.replicas) > 1
-    spec = workload.declared.spec
-    for wait in spec.page.start.waits(spec.document):
-        if wait.of_several and not several:
-            continue
+    for wait in podgrouper.waits(workload):
         message = f"the gang of {workload.kind} {workload.name} can never start: {wait.why}"
         written = workload.declared.origin.value(wait.path) is not None
         place = workload.declared.at(*(wait.path if written else ("kind",)))
-        way = f"Set {wait.path[-1]}: {wait.instead}" if wait.instead else f"Remove {wait.path[-1]}"
-        yield Diagnostic(PODGROUP_OWNED, message, place, hint=f"{way}, or remove the label {_label(workload)}.")
+        hint = f"{wait.instead}, or remove the label {_label(workload)}."
+        yield Diagnostic(PODGROUP_OWNED, message, place, hint=hint)
 
 
 def _mismatch(first: FleetWorkload, workload: FleetWorkload) -> Iterator[Diagnostic]:

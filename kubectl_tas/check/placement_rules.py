@@ -58,10 +58,10 @@ PLACEMENT_UNSUPPORTED = Rule(
     Severity.ERROR,
     "Work requires a level only where KAI does not read it.",
     "KAI reads a placement on the workload itself, and `render` copies it there from the only pod template. KAI also "
-    "reads it on each template of RayCluster, RayJob and RayService (from 0.14), and on each replicated job of a "
-    "JobSet (from 0.16). Parts of other workloads have no placement, and each pod of a Deployment is its own PodGroup, "
-    "so nothing would keep the pods together. Place the whole workload, make segments of the part, or let kubectl-tas "
-    "write the PodGroup with the label kubectl-tas/podgroup: owned. The help says which of these is possible.",
+    "reads it on each template of Ray's kinds (from 0.14), and on the templates of jobs in a set of jobs (from 0.16). "
+    "Parts of other workloads have no placement. If each pod is its own PodGroup, nothing keeps the pods together. "
+    "Place the whole workload, make segments of the part, or let kubectl-tas write the PodGroup with the label "
+    "kubectl-tas/podgroup: owned. The help says which of these is possible.",
     protects=Waiving.ANYBODY,
 )
 PLACEMENT_IGNORED = Rule(
@@ -210,11 +210,13 @@ def _unread(workload: FleetWorkload) -> Iterator[Diagnostic]:
         for placement in (workload.placement, *(item.placement for item in workload.replicas)):
             yield from _nowhere(workload, placement, why, _instead(workload, None))
         return
-    if not podgrouper.row(workload).placed_at:
+    if not podgrouper.places_at(workload):
         why, hint = f"KAI reads no placement of a {workload.kind} itself", "Ask for it on the templates of its pods."
         yield from _nowhere(workload, workload.placement, why, hint)
     are_read = places_parts(workload) or is_placed_as_a_whole(workload)
     for item in workload.outside if are_read else workload.templates:
+        if item.annotations_path == podgrouper.row(workload).placed_at:
+            continue
         why = f"KAI reads no placement of {item.name} in a {workload.kind}"
         yield from _nowhere(workload, item.placement, why, _instead(workload, item))
 
@@ -249,7 +251,7 @@ def _instead(workload: FleetWorkload, item: ReplicaType | None) -> str:
 
 def _without_level(workload: FleetWorkload) -> Iterator[Diagnostic]:
     """Finds a topology that KAI would read although nothing asks for its levels or for segments."""
-    place = podgrouper.row(workload).placed_at
+    place = podgrouper.places_at(workload)
     if placed(workload).get(place, workload) is not None or any(item.segments for item in workload.replicas):
         return
     written = workload.declared.origin.value((*place, labels.TOPOLOGY))

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from kubectl_tas import gpus, quantities
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity, Waiving
+from kubectl_tas.kinds.backdoors import Part, metadata_in
 from kubectl_tas.kinds.section import written as dotted
 from kubectl_tas.late import dataclass, late_pattern
 from kubectl_tas.load.kinds import without_nulls
-from kubectl_tas.model.backdoors import Part, metadata_in
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.kindlists import group_of
 from kubectl_tas.model.repository import Origin
@@ -77,7 +77,7 @@ GPU_ANNOTATION = Rule(
     "KAI refuses or does not read an annotation for a part of a GPU.",
     "KAI's webhook accepts a gpu-fraction between 0 and 1, and whole numbers from 1 for gpu-memory and "
     "gpu-fraction-num-devices. A pod may ask for only one of gpu-fraction, gpu-memory and whole GPUs. KAI reads these "
-    "annotations on pods alone: on a Deployment itself they do nothing, and its pods run without a GPU. Write them in "
+    "annotations on pods alone: on the workload itself they do nothing, and its pods run without a GPU. Write them in "
     "the pod template.",
 )
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from kubectl_tas.credentials import is_marked, kind_of, shape_of
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity, Waiving
+from kubectl_tas.kinds import environment
+from kubectl_tas.kinds.backdoors import Part
 from kubectl_tas.kinds.section import listed
-from kubectl_tas.model import environment
-from kubectl_tas.model.backdoors import Part
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.osmo_workflow import Task
 from kubectl_tas.model.repository import Origin

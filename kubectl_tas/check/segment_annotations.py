@@ -23,24 +23,24 @@ SEGMENT_VALUE = Rule(
     "segment-value",
     Severity.ERROR,
     "The size of segments, or the label of a pod's index, cannot be used.",
-    "The size is a whole number from 1 to the number of replicas, in quotes like every annotation. A LeaderWorkerSet's "
-    "subGroupSize must divide its pods or its workers. KAI takes the size from subGroupSize, or else from the "
-    "LeaderWorkerSet's annotation, or else from workerTemplate's. The index label is a label key.",
+    "The size is a whole number from 1 to the number of replicas, in quotes like every annotation. A "
+    "subGroupSize must divide the pods or the workers of a group. KAI takes the size from subGroupSize, or else from "
+    "the annotation of the workload, or else from workerTemplate's. The index label is a label key.",
 )
 SEGMENT_NEVER_RUNS = Rule(
     "segment-never-runs",
     Severity.ERROR,
     "KAI makes no PodGroup of these segments, or one that never runs.",
-    "Up to 0.17.0 KAI refuses segments of one pod, and segments of a LeaderWorkerSet with startupPolicy LeaderReady. "
-    "If one segment has all workers, KAI waits for one pod more than exists. A subGroupPolicy alone has these effects, "
-    "without any annotation. The message says what works instead.",
+    "Up to 0.17.0 KAI refuses segments of one pod, and segments of workers that wait for their leader (startupPolicy: "
+    "LeaderReady). If one segment has all workers, KAI waits for one pod more than exists. A subGroupPolicy alone has "
+    "these effects, without any annotation. The message says what works instead.",
     protects=Waiving.ANYBODY,
 )
 SEGMENT_POLICY = Rule(
     "segment-policy",
     Severity.INFO,
-    "A LeaderWorkerSet's subGroupPolicy divides its groups, but KAI does not place the parts.",
-    "A LeaderWorkerSet labels its pods by that policy, and KAI makes segments of it, as the preview shows. Without a "
+    "A subGroupPolicy divides the groups of a workload, but KAI does not place the parts.",
+    "The operator labels the pods by that policy, and KAI makes segments of it, as the preview shows. Without a "
     "level for segments on workerTemplate, nothing places them. If you need no placement, nothing is wrong.",
 )
 SEGMENT_IGNORED = Rule(
@@ -61,8 +61,8 @@ SEGMENT_UNSUPPORTED = Rule(
     "segment-unsupported",
     Severity.WARNING,
     "The backend's KAI release makes no segments of this kind.",
-    "The preview shows the segments, but this release places the pods without them: KAI divides the workers of a "
-    "PyTorchJob and of a LeaderWorkerSet, from 0.13 on. Nothing else of the workload changes.",
+    "The preview shows the segments, but this release places the pods without them: KAI divides the workers of "
+    "some kinds, from 0.13 on. Nothing else of the workload changes.",
 )
 SEGMENT_ELASTIC = Rule(
     "segment-elastic",

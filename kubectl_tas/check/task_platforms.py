@@ -21,10 +21,10 @@ from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severit
 from kubectl_tas.gangs.task_files import data_paths, normal
 from kubectl_tas.gangs.task_files import filled as with_tokens
 from kubectl_tas.gangs.task_pods import is_pod, mounted_secrets, on_platform, pod_spec
+from kubectl_tas.kinds.backdoors import LABELS, parts, setter_of, state_of
 from kubectl_tas.late import dataclass
 from kubectl_tas.load.schema import INVALID_VALUE
 from kubectl_tas.model import labels
-from kubectl_tas.model.backdoors import LABELS, parts, setter_of, state_of
 from kubectl_tas.model.base import KeyPath, LabelValue
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve.fleet import Fleet
@@ -152,35 +152,39 @@ class _Made:
         return None
 
 
-def check_platforms(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Checks workflows in pools with platforms or pod templates. Reports a finding of several tasks once."""
-    yield from _once(_of_workflows(fleet))
+class JudgedTasks:
+    """The pods and findings of earlier tasks. Each distinct pod, and each finding, counts once."""
+
+    def __init__(self, fleet: Fleet) -> None:
+        self.fleet, self.pods = fleet, set[str]()
+        self._findings = set[tuple[Rule, str, Location | None]]()
+
+    def new(self, findings: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
+        """Yields the findings that no other task has."""
+        for finding in findings:
+            if (key := (finding.rule, finding.message, finding.location)) not in self._findings:
+                self._findings.add(key)
+                yield finding
+
+
+def check_task_platform(sent: tuple[FleetWorkflow, FleetTask], judged: JudgedTasks) -> Iterator[Diagnostic]:
+    """Checks a task against the platforms and pod templates of its pool."""
+    yield from judged.new(_of_task(*sent, judged))
 
 
 def check_unused_platforms(fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks platforms and pod templates that no workflow uses, each with one sample task."""
-    yield from _once((*_of_pools(fleet), *_of_nodes(fleet)))
+    yield from JudgedTasks(fleet).new((*_of_pools(fleet), *_of_nodes(fleet)))
 
 
-def _once(all_: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
-    seen: set[tuple[Rule, str, Location | None]] = set()
-    for found in all_:
-        if (key := (found.rule, found.message, found.location)) not in seen:
-            seen.add(key)
-            yield found
-
-
-def _of_workflows(fleet: Fleet) -> Iterator[Diagnostic]:
-    judged: set[str] = set()
-    for workflow in fleet.workflows:
-        for task in (task for group in workflow.groups for task in group.tasks):
-            platform = task.platform
-            if workflow.pool.platforms.by_name:
-                yield from _named(workflow, task)
-                yield from _allowed(workflow, task)
-            yield from _validated(workflow, task)
-            if not platform.is_plain:
-                yield from _pod(fleet, workflow.pool, task, workflow.declared, (*task.path, "name"), judged)
+def _of_task(workflow: FleetWorkflow, task: FleetTask, judged: JudgedTasks) -> Iterator[Diagnostic]:
+    if workflow.pool.platforms.by_name:
+        yield from _named(workflow, task)
+        yield from _allowed(workflow, task)
+    yield from _validated(workflow, task)
+    if not task.platform.is_plain:
+        place: KeyPath = (*task.path, "name")
+        yield from _pod(judged.fleet, workflow.pool, task, workflow.declared, place, judged.pods)
 
 
 def _of_pools(fleet: Fleet) -> Iterator[Diagnostic]:
@@ -316,7 +320,7 @@ def _faults(fleet: Fleet, origin: _Made, pool: FleetPool, said: Collection[str])
             hint = "A value has at most 63 letters, digits, '-', '_' and '.', a letter or digit at both ends."
             yield Diagnostic(INVALID_VALUE, message, origin.locate(("metadata", "labels", key)), hint=hint)
     yield from check_pod(origin, pool.backend.spec.kubernetes)
-    for part in parts(origin):
+    for part in parts(origin.data):
         what, path, written = part
         if path[0] == "metadata":
             kept = {key: value for key, value in written.items() if not key.startswith(_RESERVED_PREFIXES)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kubectl_tas import times
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
@@ -18,6 +18,9 @@ from kubectl_tas.resolve.handwritten import SubmittedPodGroup
 from kubectl_tas.resolve.podcliqueset import SubmittedSet
 from kubectl_tas.resolve.pools import FleetPool, Submission
 from kubectl_tas.resolve.workflows import FleetWorkflow
+
+if TYPE_CHECKING:
+    from kubectl_tas.model.config import ConfigSpec
 
 TIMEOUT_TOO_LONG = Rule(
     "timeout-too-long",
@@ -102,21 +105,24 @@ def _codes(declared: Declared[Any], path: KeyPath, ranges: Sequence[CodeRange]) 
             yield Diagnostic(EXIT_CODES, message, place, related, hint=hint)
 
 
-def check_evictions(fleet: Fleet) -> Iterator[Diagnostic]:
+class Evictions(NamedTuple):
+    """The bound for grace periods, and the places that have a finding."""
+
+    config: ConfigSpec
+    places: set[Location]
+
+
+def check_evictions(item: Submission, judged: Evictions) -> Iterator[Diagnostic]:
     """Checks all pods of LOW work, and each pod template of a platform once."""
-    most = fleet.config.grace_seconds
-    seen: set[Location] = set()
-    for item in fleet.submissions:
-        if not item.is_preemptible:
-            continue
-        for period, place in _periods(item):
-            if type(period) is int and period > most and (at := place()) not in seen:
-                seen.add(at)
-                time, allowed = times.duration(period * 10**9), fleet.config.maxGracePeriod
-                what = f"pods of the LOW {item.kind} {item.name} may keep what they borrow"
-                message = f"{what} for {time} after KAI evicts them; the Config allows {allowed}"
-                hint = f"Write at most {most}, or send the work as NORMAL."
-                yield Diagnostic(EVICTION_SLOW, message, at, hint=hint)
+    config, places = judged
+    for period, place in _periods(item) if item.is_preemptible else ():
+        if type(period) is int and period > config.grace_seconds and (at := place()) not in places:
+            places.add(at)
+            what = f"pods of the LOW {item.kind} {item.name} may keep what they borrow"
+            time = f"for {times.duration(period * 10**9)} after KAI evicts them"
+            message = f"{what} {time}; the Config allows {config.maxGracePeriod}"
+            hint = f"Write at most {config.grace_seconds}, or send the work as NORMAL."
+            yield Diagnostic(EVICTION_SLOW, message, at, hint=hint)
 
 
 def _periods(item: Submission) -> Iterator[tuple[object, Callable[[], Location]]]:

@@ -9,6 +9,7 @@ from kubectl_tas.check.object_names import workflow_names
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
 from kubectl_tas.gangs.podgrouper import pod_group_name
 from kubectl_tas.gangs.workflow_gang import gangs_of_workflow
+from kubectl_tas.kinds import SET
 from kubectl_tas.late import dataclass
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.labels import MAX_LABEL
@@ -75,7 +76,7 @@ def check_unique_work(fleet: Fleet) -> Iterator[Diagnostic]:
         own = [item for item in fleet.pod_clique_sets if item.backend == cluster]
         for namespace in sorted({item.namespace for item in own}):
             there = (_Named(item.name, item.declared) for item in own if item.namespace == namespace)
-            yield from _repeated("PodCliqueSet", there)
+            yield from _repeated(SET.kind, there)
     workflows = (_Named(names.fold(w.spec.workflow.name), w, ("workflow", "name")) for w in repository.workflows)
     yield from _repeated("workflow", workflows)
     alike: dict[tuple[str, str, str], list[_Named]] = {}
@@ -162,7 +163,7 @@ def _collisions(generated: _Generated) -> Iterator[Diagnostic]:
         if owner == source:
             continue
         both = (id(first.declared), id(item.declared))
-        if both not in met or item.declared.origin.value(("kind",)) != "PodCliqueSet":
+        if both not in met or item.declared.origin.value(("kind",)) != SET.kind:
             met.add(both)
             message = f'two sources lead to the {identity[0]} "{item.name}"'
             if item.namespace != first.namespace:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from kubectl_tas import kai, kubernetes
-from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
+from kubectl_tas import kai
+from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity, Waiving
 from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.workload_gang import is_placed_as_a_whole, waits
 from kubectl_tas.kai import Feature
+from kubectl_tas.kinds import kubernetes
 from kubectl_tas.model import labels
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
@@ -18,6 +20,9 @@ from kubectl_tas.resolve.placement import LevelAnnotation, Placement
 from kubectl_tas.resolve.pools import FleetPool
 from kubectl_tas.resolve.workflows import FleetGroup, FleetWorkflow
 
+if TYPE_CHECKING:
+    from kubectl_tas.model.manifest import PodGroupSpec, SubGroup
+
 VERSION_UNSUPPORTED = Rule(
     "version-unsupported",
     Severity.ERROR,
@@ -25,25 +30,20 @@ VERSION_UNSUPPORTED = Rule(
     "The API server of that cluster would drop the field, or refuse the object. Update KAI there, and "
     "scheduler.version with it, or leave out what the message names.",
 )
+RELEASE_FAULT = Rule(
+    "release-fault",
+    Severity.WARNING,
+    "The backend's release of KAI has a fault that work of the repository meets.",
+    "docs/versions.md lists the known faults of releases. Update KAI there, and scheduler.version with it, or change "
+    "what the message names.",
+    protects=Waiving.CONFIG,
+)
 _FAILURE_POLICY = 26
 """Minor release of Kubernetes that introduced podFailurePolicy of Jobs. Earlier API servers drop the field."""
 _POLICIES = 30
 """Minor release of Kubernetes that introduced ValidatingAdmissionPolicies in ``v1``, and the CEL functions of the
 guard. 1.28 and 1.29 have only ``v1beta1``, which is off by default and lacks ``format``.
 """
-_POD_GROUP_FIELDS = {
-    "preemptibility": Feature.PREEMPTIBILITY,
-    "preemptionDelay": Feature.PREEMPTION_DELAY,
-    "stalenessGracePeriod": Feature.STALENESS_GRACE,
-    "minSubGroup": Feature.MIN_SUBGROUP,
-    "topologyConstraint": Feature.TOPOLOGY,
-    "subGroups": Feature.SUBGROUPS,
-}
-_SUB_GROUP_FIELDS = {
-    "parent": Feature.SUBGROUP_TREE,
-    "topologyConstraint": Feature.SUBGROUP_TREE,
-    "minSubGroup": Feature.MIN_SUBGROUP,
-}
 
 
 def check_pool_release(pool: FleetPool, _fleet: Fleet) -> Iterator[Diagnostic]:
@@ -70,12 +70,13 @@ def check_workflow_release(workflow: FleetWorkflow, _fleet: Fleet) -> Iterator[D
             yield unsupported(workflow.pool.backend, Feature.SUBGROUP_TREE, what, place, instead)
 
 
-def check_workload_release(workload: FleetWorkload, _fleet: Fleet) -> Iterator[Diagnostic]:
+def check_workload_release(workload: FleetWorkload, fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks the gang and the placements of a workload against the release of its backend."""
     if workload.is_owned and _lacks(workload.pool.backend, Feature.SKIP_PODGROUPER):
         label = labels.GANG if workload.gang is not None else labels.OWNED
         place = workload.declared.origin.locate(("metadata", "labels", label), key=True)
         yield unsupported(workload.pool.backend, Feature.SKIP_PODGROUPER, label, place)
+    yield from _beside_karta(workload, fleet)
     yield from _podgrouper(workload)
     yield from _placements(workload)
     yield from _waits(workload)
@@ -114,6 +115,24 @@ def check_guard(backend: FleetBackend, fleet: Fleet) -> Iterator[Diagnostic]:
         place = config.at("spec", "backends", backend.index, "kubernetes")
         hint = "Update Kubernetes there, or turn the guard off: it needs ValidatingAdmissionPolicies in v1."
         yield Diagnostic(VERSION_UNSUPPORTED, message, place, hint=hint)
+
+
+def _beside_karta(workload: FleetWorkload, fleet: Fleet) -> Iterator[Diagnostic]:
+    """Reports work of a kind without a plugin and without a Karta, beside a Karta for another kind."""
+    from kubectl_tas.model.karta import KartaKind
+
+    spec, backend, gang = workload.declared.spec, workload.pool.backend, workload.declared.spec.page.gang
+    karta = next((kind for kind in fleet.config.kinds if isinstance(kind, KartaKind)), None)
+    has_plugin = gang.has_plugin and spec.apiVersion in (gang.plugin_versions or (spec.apiVersion,))
+    if karta is None or gang.by_karta or (has_plugin and not spec.page.is_declared):
+        return
+    if kai.KARTA_PANIC.is_in(backend.release) and podgrouper.is_made_by_kai(workload):
+        kind, release = spec.document["kind"], backend.spec.scheduler.version
+        may = "" if gang.may_be_read is True and not spec.page.is_declared else ", if it may read one"
+        what = f"its podgrouper panics beside the Karta for {karta.kind}{may}"
+        message = f"KAI {release} has no plugin for {kind} of {spec.apiVersion}: {what}"
+        hint = f"Describe {kind} by a Karta too, or remove the Karta."
+        yield Diagnostic(RELEASE_FAULT, message, workload.declared.at("kind"), hint=hint)
 
 
 def _podgrouper(workload: FleetWorkload) -> Iterator[Diagnostic]:
@@ -186,6 +205,14 @@ def _needs_subgroups(group: FleetGroup) -> bool:
     return len(placed) > 1
 
 
+def _features(written: PodGroupSpec | SubGroup) -> Iterator[tuple[str, Feature]]:
+    """Yields the fields of a PodGroup that a file has and that not every release of KAI knows, with their features."""
+    for name, field in type(written).model_fields.items():
+        features = [known for known in field.metadata if isinstance(known, Feature)]
+        if features and name in written.model_fields_set:
+            yield name, features[0]
+
+
 def check_pod_group_release(item: FleetPodGroup, _fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks a hand-written PodGroup against the release of its backend."""
     declared, backend = item.declared, item.backend
@@ -194,8 +221,8 @@ def check_pod_group_release(item: FleetPodGroup, _fleet: Fleet) -> Iterator[Diag
     if backend.release is None:
         return
     spec = declared.spec.spec
-    for field, feature in _POD_GROUP_FIELDS.items():
-        if field in spec.model_fields_set and _lacks(backend, feature):
+    for field, feature in _features(spec):
+        if _lacks(backend, feature):
             yield unsupported(backend, feature, f"spec.{field}", declared.origin.locate(("spec", field), key=True))
     for field in sorted(backend.release.removed_fields & spec.model_fields_set):
         place = declared.origin.locate(("spec", field), key=True)
@@ -210,8 +237,8 @@ def check_pod_group_release(item: FleetPodGroup, _fleet: Fleet) -> Iterator[Diag
             what = f"the SubGroup {sub_group.name}, which has pods next to a SubGroup with children,"
             instead = f"put {sub_group.name} below a SubGroup of its own"
             yield unsupported(backend, Feature.MIXED_SUBGROUPS, what, declared.at(*path, "name"), instead)
-        for field, feature in _SUB_GROUP_FIELDS.items():
-            if field in sub_group.model_fields_set and _lacks(backend, feature):
+        for field, feature in _features(sub_group):
+            if _lacks(backend, feature):
                 place = declared.origin.locate((*path, field), key=True)
                 yield unsupported(backend, feature, f"{field} on a SubGroup", place)
         if sub_group.minMember == 0 and _lacks(backend, Feature.ZERO_MIN_MEMBER):

@@ -24,10 +24,10 @@ from kubectl_tas.device_runtimes import (
 )
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
 from kubectl_tas.gpus import VISIBLE_DEVICES
+from kubectl_tas.kinds import environment
+from kubectl_tas.kinds.backdoors import Part
 from kubectl_tas.kinds.section import listed
 from kubectl_tas.late import late_pattern
-from kubectl_tas.model import environment
-from kubectl_tas.model.backdoors import Part
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.osmo_workflow import Task
 from kubectl_tas.model.repository import Origin

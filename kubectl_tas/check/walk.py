@@ -9,15 +9,19 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from kubectl_tas.check.compute_domains import ClaimedDomain
 from kubectl_tas.check.conflicts import Fields
+from kubectl_tas.check.growth import Scaled, scalers
+from kubectl_tas.check.keys import WorkDocument
 from kubectl_tas.diagnostics import Diagnostic
+from kubectl_tas.kinds import SET
+from kubectl_tas.kinds.backdoors import pods_at
 from kubectl_tas.late import dataclass
-from kubectl_tas.model.backdoors import pods_at
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve.fleet import Fleet
 
 if TYPE_CHECKING:
-    from kubectl_tas.model.grovekinds import PodCliqueSet
+    from kubectl_tas.model.grovekinds import CliqueSet
     from kubectl_tas.model.karta import Karta
     from kubectl_tas.model.manifest import PodGroup
     from kubectl_tas.model.osmo_workflow import Workflow
@@ -25,6 +29,7 @@ if TYPE_CHECKING:
     from kubectl_tas.model.pool_kinds import Pool, Subpool
     from kubectl_tas.model.topology_kinds import ClusterTopology
     from kubectl_tas.model.workloads import Workload
+    from kubectl_tas.resolve.autoscalers import Autoscaler
     from kubectl_tas.resolve.clusters import FleetBackend
     from kubectl_tas.resolve.companions import FleetCompanion
     from kubectl_tas.resolve.fleet_workload import FleetWorkload
@@ -32,7 +37,7 @@ if TYPE_CHECKING:
     from kubectl_tas.resolve.podcliqueset import FleetPodCliqueSet, SubmittedSet
     from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Submission
     from kubectl_tas.resolve.topologies import FleetTopology
-    from kubectl_tas.resolve.workflows import FleetWorkflow
+    from kubectl_tas.resolve.workflows import FleetTask, FleetWorkflow
 
 N = TypeVar("N")
 
@@ -52,15 +57,19 @@ class Look(Generic[N]):
     """A check, and the nodes that it looks at."""
 
     node: Node[N]
-    check: Callable[[N, Fleet], Iterable[Diagnostic]]
+    check: Callable[[N, Any], Iterable[Diagnostic]]
     """Yields the findings about one node. The fleet serves as context."""
     needs_all: bool = False
     """Whether the check looks for missing objects, and so needs all documents."""
+    shared: Callable[[Fleet], Any] | None = None
+    """Makes data that the check needs of all nodes together, once. The check gets it in the place of the fleet."""
+    why: str = ""
+    """Reason why a check looks at the fleet as a whole."""
 
 
-def look_at_fleet(check: Callable[[Fleet], Iterable[Diagnostic]], *, needs_all: bool = False) -> Look[Fleet]:
-    """Returns the row of a check that compares several documents, and so looks at the fleet as a whole."""
-    return Look(FLEET, lambda fleet, _fleet: check(fleet), needs_all=needs_all)
+def look_at_fleet(check: Callable[[Fleet], Iterable[Diagnostic]], why: str, *, needs_all: bool = False) -> Look[Fleet]:
+    """Returns the row of a check that looks at the fleet as a whole, and the reason."""
+    return Look(FLEET, lambda fleet, _fleet: check(fleet), needs_all=needs_all, why=why)
 
 
 def walk(fleet: Fleet, looks: Iterable[Look[Any]]) -> Iterator[Diagnostic]:
@@ -70,15 +79,16 @@ def walk(fleet: Fleet, looks: Iterable[Look[Any]]) -> Iterator[Diagnostic]:
         name = look.node.name
         if name not in nodes:
             nodes[name] = list(look.node.of(fleet))
+        context = look.shared(fleet) if look.shared is not None and nodes[name] else fleet
         for node in nodes[name]:
-            yield from look.check(node, fleet)
+            yield from look.check(node, context)
 
 
 def _pod_specs(fleet: Fleet) -> Iterator[Fields]:
     """Yields the PodSpec of each pod template in files of work, or the fields that a kind has in its place."""
     for declared in fleet.repository.workloads:
         for path in dict.fromkeys(pods.spec_path or pods.path for pods in declared.spec.pod_sets):
-            for at in pods_at(declared.origin, path):
+            for at in pods_at(declared.origin.data, path):
                 yield Fields(declared.origin, at, declared.origin.value(at))
     for clique_set in fleet.repository.pod_clique_sets:
         for index in range(len(clique_set.spec.spec.template.cliques)):
@@ -95,6 +105,16 @@ def _containers(fleet: Fleet) -> Iterator[Fields]:
             yield Fields(workflow.origin, at, workflow.origin.value(at))
 
 
+def _documents(fleet: Fleet) -> Iterator[WorkDocument]:
+    """Yields every document with pods, whether its pool exists or not."""
+    submissions = {id(item.declared.origin): item for item in SUBMITTED.of(fleet)}
+    groups = {id(group.declared.origin): group for group in fleet.pod_groups}
+    groups |= {id(pod.origin): group for group in fleet.pod_groups for pod in group.pods}
+    origins = [declared.origin for declared in WORK_FILE.of(fleet)]
+    origins += [declared.origin for declared in fleet.repository.pod_groups]
+    yield from (WorkDocument(origin, submissions.get(id(origin)), groups.get(id(origin))) for origin in origins)
+
+
 FLEET: Node[Fleet] = Node("repository", lambda fleet: (fleet,))
 BACKEND: Node[FleetBackend] = Node("backend", lambda fleet: fleet.backends)
 POOL: Node[FleetPool] = Node("pool", lambda fleet: fleet.pools)
@@ -103,8 +123,8 @@ TOPOLOGY: Node[FleetTopology] = Node("topology", lambda fleet: fleet.topologies)
 WORK: Node[Submission] = Node("work", lambda fleet: fleet.submissions)
 WORKFLOW: Node[FleetWorkflow] = Node("workflow", lambda fleet: fleet.workflows)
 WORKLOAD: Node[FleetWorkload] = Node("workload", lambda fleet: fleet.workloads)
-CLIQUE_SET: Node[FleetPodCliqueSet] = Node("PodCliqueSet", lambda fleet: fleet.pod_clique_sets)
-SUBMITTED_SET: Node[SubmittedSet] = Node("PodCliqueSet of a pool", lambda fleet: fleet.submitted_sets)
+CLIQUE_SET: Node[FleetPodCliqueSet] = Node(SET.kind, lambda fleet: fleet.pod_clique_sets)
+SUBMITTED_SET: Node[SubmittedSet] = Node(f"{SET.kind} of a pool", lambda fleet: fleet.submitted_sets)
 POD_GROUP: Node[FleetPodGroup] = Node("PodGroup", lambda fleet: fleet.pod_groups)
 COMPANION: Node[FleetCompanion] = Node("companion", lambda fleet: fleet.companions)
 POOL_FILE: Node[Declared[Pool]] = Node("file of a pool", lambda fleet: fleet.repository.pools)
@@ -116,20 +136,33 @@ TOPOLOGY_FILE: Node[Declared[ClusterTopology]] = Node("file of a topology", lamb
 KARTA_FILE: Node[Declared[Karta]] = Node("file of a Karta", lambda fleet: fleet.repository.kartas)
 WORKFLOW_FILE: Node[Declared[Workflow]] = Node("file of a workflow", lambda fleet: fleet.repository.workflows)
 WORKLOAD_FILE: Node[Declared[Workload]] = Node("file of a workload", lambda fleet: fleet.repository.workloads)
-CLIQUE_SET_FILE: Node[Declared[PodCliqueSet]] = Node(
-    "file of a PodCliqueSet", lambda fleet: fleet.repository.pod_clique_sets
+CLIQUE_SET_FILE: Node[Declared[CliqueSet]] = Node(
+    f"file of a {SET.kind}", lambda fleet: fleet.repository.pod_clique_sets
 )
 POD_GROUP_FILE: Node[Declared[PodGroup]] = Node("file of a PodGroup", lambda fleet: fleet.repository.pod_groups)
 COMPANION_FILE: Node[Declared[Companion]] = Node("file of a companion", lambda fleet: fleet.repository.companions)
-WORK_FILE: Node[Declared[Workload] | Declared[PodCliqueSet]] = Node(
-    "file of a workload or PodCliqueSet",
+WORK_FILE: Node[Declared[Workload] | Declared[CliqueSet]] = Node(
+    f"file of a workload or {SET.kind}",
     lambda fleet: chain(fleet.repository.workloads, fleet.repository.pod_clique_sets),
 )
 POD_SPEC: Node[Fields] = Node("pod template", _pod_specs)
 CONTAINER: Node[Fields] = Node("container or task", _containers)
 SUBMITTED: Node[FleetWorkload | SubmittedSet] = Node(
-    "workload or PodCliqueSet of a pool", lambda fleet: chain(fleet.workloads, fleet.submitted_sets)
+    f"workload or {SET.kind} of a pool", lambda fleet: chain(fleet.workloads, fleet.submitted_sets)
 )
+TASK: Node[tuple[FleetWorkflow, FleetTask]] = Node(
+    "task of a pool",
+    lambda fleet: (
+        (workflow, task) for workflow in fleet.workflows for group in workflow.groups for task in group.tasks
+    ),
+)
+DOCUMENT: Node[WorkDocument] = Node("document with pods", _documents)
+POD_OWNER: Node[FleetWorkload | SubmittedSet | FleetPodGroup] = Node(
+    f"workload, {SET.kind} or PodGroup of a pool",
+    lambda fleet: chain(fleet.workloads, fleet.submitted_sets, fleet.pod_groups),
+)
+COMPUTE_DOMAIN: Node[ClaimedDomain] = Node("ComputeDomain", lambda fleet: fleet.compute_domains.items())
+AUTOSCALER: Node[tuple[Autoscaler, Scaled | None]] = Node("autoscaler", scalers)
 SENT: Node[FleetWorkflow | FleetWorkload | SubmittedSet] = Node(
-    "workflow, workload or PodCliqueSet", lambda fleet: chain(fleet.workflows, fleet.workloads, fleet.submitted_sets)
+    f"workflow, workload or {SET.kind}", lambda fleet: chain(fleet.workflows, fleet.workloads, fleet.submitted_sets)
 )

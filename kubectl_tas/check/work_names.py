@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from kubectl_tas import kubernetes
 from kubectl_tas.check.object_names import NAME_INVALID
 from kubectl_tas.diagnostics import Diagnostic
-from kubectl_tas.kinds import SET
+from kubectl_tas.kinds import kubernetes
 from kubectl_tas.kinds.naming import ANY, Alphabet, Naming, PartNaming
 from kubectl_tas.kinds.section import Document, path_steps, values_at
 from kubectl_tas.load.schema import INVALID_VALUE
@@ -20,21 +19,15 @@ from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.spellings import TEMPLATED
 
 if TYPE_CHECKING:
-    from kubectl_tas.model.grovekinds import PodCliqueSet
+    from kubectl_tas.model.grovekinds import CliqueSet
     from kubectl_tas.model.workloads import Workload
 
 
-def check_kind_names(declared: Declared[Workload] | Declared[PodCliqueSet], fleet: Fleet) -> Iterator[Diagnostic]:
+def check_kind_names(declared: Declared[Workload] | Declared[CliqueSet], fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks the names of a workload or a PodCliqueSet, and of its parts."""
-    yield from _names_of(declared, fleet.config.operators)
-
-
-def _names_of(declared: Declared[Any], operators: Mapping[str, str]) -> Iterator[Diagnostic]:
-    """Checks the names in a document. ``operators`` are the releases of operators that the Config names."""
-    spec, document = declared.spec, declared.origin.data
+    spec, document, taken = declared.spec, declared.origin.data, declared.spec.page.names
     kind, name = spec.kind, spec.metadata.name
-    taken = getattr(spec, "page", SET.page).names
-    release = operators.get(kubernetes.operator_of(spec.apiVersion, document["kind"]) or "")
+    release = fleet.config.operators.get(kubernetes.operator_of(spec.apiVersion, document["kind"]) or "")
     yield from _of_work(declared, kind, name, [naming for naming in taken.work if _holds(naming, document, release)])
     for part in taken.parts:
         for path, value in values_at(document, path_steps(part.path)):
@@ -44,8 +37,7 @@ def _names_of(declared: Declared[Any], operators: Mapping[str, str]) -> Iterator
 
 
 def _holds(row: Naming, document: Document, release: str | None) -> bool:
-    is_older = row.since and release is not None and kubernetes.numbers(release) < kubernetes.numbers(row.since)
-    return not is_older and row.only(document)
+    return not kubernetes.is_older(release, row.since) and row.only(document)
 
 
 def _of_work(declared: Declared[Any], kind: str, name: str, rows: list[Naming]) -> Iterator[Diagnostic]:

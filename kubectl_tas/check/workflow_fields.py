@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from kubectl_tas.check.conflicts import Fields
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
+from kubectl_tas.kinds.backdoors import LABELS as BACKDOOR_LABELS
+from kubectl_tas.kinds.backdoors import setter_of, state_of
 from kubectl_tas.load.schema import INVALID_VALUE
 from kubectl_tas.model import osmo_workflow as osmo
-from kubectl_tas.model.backdoors import LABELS as BACKDOOR_LABELS
-from kubectl_tas.model.backdoors import setter_of, state_of
 from kubectl_tas.model.base import MAX_PREFIX, QUALIFIED_NAME
 from kubectl_tas.model.config import LabelsConfig
 from kubectl_tas.model.labels import MANAGED_BY

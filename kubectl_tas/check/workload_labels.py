@@ -9,9 +9,8 @@ from kubectl_tas.check.resource_requests import pods_of
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.pool_demands import Demand, Mode, demands
-from kubectl_tas.kinds import page_of_document
+from kubectl_tas.kinds.backdoors import Part
 from kubectl_tas.model import labels
-from kubectl_tas.model.backdoors import Part
 from kubectl_tas.model.base import MAX_COUNT, OWN_METADATA, KeyPath, whole_number
 from kubectl_tas.model.osmo_workflow import PRIORITIES
 from kubectl_tas.model.platform import Nodes
@@ -25,7 +24,7 @@ from kubectl_tas.resolve.podcliqueset import SubmittedSet
 from kubectl_tas.words import did_you_mean, shortened, within, write_instead
 
 if TYPE_CHECKING:
-    from kubectl_tas.model.grovekinds import PodCliqueSet
+    from kubectl_tas.model.grovekinds import CliqueSet
     from kubectl_tas.model.podtemplate import Companion, Meta
     from kubectl_tas.model.workloads import Workload
 
@@ -76,10 +75,10 @@ WORKLOAD_SCHEDULER = Rule(
     "workload-scheduler",
     Severity.INFO,
     "A workload has no pod template, so its scheduler cannot be set here.",
-    "A TrainJob takes its pods from the runtime that it names. Set schedulerName there. `render` sets the queue and "
-    "the priority on the TrainJob, where KAI reads them. The guard judges pods by their own labels. If it is on, label "
-    "them in the runtime, in podTemplateOverrides (Kubeflow Trainer 2.1) or in runtimePatches (from 2.2). Seldon Core "
-    "makes the pods of its own servers without a scheduler, unless componentSpecs has their containers.",
+    "Kubeflow Trainer takes the pods from the runtime that a job names. Set schedulerName there. `render` sets the "
+    "queue and the priority on the job, where KAI reads them. The guard judges pods by their own labels. If it is on, "
+    "label them in the runtime, in podTemplateOverrides (Kubeflow Trainer 2.1) or in runtimePatches (from 2.2). Seldon "
+    "Core makes the pods of its own servers without a scheduler, unless componentSpecs has their containers.",
 )
 NODES_LEFT = Rule(
     "nodes-left",
@@ -91,24 +90,18 @@ NODES_LEFT = Rule(
     "values. Remove the key, or send the work to the pool with the nodes that it asks for.",
     protects=Waiving.CONFIG,
 )
-_Sent: TypeAlias = "Declared[Workload] | Declared[PodCliqueSet]"
+_Sent: TypeAlias = "Declared[Workload] | Declared[CliqueSet]"
 _Labelled: TypeAlias = "_Sent | Declared[Companion]"
 _READ = (labels.POOL, labels.PRIORITY, labels.OWNED, labels.GANG, labels.REPLACE)
 _READ_OF_SETS = (labels.POOL, labels.PRIORITY)
 """Labels that are read on a PodCliqueSet, whose gangs Grove makes."""
 
 
-def check_labels(declared: Declared[Workload], fleet: Fleet) -> Iterator[Diagnostic]:
-    """Checks the labels of a workload, whether its pool exists or not."""
+def check_labels(declared: _Sent, fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks the labels of a workload or a PodCliqueSet, whether its pool exists or not."""
     if id(declared) not in fleet.joined:
         yield from _pool(declared)
-    yield from own_labels(declared, _READ)
-
-
-def check_labels_of_set(declared: Declared[PodCliqueSet], _fleet: Fleet) -> Iterator[Diagnostic]:
-    """Checks the labels of a PodCliqueSet, whether its pool exists or not."""
-    yield from _pool(declared)
-    yield from own_labels(declared, _READ_OF_SETS)
+    yield from own_labels(declared, _READ_OF_SETS if declared.spec.page.makes.is_set else _READ)
 
 
 def check_submitted(sent: FleetWorkload | SubmittedSet, fleet: Fleet) -> Iterator[Diagnostic]:
@@ -134,7 +127,7 @@ def check_workload(workload: FleetWorkload, fleet: Fleet) -> Iterator[Diagnostic
 
 def _pool(declared: _Sent) -> Iterator[Diagnostic]:
     metadata = declared.spec.metadata
-    if _names_its_own(declared) and labels.POD_GROUP in metadata.annotations and not _says_pool(metadata):
+    if declared.spec.page.gang.names_its_own and labels.POD_GROUP in metadata.annotations and not _says_pool(metadata):
         message = (
             f'the PodGroup "{metadata.annotations[labels.POD_GROUP]}" is not declared here, nor a pool of this Pod'
         )
@@ -145,12 +138,6 @@ def _pool(declared: _Sent) -> Iterator[Diagnostic]:
         hint = "Add the label kubectl-tas/pool with the name of a pool, or pool--subpool."
         place = declared.origin.locate(("metadata", "labels", labels.POOL), key=True)
         yield Diagnostic(WORKLOAD_POOL, message, place, hint=hint)
-
-
-def _names_its_own(declared: _Sent) -> bool:
-    """Whether KAI leaves an object alone that names its PodGroup."""
-    page = page_of_document(declared.origin.data)
-    return page is not None and page.gang.names_its_own
 
 
 def _says_pool(metadata: Meta) -> bool:

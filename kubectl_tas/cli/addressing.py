@@ -14,6 +14,7 @@ import click
 from kubectl_tas.cli.options import FILE, SUBMISSION, F
 from kubectl_tas.cli.session import Session, find_root, open_session, open_summaries, read_named
 from kubectl_tas.diagnostics import Severity
+from kubectl_tas.kinds import SET
 from kubectl_tas.late import dataclass, late_pattern
 from kubectl_tas.load.source import SUFFIXES
 from kubectl_tas.report import STDIN
@@ -21,7 +22,7 @@ from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import files_of, is_called, no_work, sent
 from kubectl_tas.resolve.pools import Submission
 
-KINDS = "workflow, workload, PodCliqueSet or PodGroup"
+KINDS = f"workflow, workload, {SET.kind} or PodGroup"
 """The kinds of work, as all commands list them."""
 _WHAT = f"file, {KINDS}"
 ABOUT_WORK = f"WORK is a FILE, in the repository or not; - for standard input; the NAME of a {KINDS}; or KIND/NAME."

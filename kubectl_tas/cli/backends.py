@@ -14,7 +14,7 @@ from kubectl_tas.words import nothing_called
 
 if TYPE_CHECKING:
     from kubectl_tas.live.live_cluster import Beside, Cluster, Clusters
-    from kubectl_tas.place.node_resources import Nodes
+    from kubectl_tas.place.node_resources import ClusterNodes
     from kubectl_tas.resolve.clusters import FleetBackend
     from kubectl_tas.resolve.fleet import Fleet
     from kubectl_tas.resolve.pools import Target
@@ -144,11 +144,11 @@ def state_file(file: str) -> str:
     if file != "-":
         return file
     from kubectl_tas.cli.session import read_stdin
-    from kubectl_tas.live.kubectl import MAX_STATE, Given
+    from kubectl_tas.live.kubectl import MAX_STATE, NamedContent
 
     noted = click.get_current_context().meta
     if _STDIN not in noted:
-        noted[_STDIN] = Given.of("standard input", read_stdin(MAX_STATE))
+        noted[_STDIN] = NamedContent.of("standard input", read_stdin(MAX_STATE))
     given: str = noted[_STDIN]
     return given
 
@@ -209,7 +209,7 @@ class NodeSource:
         self._files = files
         self._clusters = None if files else given_clusters(fleet, cluster, live=live)
         self._objects: dict[str, list[dict[str, Any]]] = {}
-        self._nodes: dict[str, Nodes] = {}
+        self._nodes: dict[str, ClusterNodes] = {}
 
     def objects(self, backend: str) -> list[dict[str, Any]]:
         """Returns nodes and pods as kubectl prints them, among others. Raises TasError if they cannot be read."""
@@ -254,7 +254,7 @@ class NodeSource:
             say(f"Without any {resource}: {reason}", err=True)
         return [*found, *beside.objects]
 
-    def nodes(self, backend: str) -> Nodes:
+    def nodes(self, backend: str) -> ClusterNodes:
         """Returns the nodes, with what pods leave free. Raises TasError if nodes are absent or unreadable."""
         from kubectl_tas.live.kubectl import complete_kinds
         from kubectl_tas.place.node_resources import read_nodes

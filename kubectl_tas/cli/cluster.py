@@ -36,7 +36,7 @@ from kubectl_tas.words import nothing_called, shortened
 
 if TYPE_CHECKING:
     from kubectl_tas.place.kai_snapshot import Doubts
-    from kubectl_tas.place.synthetic import Cluster
+    from kubectl_tas.place.synthetic import SyntheticCluster
 
 
 @click.group(cls=Group, epilog="Example: kubectl tas cluster state --to prod.json")
@@ -101,7 +101,7 @@ def snapshot_command(
     you apply it.
     """
     from kubectl_tas.compile.controllers import seen
-    from kubectl_tas.place.kai_snapshot import Scheduler, snapshot
+    from kubectl_tas.place.kai_snapshot import SnapshotScheduler, snapshot
 
     if to == "-" and sys.stdout.isatty():
         raise click.UsageError("a snapshot is not for people to read: name a file with --to, or hand it to a program")
@@ -116,7 +116,7 @@ def snapshot_command(
     nodes = source.nodes(backend.name)
     found = seen(fleet, backend)
     assert backend.release is not None
-    scheduler = Scheduler(backend.release, backend.scheduler_name, backend.queue_labels[0], shard)
+    scheduler = SnapshotScheduler(backend.release, backend.scheduler_name, backend.queue_labels[0], shard)
     there = [*found.elsewhere, *source.scheduled(backend.name)]
     with waiting("Writing the snapshot"):
         content, doubts = snapshot(scheduler, there, found.objects)
@@ -247,7 +247,7 @@ def generate_nodes(
     --pool gives the nodes the labels of the pool's topology, and the labels that the pool's pods select. --like gives
     them the labels of a cloud or a component, for `topology suggest`.
     """
-    from kubectl_tas.place.synthetic import Broken, Cluster, Domains, Size, generate
+    from kubectl_tas.place.synthetic import Broken, Size, SyntheticCluster, SyntheticDomains, generate
 
     if (pool is None) == (like is None):
         raise click.UsageError("pass --pool or --like, one of the two")
@@ -260,8 +260,8 @@ def generate_nodes(
     places = [place for label in LIKE.get(like or "", ()) if (place := place_of(label))]
     levels = [(level.key, level.label) for level in (found.levels if found else places)]
     counts = _counts(f"pool {found.name}" if found else f"--like {like}", [key for key, _ in levels], domains)
-    cluster = Cluster(
-        levels=tuple(Domains(key, label, counts.get(key, 1 if found else 2)) for key, label in levels),
+    cluster = SyntheticCluster(
+        levels=tuple(SyntheticDomains(key, label, counts.get(key, 1 if found else 2)) for key, label in levels),
         nodes=count or (1 if any(label == HOSTNAME for _, label in levels) else 4),
         size=Size(numbers["gpus"], numbers["cpu"], numbers["memory"]),
         broken=Broken(numbers["cordoned"], numbers["not_ready"], numbers["unlabelled"]),
@@ -295,13 +295,15 @@ def _counts(whose: str, keys: Sequence[str], written: Sequence[str]) -> Mapping[
     return found
 
 
-def _refuse(cluster: Cluster) -> None:
+def _refuse(cluster: SyntheticCluster) -> None:
     """Raises a usage error if there are too many nodes, or fewer nodes than broken ones."""
     if cluster.count > MAX_NODES:
         raise click.UsageError(f"that would be {cluster.count} nodes; {MAX_NODES} are the most")
     if cluster.broken.count > cluster.count:
         raise click.UsageError(f"{cluster.broken.count} of {cluster.count} nodes cannot be broken")
-    if cluster.nodes > 1 and any(level.label == HOSTNAME for level in cluster.levels):
-        raise click.UsageError(f"a level of the pool is {HOSTNAME}, so each of its domains has one node: --nodes 1")
+    host = next((level for level in cluster.levels if level.label == HOSTNAME), None)
+    if cluster.nodes > 1 and host is not None:
+        instead = f"--domains {host.key}={host.count * cluster.nodes}"
+        raise click.UsageError(f"each domain of the level {host.key} is one node: write {instead} instead of --nodes")
     if cluster.broken.unlabelled and not cluster.levels:
         raise click.UsageError("--unlabelled is for a pool with a topology")

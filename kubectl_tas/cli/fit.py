@@ -22,13 +22,13 @@ from kubectl_tas.gangs.admission import VERDICTS
 from kubectl_tas.model import manifest
 from kubectl_tas.model.osmo_workflow import PRIORITIES
 from kubectl_tas.place.actions import pending
-from kubectl_tas.place.answers import Outcome, fit, nodes_of, running_of, settled
+from kubectl_tas.place.answers import FitOutcome, fit, nodes_of, running_of, settled
 from kubectl_tas.place.fairshare_report import called
-from kubectl_tas.place.gangs_to_place import LeftOut, Unplaced, unplaced
-from kubectl_tas.place.grow import Growth
+from kubectl_tas.place.gangs_to_place import GangToPlace, LeftOut, unplaced
+from kubectl_tas.place.grow import ClusterGrowth
 from kubectl_tas.place.grow import grow as growth_of
 from kubectl_tas.place.queues import held_gangs, trees
-from kubectl_tas.place.schedulers import Scheduler, Seen, schedulers
+from kubectl_tas.place.schedulers import SeenCluster, ShardScheduler, schedulers
 from kubectl_tas.place.scheduling_session import sum_of
 from kubectl_tas.quantities import total
 from kubectl_tas.report.text import plural
@@ -93,7 +93,7 @@ def fit_command(
         refuse_several(item.pool.backend.name for item in chosen)
     found = list(unplaced(session.fleet, chosen))
     left_out = [item for item in found if isinstance(item, LeftOut)]
-    gangs = [item for item in found if isinstance(item, Unplaced)]
+    gangs = [item for item in found if isinstance(item, GangToPlace)]
     if grow is not None:
         return _grow(session, gangs, left_out, source, output)
     if is_all:
@@ -112,7 +112,7 @@ def fit_command(
         show_figures([figure(one, source.nodes(one.sent.pool.backend.name), source.given) for one in answers], output)
     elif answers:
         show(pages.render(answers, source.given))
-    is_placed = all(answer.outcome in (Outcome.FITS, Outcome.RUNS) for answer in answers)
+    is_placed = all(answer.outcome in (FitOutcome.FITS, FitOutcome.RUNS) for answer in answers)
     if not is_placed:
         _tell_preemptible(session, dict.fromkeys(item.sent.pool.backend.name for item in gangs), source)
     return _finish(session, left_out, is_placed=is_placed)
@@ -129,7 +129,7 @@ def _tell_preemptible(session: Session, backends: Iterable[str], source: NodeSou
 
 
 def _all(
-    session: Session, gangs: Sequence[Unplaced], left_out: Sequence[LeftOut], source: NodeSource, output: str
+    session: Session, gangs: Sequence[GangToPlace], left_out: Sequence[LeftOut], source: NodeSource, output: str
 ) -> int:
     """Prints the answer for all pending gangs, one after another, and returns the exit code."""
     answers = []
@@ -142,7 +142,7 @@ def _all(
         there = [item for item in objects if item.get("kind") == "Queue"]
         queues = trees((item for item in artifacts if isinstance(item, manifest.Queue)), there)
         names = {queue: item.name for queue, item in called(session.fleet, backend.name).items()}
-        found = schedulers(backend, own, Seen(nodes, objects, queues, names))
+        found = schedulers(backend, own, SeenCluster(nodes, objects, queues, names))
         for scheduler in found:
             _tell_unknown(scheduler)
             with waiting("Placing"):
@@ -155,7 +155,7 @@ def _all(
     return _finish(session, left_out, is_placed=all(turn.placed and not turn.is_cut for turn in turns))
 
 
-def _tell_unknown(scheduler: Scheduler) -> None:
+def _tell_unknown(scheduler: ShardScheduler) -> None:
     """Says on stderr which gangs hold nodes in no known queue: the answers ignore such gangs."""
     known = scheduler.start.tree.by_name
     found = [item for item in scheduler.start.works if item.queue not in known]
@@ -170,14 +170,14 @@ def _tell_unknown(scheduler: Scheduler) -> None:
 
 
 def _grow(
-    session: Session, gangs: Sequence[Unplaced], left_out: Sequence[LeftOut], source: NodeSource, output: str
+    session: Session, gangs: Sequence[GangToPlace], left_out: Sequence[LeftOut], source: NodeSource, output: str
 ) -> int:
     """Prints how many more racks each shard of each cluster's scheduler needs; returns the exit code."""
-    shards: dict[tuple[str, str | None], list[Unplaced]] = {}
+    shards: dict[tuple[str, str | None], list[GangToPlace]] = {}
     for item in sorted(gangs, key=lambda item: (PRIORITIES.index(item.sent.priority), item.sent.name, item.gang.name)):
         pool = item.sent.pool
         shards.setdefault((pool.backend.name, pool.shard), []).append(item)
-    found: list[tuple[str, Growth]] = []
+    found: list[tuple[str, ClusterGrowth]] = []
     for (backend, _), own in shards.items():
         nodes = source.nodes(backend)
         copies = [(item, max(0, item.copies - len(running_of(item, nodes)))) for item in own]

@@ -6,7 +6,7 @@ import json
 import os
 import shlex
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
@@ -15,7 +15,15 @@ import click
 
 from kubectl_tas import yaml
 from kubectl_tas.cli.backends import state_file
-from kubectl_tas.cli.options import FILE, FOLDER, Group, group_directory, kubectl_options, to_option
+from kubectl_tas.cli.options import (
+    FILE,
+    FOLDER,
+    Group,
+    group_directory,
+    kubectl_options,
+    priority_class_option,
+    to_option,
+)
 from kubectl_tas.cli.session import Session, check_source, read_named, show_findings
 from kubectl_tas.cli.terminal import say, show, waiting
 from kubectl_tas.compile import compile_fleet
@@ -24,7 +32,7 @@ from kubectl_tas.edit.apply import as_edited, lock, spliced, write
 from kubectl_tas.emit.create_only import standing, write_new
 from kubectl_tas.folders import is_hidden
 from kubectl_tas.imports.from_cluster import Compared, Wanted, compared, import_cluster
-from kubectl_tas.imports.from_kueue import import_kueue
+from kubectl_tas.imports.from_kueue import WORK, import_kueue, with_work
 from kubectl_tas.imports.from_osmo import Given, import_osmo
 from kubectl_tas.imports.kueueobjects import CLUSTER as KUEUE_CLUSTER
 from kubectl_tas.imports.kueueobjects import RESOURCE_NAMES
@@ -39,8 +47,8 @@ from kubectl_tas.words import shortened
 
 MAX_LISTED = 8
 """The most names in one line."""
-CLUSTER = "Has no place, and stays in the cluster as it is:"
-OSMO = "Has no place here, and was left out:"
+CLUSTER = "Not imported; it stays in the cluster as it is:"
+OSMO = "Not imported:"
 KUEUE = "KAI behaves differently, or lacks something:"
 folder_option = to_option("DIR", FOLDER, "The folder to write; by default the working folder.", default=".")
 
@@ -174,20 +182,29 @@ def osmo(files: tuple[str, ...], to: str) -> int:
 @import_group.command(epilog="Example: kubectl tas import kueue kueue.yaml --to gpu-pools")
 @click.argument("files", nargs=-1, metavar="[FILE...]", type=click.Path(exists=True, allow_dash=True))
 @folder_option
+@priority_class_option
 @kubectl_options("The context for kubectl.")
-def kueue(files: tuple[str, ...], to: str, context: str | None, kubeconfig: str | None) -> int:
+def kueue(
+    files: tuple[str, ...], to: str, priorities: dict[str, str], context: str | None, kubeconfig: str | None
+) -> int:
     """Write a repository that shares a cluster as Kueue's objects do.
 
     FILE is YAML or JSON, a folder of such files, or - for standard input: Kueue's objects, and work that names
     LocalQueues, as `kubectl get ... -o json` prints them. Without FILE kubectl reads the cluster.
 
-    Cohorts and ClusterQueues become pools and subpools (docs/from-kueue.md). The command never overwrites a file: where
-    one exists, it shows the difference and writes nothing.
+    Cohorts and ClusterQueues become pools and subpools (docs/from-kueue.md), and work is adopted as by `kubectl tas
+    adopt`. The command never overwrites a file: where one exists, it shows the difference and writes nothing.
     """
     if files and (context or kubeconfig):
         raise click.UsageError("FILE stands for a cluster; it does not go with --context and --kubeconfig")
-    documents, problems = _kueue_files(files) if files else _kueue_cluster(Access(context, kubeconfig))
+    texts: dict[str, str] = {}
+    documents, problems = _kueue_files(files, texts) if files else _kueue_cluster(Access(context, kubeconfig))
     imported, found = import_kueue(documents, context)
+    if imported.work and not (problems or found):
+        pools = MemorySource({path: text.encode() for path, text in imported.files.items()})
+        fleet = check_source(Path(to), pools).fleet
+        wishes = replace(imported.wishes, priorities={**imported.wishes.priorities, **priorities})
+        imported, found = with_work(replace(imported, wishes=wishes), texts, fleet)
     if problems or found:
         show_findings([*problems, *found])
         say("Nothing was written.", err=True)
@@ -195,13 +212,16 @@ def kueue(files: tuple[str, ...], to: str, context: str | None, kubeconfig: str 
     return _written(Path(group_directory() or ".") / to, imported, KUEUE)
 
 
-def _kueue_files(files: Sequence[str]) -> tuple[list[Document], list[Diagnostic]]:
-    """Returns the documents of all files and of the manifests in folders, with each item of a List on its own."""
+def _kueue_files(files: Sequence[str], texts: dict[str, str]) -> tuple[list[Document], list[Diagnostic]]:
+    """Returns the documents of all files and of the manifests in folders, with each item of a List on its own. Adds the
+    text of each file to ``texts``.
+    """
     found: list[Document] = []
     problems: list[Diagnostic] = []
-    for file in [path for name in files for path in (_manifests(name) if Path(name).is_dir() else (name,))]:
+    for file in [path for name in files for path in (manifests(name) if Path(name).is_dir() else (name,))]:
         name = "<stdin>" if file == "-" else file
         text, problem = decode(name, read_named(file, hint="Name a file with objects of Kueue."))
+        texts[name] = text
         documents, others = ((), (problem,)) if problem else parse(name, text)
         parts = [part for document in documents for part in items_of(document)]
         found += (part for part in parts if isinstance(part, Document))
@@ -209,7 +229,7 @@ def _kueue_files(files: Sequence[str]) -> tuple[list[Document], list[Diagnostic]
     return found, problems
 
 
-def _manifests(folder: str) -> Iterator[str]:
+def manifests(folder: str) -> Iterator[str]:
     """Yields the YAML and JSON files below a folder, sorted; skips hidden files and links to folders."""
     for above, folders, files in os.walk(folder, onerror=_unreadable):
         folders[:] = sorted(name for name in folders if not is_hidden(name))
@@ -250,7 +270,8 @@ def _written(root: Path, imported: Imported, heading: str) -> int:
     fresh = {path: content for path, content in wanted.items() if path not in there}
     session = check_source(root, OverlaySource(FolderSource(root), fresh) if root.is_dir() else MemorySource(fresh))
     has_all = CONFIG_FILE not in there or _has_settings(session, imported.settings)
-    if _refused(session):
+    work = [path for path in fresh if imported.work and path.startswith(f"{WORK}/")]
+    if _refused(session, besides=work):
         for sentence in imported.missing or ("Correct them in the input, and import it again.",):
             say(sentence, err=True)
         return 1
@@ -263,18 +284,20 @@ def _written(root: Path, imported: Imported, heading: str) -> int:
         say("Becomes:")
     for line in imported.becomes:
         say(f"  {line}")
-    _tell_unplaced(imported.unplaced, heading)
+    tell_unplaced(imported.unplaced, heading)
     for note in imported.notes:
         say(note, err=True)
     if not wanted:
         say("Nothing was written: nothing of the input has a place here.", err=True)
         return 1
+    if errors := _errors(session):
+        show_findings(errors)
     _tell_next(root)
-    return 0 if has_all else 1
+    return 0 if has_all and not errors else 1
 
 
 def _nothing(imported: Imported) -> int:
-    _tell_unplaced(imported.unplaced, CLUSTER)
+    tell_unplaced(imported.unplaced, CLUSTER)
     say("Nothing was written: nothing of the cluster can be declared.", err=True)
     return 1
 
@@ -321,13 +344,17 @@ def _text(content: bytes) -> str:
     return content.decode("utf-8", "surrogateescape")
 
 
-def _refused(session: Session, has: str = "would have") -> bool:
-    """Whether the repository has errors, or would have them; prints these errors."""
-    errors = [item for item in session.diagnostics if item.severity is Severity.ERROR]
+def _refused(session: Session, has: str = "would have", *, besides: Collection[str] = ()) -> bool:
+    """Whether the repository has errors, or would have them, outside the files ``besides``; prints these errors."""
+    errors = [each for each in _errors(session) if each.location is None or each.location.path not in besides]
     if errors:
         show_findings(errors)
         say(f"Nothing was written: the repository {has} these errors.", err=True)
     return bool(errors)
+
+
+def _errors(session: Session) -> list[Diagnostic]:
+    return [each for each in session.diagnostics if each.severity is Severity.ERROR]
 
 
 def _must_be_read(session: Session, paths: Iterable[str]) -> None:
@@ -377,21 +404,21 @@ def _tell(objects: Sequence[Compared], imported: Imported) -> None:
     if new:
         say("New:")
         _list(new)
-    _tell_unplaced(imported.unplaced, CLUSTER)
+    tell_unplaced(imported.unplaced, CLUSTER)
     for note in imported.notes:
         say(note, err=True)
 
 
-def _tell_unplaced(unplaced: Iterable[Unplaced], heading: str) -> None:
+def tell_unplaced(unplaced: Iterable[Unplaced], heading: str, *, err: bool = False) -> None:
     """Prints the objects without a place in files, by reason."""
     by_reason: dict[tuple[str, str], list[str]] = {}
     for item in unplaced:
         held = f" (GPUs in use: {item.gpus})" if item.gpus else ""
         by_reason.setdefault((item.kind, item.reason), []).append(f"{item.name}{held}")
     if by_reason:
-        say(heading)
+        say(heading, err=err)
     for (kind, reason), names in by_reason.items():
-        say(f"  {kind} {', '.join(names)}: {reason}")
+        say(f"  {kind} {', '.join(names)}: {reason}", err=err)
 
 
 def _list(objects: Iterable[Compared]) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
@@ -21,6 +22,10 @@ from kubectl_tas.late import imported
 COMMANDS = {
     "init": ("kubectl_tas.cli.setup:init", "Write a small working repository to DIR, by default the working folder."),
     "import": ("kubectl_tas.cli.importing:import_group", "Import pools from a cluster, from Kueue or from OSMO."),
+    "adopt": (
+        "kubectl_tas.cli.adopt:adopt_command",
+        "Write work of Kueue, Volcano, YuniKorn or KAI as this repository wants it.",
+    ),
     "subpool": ("kubectl_tas.cli.subpool:subpool", "Create, change, retire and list subpools."),
     "render": ("kubectl_tas.cli.render:render", "Write the manifests of the whole repository."),
     "validate": (
@@ -33,10 +38,19 @@ COMMANDS = {
     "pool": ("kubectl_tas.cli.pool:pool", "Show, rename and remove pools."),
     "topology": ("kubectl_tas.cli.topology:topology", "Show topologies, and who uses them."),
     "workflow": ("kubectl_tas.cli.workflow:workflow", "List and explain work, and say why it waits."),
+    "explain": (
+        "kubectl_tas.cli.workflow:explain",
+        "Show the queue, the admission verdict and the tree of constraints of WORK.",
+    ),
+    "why": ("kubectl_tas.cli.workflow:why_command", "Say whether WORK runs, and why it waits."),
     "admit": ("kubectl_tas.cli.admit:admit", "Check whether the queue of WORK would admit it."),
     "fit": (
         "kubectl_tas.cli.fit:fit_command",
         "Check whether the nodes have a placement for WORK, and whether KAI finds it.",
+    ),
+    "doctor": (
+        "kubectl_tas.cli.doctor:doctor",
+        "Look at kubectl, the clusters and the repository, and say what to mend.",
     ),
     "cluster": ("kubectl_tas.cli.cluster:cluster", "Save the state of a cluster."),
     "nodes": ("kubectl_tas.cli.cluster:nodes", "Generate nodes to plan with."),
@@ -69,7 +83,7 @@ COMMANDS = {
     "help": ("kubectl_tas.cli.manual:help_command", "Show the help of COMMAND; without COMMAND, list all commands."),
 }
 """The module of each command, and the first sentence of its help."""
-SECTIONS = {"init": "Write", "validate": "Review", "pool": "Ask", "cluster": "Clusters", "rule": "Tools"}
+SECTIONS = {"init": "Write", "validate": "Review", "pool": "Ask", "doctor": "Clusters", "rule": "Tools"}
 """The headings of the list of commands, each by its first command."""
 BROKEN_PIPE = 141
 """The exit code of a shell for a program that SIGPIPE ended."""
@@ -108,6 +122,7 @@ class LazyGroup(Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Returns the command that the user calls, and its arguments."""
+        args = list(_colour_first(ctx, args))
         if args[0] not in COMMANDS:
             from kubectl_tas.cli.failures import of_command  # only a slip waits for it
 
@@ -115,6 +130,22 @@ class LazyGroup(Group):
                 raise habit
         name, command, rest = super().resolve_command(ctx, args)
         return name, load(name) if name in COMMANDS else command, rest
+
+
+def _colour_first(ctx: click.Context, args: list[str]) -> Iterator[str]:
+    """Takes ``--color`` out of the words behind the command, up to ``--``, as if it stood before it."""
+    words = iter(args)
+    for word in words:
+        option, sign, value = word.partition("=")
+        if option == "--color":
+            value = value if sign else next(words, "")
+            if value not in COLOURS:
+                raise click.BadParameter(f"{value!r} is not one of {', '.join(COLOURS)}", ctx, param_hint="'--color'")
+            ctx.params["color"] = value
+        else:
+            yield word
+            if word == "--":
+                yield from words
 
 
 def load(name: str) -> click.Command:

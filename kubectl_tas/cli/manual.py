@@ -15,6 +15,9 @@ from kubectl_tas.cli.options import COMMAND, FOLDER, RULE, SCHEMA, output_option
 from kubectl_tas.cli.terminal import hand_over, say, show
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kubectl_tas.diagnostics import Rule
     from kubectl_tas.report import json_shapes as shapes
 
 
@@ -48,7 +51,7 @@ def version(output: str) -> None:
     schedulers = [f"{major}.{minor}.{patch}" for (major, minor), patch in sorted(kai.NEWEST_PATCHES.items())]
     operators = [release.since for release in grove.TABLE]
     if output == "json":
-        found: shapes.Version = {
+        found: shapes.VersionJson = {
             "version": VERSION,
             "tool": __version__,
             "python": platform.python_version(),
@@ -70,7 +73,10 @@ def version(output: str) -> None:
 @click.argument("code", required=False, type=RULE)
 @output_option("text", "json")
 def rule(code: str | None, output: str) -> None:
-    """Explain the rule CODE; without CODE, list all rules."""
+    """Explain the rule CODE; without CODE, list all rules.
+
+    A word that is no CODE lists the rules that have it in their text.
+    """
     from kubectl_tas.report import json, style
     from kubectl_tas.report.text import rule_data, rule_page
     from kubectl_tas.resources import all_rules
@@ -78,17 +84,31 @@ def rule(code: str | None, output: str) -> None:
 
     rules = all_rules()
     if code is not None and code not in rules:
+        near = did_you_mean(code, rules)
+        having = {} if near else _having(code, rules)
+        rules, code = (having, None) if having else (rules, code)
+    if code is not None and code not in rules:
         hint = did_you_mean(code, rules, "`kubectl tas rule` lists them")
         raise click.UsageError(f'no rule "{code}"; {hint[0].lower()}{hint[1:]}')
     if output == "json":
         wanted = list(rules.values()) if code is None else [rules[code]]
-        found: shapes.Rules = {"version": VERSION, "rules": list(map(rule_data, wanted))}
+        found: shapes.RulesJson = {"version": VERSION, "rules": list(map(rule_data, wanted))}
         hand_over(json.dump(found))
     elif code is None:
         rows = [(item.code, item.severity.value, item.summary) for item in rules.values()]
         show(style.table(("RULE", "SEVERITY", "FIRES WHEN"), rows))
     else:
         show(rule_page(rules[code]))
+
+
+def _having(words: str, rules: Mapping[str, Rule]) -> dict[str, Rule]:
+    """Returns the rules whose code or texts have all of the words."""
+    found = {}
+    for code, rule in rules.items():
+        text = f"{code} {rule.summary} {rule.rationale}".lower()
+        if all(word in text for word in words.lower().split()):
+            found[code] = rule
+    return found
 
 
 @click.command(epilog="Example: kubectl tas schema --all .schemas")

@@ -88,8 +88,11 @@ class Group(click.Group):
         args = self._renamed(ctx, args)
         name, known = args[0], self.list_commands(ctx)
         if self.get_command(ctx, name) is None and not name.startswith("-"):
-            from kubectl_tas.words import nothing_called  # only a slip waits for it
+            from kubectl_tas.cli.failures import of_nested  # only a slip waits for it
+            from kubectl_tas.words import nothing_called
 
+            if habit := of_nested(str(ctx.info_name), args):
+                raise habit
             ctx.fail(nothing_called("command", name, known))
         return super().resolve_command(ctx, args)
 
@@ -274,6 +277,31 @@ run_options = together(
     ),
 )
 """The options for the number of processes, and for results that runs over all files keep."""
+
+
+def pairs(what: str, values: Sequence[str] = ()) -> Callable[..., dict[str, str]]:
+    """Returns a callback that reads NAME=VALUE."""
+
+    def read(_context: click.Context, _option: click.Parameter, given: Sequence[str]) -> dict[str, str]:
+        found = {}
+        for text in given:
+            name, _, value = text.partition("=")
+            if not name or not value or (values and value not in values):
+                raise click.BadParameter(f"{text!r} is not {what}")
+            found[name] = value
+        return found
+
+    return read
+
+
+priority_class_option = click.option(
+    "--priority-class",
+    "priorities",
+    metavar="NAME=PRIORITY",
+    multiple=True,
+    callback=pairs("NAME=PRIORITY, with HIGH, NORMAL or LOW", ("HIGH", "NORMAL", "LOW")),
+    help="HIGH, NORMAL or LOW for this class of the other scheduler. Repeatable.",
+)
 edit_options = together(
     click.option("--dry-run", is_flag=True, help="Print the diff and write nothing."),
     click.option("--render", "render_after", is_flag=True, help="Render the manifests afterwards."),

@@ -53,7 +53,7 @@ from kubectl_tas.words import nothing_called, shortened
 if TYPE_CHECKING:
     from kubectl_tas.draw.capacitypages import Planned
     from kubectl_tas.live.live_cluster import Cluster, ClusterState
-    from kubectl_tas.place.node_resources import Nodes
+    from kubectl_tas.place.node_resources import ClusterNodes
     from kubectl_tas.place.uncharged import Holdings, Objects, Uncharged
 
 
@@ -82,8 +82,8 @@ def list_pools(
 
     NAME is a pool, listed with all below it, or a subpool (pool--subpool). Used counts GPUs of HIGH and NORMAL work:
     what this repository declares, or with --live, --context, --kubeconfig or --cluster-state what holds GPUs in the
-    clusters. Total is the sum of a pool's child pools. In a cluster, Available is at most what its nodes have free or
-    preemption can free.
+    clusters. Total is the sum of a pool's child pools. In a cluster, Available is the smaller of the quota left
+    and the GPUs that are free or preemptible.
     """
     session = open_summaries(directory)
     fleet = session.fleet
@@ -358,7 +358,7 @@ def _pools_to_plan(fleet: Fleet, wanted: Sequence[str], backend: str | None) -> 
     return (pool for pool in meant if pool.backend.is_kai)
 
 
-def _planned(fleet: Fleet, pool: FleetPool, nodes: Nodes, pod_gpus: int | None) -> Planned:
+def _planned(fleet: Fleet, pool: FleetPool, nodes: ClusterNodes, pod_gpus: int | None) -> Planned:
     from kubectl_tas.draw.capacitypages import Planned
     from kubectl_tas.place.capacity import capacity, gpus_of
 

@@ -41,8 +41,8 @@ from kubectl_tas.model.artifact import Placed
 from kubectl_tas.report import FINDINGS
 from kubectl_tas.report.style import unified
 from kubectl_tas.work.manifests import Object
-from kubectl_tas.work.run import Run, make_texts, objects_to_apply, texts_of
-from kubectl_tas.work.whole import KeptStamps, Layout, Repeat
+from kubectl_tas.work.run import make_texts, objects_to_apply, texts_of
+from kubectl_tas.work.stored_run import RenderedFiles, StoredStamps
 
 MAX_LISTED = 20
 """The most changed files that are listed one by one."""
@@ -57,6 +57,7 @@ guard_option = click.option(
 @to_option("-", click.Choice(["-"]), "- prints one YAML stream in the order of application.")
 @backend_option("Render this backend alone; files of others stay.")
 @click.option("--allow-empty", is_flag=True, help="Render where nothing is declared, or a folder is missing.")
+@click.option("--dry-run", is_flag=True, help="Print the diff and write nothing.")
 @click.option("--fail-on-change", is_flag=True, help="Exit 1 if a file changed, and list each.")
 @click.option("--strict", is_flag=True, help="Warnings fail the run too.")
 @guard_option
@@ -67,6 +68,7 @@ def render(
     to: str | None,
     backend: str | None,
     allow_empty: bool,
+    dry_run: bool,
     fail_on_change: bool,
     strict: bool,
     guard: bool,
@@ -79,6 +81,8 @@ def render(
     """
     if fail_on_change and to is not None:
         raise click.UsageError("--fail-on-change does not go with --to -, which changes no file")
+    if dry_run and to is not None:
+        raise click.UsageError("--dry-run does not go with --to -, which changes no file")
     session = open_session(directory, allow_empty=allow_empty, by_file=True, render=True).with_guard(guard=guard)
     if refuse_errors(session, strict=strict):
         return 1
@@ -86,7 +90,7 @@ def render(
         hand_over_parts(stream_of_backend(session, backend, allow_empty=allow_empty))
         tell_warnings(session)
         return 0
-    stamps = KeptStamps(open_store(session.root), session.root, session.fleet.config.output)
+    stamps = StoredStamps(open_store(session.root), session.root, session.fleet.config.output)
     counts, whole = _planned(session, stamps.read(), allow_empty=allow_empty)
     stamps.keep(whole.same)
     chosen_backends(session.fleet, backend)
@@ -94,6 +98,11 @@ def render(
     lost = _lost(session, plan)
     if lost and not allow_empty:
         raise TasError(lost, hint="Restore it, or pass --allow-empty to remove them.")
+    if dry_run:
+        show(unified(plan.differences))
+        say(f"Would render {sum(counts.values())} objects to {plan.output}: {plan.counts}.", err=True)
+        tell_warnings(session)
+        return 1 if fail_on_change and plan.changes else 0
     with progress("Writing") as tick:
         apply_plan(plan, session.root, tick)
     _list_changes(plan, limit=None if fail_on_change else MAX_LISTED)
@@ -133,7 +142,8 @@ def check(output: str, backend: str | None, guard: bool, directory: str | None) 
     chosen_backends(session.fleet, backend)
     counts, whole = _planned(session)
     plan = _within(session, counts, whole, backend)
-    diff = unified(plan.differences)
+    is_absent = bool(plan.changes) and not (session.root / plan.output).exists()
+    diff = "" if is_absent else unified(plan.differences)
     command = f"kubectl tas render{f' --backend {backend}' if backend else ''}{' --guard' if guard else ''}"
     empty = [item for item in session.with_emptiness().shown if item.rule is NOTHING_DECLARED]
     changed = (change.path for change in plan.changes)
@@ -151,10 +161,12 @@ def check(output: str, backend: str | None, guard: bool, directory: str | None) 
         lost = _lost(session, plan)
         if lost:
             say(f"But {lost}; render does that only with --allow-empty.", err=True)
+    if is_absent:
+        say(f"{plan.output}/ is not there: {sum(counts.values())} objects are missing. Run: {command}", err=True)
     if output == TEXT:
         show_findings(beside)
     tell_warnings(session)
-    return 1 if diff or has_errors(beside) else 0
+    return 1 if is_absent or diff or has_errors(beside) else 0
 
 
 def _beside(session: Session, folder: str, changed: Iterable[str], settled: Collection[str]) -> list[Diagnostic]:
@@ -187,14 +199,14 @@ def _compiled(session: Session) -> tuple[Placed, ...]:
     from kubectl_tas.compile import compile_fleet  # where nothing has changed, nothing is compiled
 
     run, fleet = session.run, session.fleet
-    return objects_to_apply(run, fleet) if isinstance(run, Run) else compile_fleet(fleet)
+    return objects_to_apply(run.full, fleet) if run else compile_fleet(fleet)
 
 
 def _texts(session: Session) -> Callable[[Placed], str | Deferred]:
     """Returns the function that gives the text of each object."""
-    if not isinstance(session.run, Run):
+    if session.run is None:
         return manifest_text.file_text  # type: ignore[return-value]
-    return texts_of(session.run)  # type: ignore[return-value]
+    return texts_of(session.run.full)  # type: ignore[return-value]
 
 
 def _refuse_emptiness(session: Session, found: Collection[object], *, allow_empty: bool) -> None:
@@ -247,13 +259,14 @@ def _planned(
     """
     config = session.fleet.config
     compare = partial(plan, root=session.root, output=config.output, sources=config.sources, stamps=stamps)
-    known = session.place.layout if session.place and isinstance(session.run, Repeat) else None
-    if known is not None and known.counts:
-        whole = compare({path: Deferred(digest, "", (0, 0), _unread) for path, digest in known.files.items()})
+    stored = session.run.stored if session.run else None
+    rendered = stored.rendered if stored and session.run and session.run.repository is None else None
+    if rendered is not None and rendered.counts:
+        whole = compare({path: Deferred(digest, "", (0, 0), _unread) for path, digest in rendered.files.items()})
         if not whole.changes:
-            return known.counts, whole
+            return rendered.counts, whole
         del whole  # in a large repository it takes as much memory as what follows
-    del known
+    del rendered
     session = session.in_full()
     artifacts = _compiled(session)
     _refuse_emptiness(session, artifacts, allow_empty=allow_empty)
@@ -262,9 +275,9 @@ def _planned(
     del artifacts  # their texts do without
     with progress("Rendering") as tick:
         files = layout(each, config, session.fleet.settings, tick, read=_texts(session))
-    if session.place is not None:
-        session.place.keep_layout(
-            Layout({path: manifest_text.digest(content) for path, content in files.items()}, counts)
+    if stored is not None:
+        stored.keep_rendered(
+            RenderedFiles({path: manifest_text.digest(content) for path, content in files.items()}, counts)
         )
     whole = compare(files)
     _make_texts(session, (x.content.source for x in whole.changes if isinstance(x.content, Deferred)))
@@ -278,8 +291,8 @@ def _unread(source: str, at: int, size: int) -> str:
 
 def _make_texts(session: Session, sources: Iterable[str]) -> None:
     """Makes the texts of the objects of these files in one batch."""
-    if isinstance(session.run, Run):
-        make_texts(session.run, sources)
+    if session.run is not None:
+        make_texts(session.run.full, sources)
 
 
 def _within(session: Session, counts: Mapping[str, int], whole: Plan, backend: str | None) -> Plan:

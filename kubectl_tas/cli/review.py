@@ -38,12 +38,12 @@ from kubectl_tas.diagnostics import TasError, has_errors
 from kubectl_tas.emit.foreign import OUTPUT_FOREIGN, FileBeside, kept_changes
 from kubectl_tas.gangs.lasting import Past
 from kubectl_tas.late import imported
-from kubectl_tas.work.run import Run
+from kubectl_tas.work.run import JudgedRepository
 
 if TYPE_CHECKING:
     from kubectl_tas.live.live_cluster import Clusters
     from kubectl_tas.model.artifact import Artifact
-    from kubectl_tas.place.node_resources import Nodes
+    from kubectl_tas.place.node_resources import ClusterNodes
 
 
 FORMATS = {
@@ -56,12 +56,13 @@ FORMATS = {
 
 
 @click.command(epilog="Example: kubectl tas diff --base origin/main -o markdown")
+@click.argument("revision", metavar="[REF]", required=False, type=REVISION)
 @output_option(*FORMATS)
-@base_option("The git revision to compare with.", required=True)
+@base_option("The git revision to compare with; the same as REF.")
 @template_options
 @run_options
 @repository_option
-def diff(output: str, base: str, directory: str | None) -> int:
+def diff(revision: str | None, output: str, base: str | None, directory: str | None) -> int:
     """Show what the changes since a git revision mean.
 
     The report lists settings, quotas, subpools, queues, topologies, work that is admitted, refused or waits, gangs that
@@ -70,7 +71,12 @@ def diff(output: str, base: str, directory: str | None) -> int:
 
     Exits 0 if nothing changes, 1 if anything does. If the repository has errors, it prints them to stderr and exits 3.
     """
-    session, meaning = meaning_of(directory, base)
+    if revision is not None and _is_given("base"):
+        raise click.UsageError("REF and --base are the same: give one of them")
+    since = base if revision is None else revision
+    if since is None:
+        raise click.UsageError("name the git revision to compare with: kubectl tas diff REF, such as origin/main")
+    session, meaning = meaning_of(directory, since)
     if meaning is None:
         refuse_errors(session)
         return 3
@@ -80,6 +86,12 @@ def diff(output: str, base: str, directory: str | None) -> int:
     else:
         hand_over(text)
     return 0 if meaning.is_empty else 1
+
+
+def _is_given(option: str) -> bool:
+    """Whether an option stands on the command line, and not in the environment alone."""
+    source = click.get_current_context().get_parameter_source(option)
+    return source is click.core.ParameterSource.COMMANDLINE
 
 
 def meaning_of(directory: str | None, base: str) -> tuple[Session, Impact | None]:
@@ -101,9 +113,9 @@ def meaning_of(directory: str | None, base: str) -> tuple[Session, Impact | None
         return session, impact(change, told, _objects(before, earlier), compile_fleet(session.fleet), beside)
 
 
-def _objects(before: Earlier, earlier: Run) -> tuple[Artifact, ...] | None:
+def _objects(before: Earlier, earlier: JudgedRepository) -> tuple[Artifact, ...] | None:
     """Returns the objects that a revision renders; None if the revision has errors."""
-    counted, _ = settled(earlier.found, before.fleet, None, complete=earlier.loaded.complete)
+    counted, _ = settled(earlier.findings, before.fleet, None, complete=earlier.loaded.complete)
     has_any = before.unreadable or has_errors(counted)
     return None if has_any else compile_fleet(before.fleet)
 
@@ -148,7 +160,7 @@ def report(to: str, title: str, since: str | None, live: bool, directory: str | 
     return tell_errors(session) or unread
 
 
-def _nodes(asked: Clusters, backends: frozenset[str]) -> dict[str, Nodes]:
+def _nodes(asked: Clusters, backends: frozenset[str]) -> dict[str, ClusterNodes]:
     """Returns the nodes of clusters, for files only if they have nodes; says on stderr which cannot be read."""
     from kubectl_tas.live.kubectl import complete_kinds
     from kubectl_tas.live.live_cluster import nodes_among

@@ -32,7 +32,7 @@ def lsp() -> None:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in ("pygls", "lsprotocol"):
             raise
-        hint = "Install it: pip install 'kubectl-tas[lsp]'"
+        hint = "Install it: pip install 'pygls>=2,<3'"
         raise TasError(f"the language server needs the package {error.name}", hint=hint) from error
     gc.enable()  # a server lives as long as its editor
     output = os.fdopen(os.dup(sys.stdout.fileno()), "wb")  # the server closes it
@@ -59,7 +59,7 @@ def mcp(seconds: int, files: Sequence[str], live: bool, directory: str | None, *
     """
     if "-" in files:
         raise click.UsageError("--nodes - does not go with mcp: standard input has the agent's questions")
-    from kubectl_tas.agents.asking import Server
+    from kubectl_tas.agents.asking import AgentServer
     from kubectl_tas.cli.session import find_root
 
     try:
@@ -67,12 +67,12 @@ def mcp(seconds: int, files: Sequence[str], live: bool, directory: str | None, *
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in ("mcp", "mcp_types", "anyio"):
             raise
-        hint = "Install it: pip install 'kubectl-tas[mcp]'"
+        hint = "Install it: pip install 'mcp>=2,<3'"
         raise TasError(f"the server for agents needs the package {error.name}", hint=hint) from error
     gc.enable()  # a server lives as long as its agent
     nodes = tuple(f"--nodes={Path(file).absolute()}" for file in files)
     signal.signal(signal.SIGTERM, _ended)  # the thread that reads standard input would keep an ordinary end waiting
-    serve(Server(find_root(directory), seconds, _words(cluster, live=live), nodes))
+    serve(AgentServer(find_root(directory), seconds, _words(cluster, live=live), nodes))
 
 
 def _ended(number: int, _frame: FrameType | None) -> NoReturn:

@@ -35,8 +35,8 @@ from kubectl_tas.model.repository import Repository
 from kubectl_tas.report import Findings, text
 from kubectl_tas.resolve.fleet import Fleet, replaced, resolve
 from kubectl_tas.store.cache import Store, default_folder
-from kubectl_tas.work.run import Effort, Parts, Run, judged, judged_both, survey
-from kubectl_tas.work.whole import Place, Repeat, run_or_repeat
+from kubectl_tas.work.run import Effort, JudgedRepository, SourceFiles, judge_both, judge_files, judge_repository
+from kubectl_tas.work.stored_run import RunOutcome, judge_or_recall
 
 _STORE = f"{__name__}.store"
 
@@ -58,10 +58,8 @@ class Session:
     """The findings that count, with the severities that the repository sets, in order."""
     waived: tuple[Diagnostic, ...] = ()
     """The findings that comments waive."""
-    run: Run | Repeat | None = None
+    run: RunOutcome | None = None
     """The result for each file, if files were judged one by one; the fleet has summaries of these results."""
-    place: Place | None = None
-    """The place of these results in the store."""
 
     @property
     def complete(self) -> bool:
@@ -115,9 +113,9 @@ class Session:
 
     def in_full(self) -> Session:
         """Returns the session with all documents, even if results of an earlier run replaced them."""
-        if not isinstance(self.run, Repeat):
+        if self.run is None or self.run.repository is not None:
             return self
-        return replace(self, fleet=self.run.full.fleet, run=self.run.full)
+        return replace(self, fleet=self.run.full.fleet, run=replace(self.run, repository=self.run.full))
 
     def with_guard(self, *, guard: bool) -> Session:
         """Returns the session with the guard rendered if ``guard``, and with findings that forbid the guard."""
@@ -125,7 +123,8 @@ class Session:
             return self
         whole = self.in_full()
         config = self.fleet.config.model_copy(update={"guard": True})
-        guarded = replace(whole, fleet=replace(whole.fleet, config=config), place=None)
+        run = replace(whole.run, stored=None) if whole.run else None
+        guarded = replace(whole, fleet=replace(whole.fleet, config=config), run=run)
         more = tuple(found for backend in guarded.fleet.backends for found in check_guard(backend, guarded.fleet))
         return guarded.with_findings(more, None) if more else guarded
 
@@ -147,7 +146,7 @@ def open_session(
     if not by_file:
         return _opened(check_source(root, *_with(root, added)), allow_empty=allow_empty)
     with _effort(root, "Compiling" if render else "Reading") as effort:
-        session = _of_run(root, *run_or_repeat(FolderSource(root), settings(), effort, render=render))
+        session = _of_run(root, judge_or_recall(FolderSource(root), settings(), effort, render=render))
     return _opened(session, allow_empty=allow_empty)
 
 
@@ -194,9 +193,9 @@ def open_summaries(
     root = find_root(directory)
     source, adjust = _with(root, added)
     with _effort(root, "Reading") as effort:
-        found = survey(Parts(source), settings(), effort)
-        done = judged(found, found.files_called(words) | added.keys(), adjust)
-    return _opened(_of_run(root, done))
+        files = judge_files(SourceFiles(source), settings(), effort)
+        repository = judge_repository(files, files.files_called(words) | added.keys(), adjust)
+    return _opened(_of_run(root, RunOutcome.of(repository)))
 
 
 def _with(root: Path, added: Mapping[str, bytes]) -> tuple[Source, Callable[[Repository], Repository] | None]:
@@ -224,14 +223,15 @@ def check_added(root: Path, source: Source, path: str, adjust: Callable[[Reposit
     files, and ``adjust`` changes the repository.
     """
     with _effort(root, "Reading") as effort:
-        return _noting_gap(_of_run(root, judged(survey(Parts(source), settings(), effort), {path}, adjust)))
+        files = judge_files(SourceFiles(source), settings(), effort)
+        return _noting_gap(_of_run(root, RunOutcome.of(judge_repository(files, {path}, adjust))))
 
 
-def _of_run(root: Path, done: Run | Repeat, place: Place | None = None) -> Session:
-    if done.loaded.refused:
-        raise click.UsageError("\n".join(done.loaded.refused))
-    session = Session(root, done.fleet, (), (), run=done, place=place)
-    return _settled(session, done.found, None)
+def _of_run(root: Path, run: RunOutcome) -> Session:
+    if run.loaded.refused:
+        raise click.UsageError("\n".join(run.loaded.refused))
+    session = Session(root, run.fleet, (), (), run=run)
+    return _settled(session, run.findings, None)
 
 
 @contextmanager
@@ -270,7 +270,7 @@ def _settled(session: Session, found: tuple[Diagnostic, ...], base: Base | None)
     return replace(session, found=found, diagnostics=counted, waived=waived)
 
 
-def open_change(directory: str | None, revision: str) -> tuple[Session, Earlier, Run]:
+def open_change(directory: str | None, revision: str) -> tuple[Session, Earlier, JudgedRepository]:
     """Opens the repository and its state at a git revision, with the run that read the revision.
 
     Files that are the same in both are there only as summaries. Raises TasError if one state cannot be read or has no
@@ -280,16 +280,16 @@ def open_change(directory: str | None, revision: str) -> tuple[Session, Earlier,
 
     root = find_root(directory)
     with _effort(root, "Reading") as effort:
-        after = survey(Parts(FolderSource(root)), settings(), effort)
-    at_hand = (raw.content for raw in after.parts.raws.values())
+        after = judge_files(SourceFiles(FolderSource(root)), settings(), effort)
+    at_hand = (raw.content for raw in after.source.raws.values())
     with _tidied_when_ended(), checked_out(_as_named(root, directory), revision, at_hand) as source:
         with _effort(root, "Reading the base") as effort:
-            before = survey(Parts(source), settings(), effort, like=after)
-        earlier, now = judged_both(before, after)
+            before = judge_files(SourceFiles(source), settings(), effort, like=after)
+        earlier, now = judge_both(before, after)
         elsewhere = () if earlier.fleet.repository.files else source.moved()
         kept = source.contents(earlier.fleet.config.outputKeeps)
     known = _earlier(earlier.fleet, revision, earlier.loaded, (source.submodules, elsewhere, kept))
-    return _opened(_of_run(root, now)), known, earlier
+    return _opened(_of_run(root, RunOutcome.of(now))), known, earlier
 
 
 def read_revision(root: Path, revision: str, directory: str | None) -> Earlier:

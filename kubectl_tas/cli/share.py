@@ -27,7 +27,7 @@ from kubectl_tas.gangs.admission import VERDICTS
 from kubectl_tas.gangs.admission import asked as asked_by_queue
 from kubectl_tas.live.live_cluster import ClusterState
 from kubectl_tas.model import manifest
-from kubectl_tas.place.fairshare_report import Demand, Division, called, divide
+from kubectl_tas.place.fairshare_report import FairShareDivision, QueueDemand, called, divide
 from kubectl_tas.place.queues import Shard, declared, total_resources, trees
 from kubectl_tas.quantities import NO_LIMIT, NOTHING, Amounts, larger
 from kubectl_tas.resolve.clusters import FleetBackend
@@ -90,7 +90,7 @@ def share(
     if gpus is not None or files:
         refuse_several(backend.name for backend in backends)
     source = None if gpus is not None else NodeSource(fleet, files, cluster, live=live)
-    divisions: list[Division] = []
+    divisions: list[FairShareDivision] = []
     left = _demands(fleet, demands)
     for backend in backends:
         there = asked.of(backend.name).state() if asked else None
@@ -177,7 +177,7 @@ def _divisions(
     there: ClusterState | None,
     demands: dict[str, int],
     has: Mapping[Shard, Amounts],
-) -> Iterator[Division]:
+) -> Iterator[FairShareDivision]:
     """Yields the divisions of a backend's shards. Removes from ``demands`` those of its leaf queues."""
     own = (item.manifest for item in compile_queues(fleet) if item.backend == backend.name)
     rendered = [item for item in own if isinstance(item, manifest.Queue)]
@@ -192,19 +192,19 @@ def _divisions(
             yield divide((backend.name, shard), tree, has[shard], replace(demand, asked=asked, fixed=fixed), names)
 
 
-def _demand(fleet: Fleet, backend: FleetBackend, there: ClusterState | None) -> Demand:
+def _demand(fleet: Fleet, backend: FleetBackend, there: ClusterState | None) -> QueueDemand:
     if there is None:
-        return Demand(declared(fleet, backend.name), asked_by_queue(fleet.of_backend(backend.name)))
+        return QueueDemand(declared(fleet, backend.name), asked_by_queue(fleet.of_backend(backend.name)))
     if there.lacks:
         raise there.lacks
     for name, usage in there.queues.items():
         if usage.doubt:
             say(f"Note: {usage.unknown(name)}.", err=True)
     asked = {name: larger(usage.requested, usage.allocated) for name, usage in there.queues.items()}
-    return Demand(asked, {}, {name: usage.allocated for name, usage in there.queues.items()})
+    return QueueDemand(asked, {}, {name: usage.allocated for name, usage in there.queues.items()})
 
 
-def _unknown(fleet: Fleet, divisions: Sequence[Division], name: str) -> str:
+def _unknown(fleet: Fleet, divisions: Sequence[FairShareDivision], name: str) -> str:
     elsewhere = {queue: pool for pool in fleet.pools for queue in pool.queues}.get(name)
     if elsewhere and elsewhere.backend.name not in {one.backend for one in divisions}:
         pool = f"pool {elsewhere.name} is for backend {elsewhere.backend.name}"

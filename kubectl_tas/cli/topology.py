@@ -15,14 +15,14 @@ from kubectl_tas.cli.session import Session, open_session, open_summaries, tell_
 from kubectl_tas.cli.terminal import hand_over, hand_over_data, say, show, show_list
 from kubectl_tas.compare.cluster_nodes import Coverage, coverage, may_use
 from kubectl_tas.compare.nodelevels import suggest as suggested
-from kubectl_tas.compare.topology_drift import Drift, Use, declared_uses, drifts, live_uses
+from kubectl_tas.compare.topology_drift import Drift, TopologyUse, declared_uses, drifts, live_uses
 from kubectl_tas.diagnostics import TasError
 from kubectl_tas.draw import topologytables as pages
 from kubectl_tas.draw.pooltables import keys, keys_data
 from kubectl_tas.late import dataclass
 from kubectl_tas.live.cliquesets import GroveState
 from kubectl_tas.live.kubectl import NoSuchResourceError
-from kubectl_tas.live.live_cluster import Cluster, Node
+from kubectl_tas.live.live_cluster import Cluster, LiveNode
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.words import nothing_called
@@ -151,8 +151,8 @@ def usage(output: str, check: bool, live: bool, directory: str | None, **cluster
     """List the PodCliqueSets by the cluster topology that they use.
 
     The sets are those of the repository, or with --live, --context, --kubeconfig or --cluster-state those of the
-    cluster. --check adds the condition TopologyLevelsUnavailable that Grove reports and, for a cluster, the topologies
-    that differ from the files.
+    cluster. --check adds whether all levels are available (Grove's condition TopologyLevelsUnavailable) and, for a
+    cluster, the topologies that differ from the files.
 
     For a cluster with nodes, the command says how many nodes are outside of each topology because they lack the label
     of a level.
@@ -186,7 +186,7 @@ def usage(output: str, check: bool, live: bool, directory: str | None, **cluster
 class _Seen:
     """The sets, topologies and nodes of clusters."""
 
-    uses: list[Use]
+    uses: list[TopologyUse]
     drifts: list[Drift]
     nodes: list[Coverage] | None
     """None if no nodes are known."""
@@ -194,7 +194,7 @@ class _Seen:
     """Whether the PodCliqueSets are unknown."""
 
 
-def _seen(fleet: Fleet, found: Mapping[str, tuple[GroveState, Sequence[Node] | None]], *, check: bool) -> _Seen:
+def _seen(fleet: Fleet, found: Mapping[str, tuple[GroveState, Sequence[LiveNode] | None]], *, check: bool) -> _Seen:
     """Collects the sets, topologies and nodes of all clusters, each with its backend."""
     seen = _Seen([], [], None, has_only_nodes=True)
     for name, (state, nodes) in found.items():
@@ -208,7 +208,7 @@ def _seen(fleet: Fleet, found: Mapping[str, tuple[GroveState, Sequence[Node] | N
     return seen
 
 
-def _read(fleet: Fleet, cluster: Cluster) -> tuple[GroveState, Sequence[Node] | None]:
+def _read(fleet: Fleet, cluster: Cluster) -> tuple[GroveState, Sequence[LiveNode] | None]:
     """Returns Grove's objects, and the nodes; None for the nodes if they are unknown.
 
     A cluster without Grove still has nodes. Raises TasError if neither can be read.

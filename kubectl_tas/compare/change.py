@@ -54,7 +54,7 @@ class Change:
     @cached_property
     def uses(self) -> Counter[SetKey]:
         """Number of clusters for which a set is declared."""
-        return Counter(item.key for item in self.after.pod_clique_sets)
+        return Counter(clique_set.key for clique_set in self.after.pod_clique_sets)
 
 
 def kept_sets(change: Change) -> Iterator[tuple[FleetPodCliqueSet, FleetPodCliqueSet]]:
@@ -62,36 +62,36 @@ def kept_sets(change: Change) -> Iterator[tuple[FleetPodCliqueSet, FleetPodCliqu
 
     If only one set has a name before and after, both are the same set, because a backend may have a new name.
     """
-    earlier = Counter(item.key for item in change.before.pod_clique_sets)
-    after = {(_cluster(item), item.key): item for item in change.after.pod_clique_sets}
-    by_key = {item.key: item for item in change.after.pod_clique_sets}
-    for item in change.before.pod_clique_sets:
-        is_only = earlier[item.key] == 1 == change.uses[item.key]
-        same = by_key[item.key] if is_only else after.get((_cluster(item), item.key))
+    earlier = Counter(clique_set.key for clique_set in change.before.pod_clique_sets)
+    after = {(_cluster(clique_set), clique_set.key): clique_set for clique_set in change.after.pod_clique_sets}
+    by_key = {clique_set.key: clique_set for clique_set in change.after.pod_clique_sets}
+    for clique_set in change.before.pod_clique_sets:
+        is_only = earlier[clique_set.key] == 1 == change.uses[clique_set.key]
+        same = by_key[clique_set.key] if is_only else after.get((_cluster(clique_set), clique_set.key))
         if same is not None:
-            yield item, same
+            yield clique_set, same
 
 
-def _cluster(item: FleetPodCliqueSet) -> str | None:
-    return item.backend.name if item.backend else None
+def _cluster(clique_set: FleetPodCliqueSet) -> str | None:
+    return clique_set.backend.name if clique_set.backend else None
 
 
-def state_of(change: Change, item: FleetPodCliqueSet) -> GroveState | None:
+def state_of(change: Change, clique_set: FleetPodCliqueSet) -> GroveState | None:
     """Returns the known state of Grove in the cluster of a set."""
-    return change.states.get(item.backend.name) if item.backend else None
+    return change.states.get(clique_set.backend.name) if clique_set.backend else None
 
 
-def is_deployed(change: Change, item: FleetPodCliqueSet) -> bool | None:
+def is_deployed(change: Change, clique_set: FleetPodCliqueSet) -> bool | None:
     """Whether the cluster has the set; None if unknown."""
-    state = state_of(change, item)
-    if state is None or state.sets is None or state.namespace not in (None, item.key[0]):
+    state = state_of(change, clique_set)
+    if state is None or state.sets is None or state.namespace not in (None, clique_set.key[0]):
         return None
-    return item.key in state.sets
+    return clique_set.key in state.sets
 
 
-def scheduled_pods(change: Change, item: FleetPodCliqueSet) -> int | None:
+def scheduled_pods(change: Change, clique_set: FleetPodCliqueSet) -> int | None:
     """Returns the number of pods of a set that have a node; None if unknown."""
-    state = state_of(change, item)
-    if state is None or (state.sets is not None and is_deployed(change, item) is None):
+    state = state_of(change, clique_set)
+    if state is None or (state.sets is not None and is_deployed(change, clique_set) is None):
         return None
-    return state.scheduled(item.key)
+    return state.scheduled(clique_set.key)

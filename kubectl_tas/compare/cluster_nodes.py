@@ -15,8 +15,9 @@ from kubectl_tas.gangs.gang import Gang
 from kubectl_tas.gangs.workflow_gang import gangs_of_workflow
 from kubectl_tas.gangs.written_gangs import gangs_of_set
 from kubectl_tas.kai import Feature
+from kubectl_tas.kinds import SET
 from kubectl_tas.late import dataclass
-from kubectl_tas.live.live_cluster import Node
+from kubectl_tas.live.live_cluster import LiveNode
 from kubectl_tas.model import labels
 from kubectl_tas.node_places import admits, choices, instead, values_at
 from kubectl_tas.report.text import plural
@@ -88,21 +89,21 @@ class Coverage:
         return f"{self.backend}/{self.topology}" if self.backend else self.topology
 
 
-def coverage(fleet: Fleet, backend: str, nodes: Sequence[Node]) -> list[Coverage]:
+def coverage(fleet: Fleet, backend: str, nodes: Sequence[LiveNode]) -> list[Coverage]:
     """Returns the coverage of each topology of the fleet that is for a backend."""
-    found = []
+    coverages = []
     cluster = backend if len(fleet.backends) > 1 else None
     for topology in fleet.topologies:
         if topology.backend is not None and topology.backend.name != backend:
             continue
-        lacking = [(item, [n.name for n in nodes if item.label not in n.labels]) for item in topology.levels]
+        lacking = [(level, [n.name for n in nodes if level.label not in n.labels]) for level in topology.levels]
         missing = tuple((level, tuple(sorted(names))) for level, names in lacking if names)
         outside = tuple(sorted({name for _, names in missing for name in names}))
-        found.append(Coverage(topology.name, len(nodes), outside, missing, cluster))
-    return found
+        coverages.append(Coverage(topology.name, len(nodes), outside, missing, cluster))
+    return coverages
 
 
-def check_nodes(fleet: Fleet, backend: FleetBackend, nodes: Sequence[Node]) -> Iterator[Diagnostic]:
+def check_nodes(fleet: Fleet, backend: FleetBackend, nodes: Sequence[LiveNode]) -> Iterator[Diagnostic]:
     """Reports guarantees, selectors and topologies of a backend that its nodes cannot satisfy."""
     if not backend.is_kai:
         return
@@ -114,9 +115,9 @@ def check_nodes(fleet: Fleet, backend: FleetBackend, nodes: Sequence[Node]) -> I
             yield _selects_none(pool)
         yield from _platforms(pool, [node for node in nodes if node.name in usable[pool.name]])
     choosing: tuple[FleetWorkload | SubmittedSet, ...] = (*fleet.workloads, *fleet.submitted_sets)
-    for item in choosing:
-        if item.pool.backend == backend and usable[item.pool.name]:
-            yield from _chosen(item, nodes)
+    for submission in choosing:
+        if submission.pool.backend == backend and usable[submission.pool.name]:
+            yield from _chosen(submission, nodes)
     finite = [pool for pool in pools if "gpu" in pool.finite and (usable[pool.name] or not nodes)]
     yield from _exceeded(backend, finite, usable, nodes)
     for topology in fleet.topologies:
@@ -137,8 +138,8 @@ def _guaranteed(pool: FleetPool) -> int:
 
 
 def _needed(pool: FleetPool) -> str:
-    wanted = pool.nodes.selector | pool.shard_labels
-    return ", ".join(f"{key}={value}" for key, value in sorted(wanted.items()))
+    selector = pool.nodes.selector | pool.shard_labels
+    return ", ".join(f"{key}={value}" for key, value in sorted(selector.items()))
 
 
 def _selects_none(pool: FleetPool) -> Diagnostic:
@@ -152,78 +153,86 @@ def _selects_none(pool: FleetPool) -> Diagnostic:
     return Diagnostic(SELECTOR_WITHOUT_NODES, message, pool.declared.at("spec", *path), hint=hint)
 
 
-def _platforms(pool: FleetPool, nodes: Sequence[Node]) -> Iterator[Diagnostic]:
+def _platforms(pool: FleetPool, nodes: Sequence[LiveNode]) -> Iterator[Diagnostic]:
     """Reports platforms whose pods match none of the pool's nodes."""
     for platform in pool.platforms.by_name.values() if nodes else ():
-        wanted = pool.nodes.selector | platform.chosen
-        if not any(wanted.items() <= node.labels.items() for node in nodes):
-            asks = ", ".join(f"{key}={value}" for key, value in sorted(wanted.items()))
+        selector = pool.nodes.selector | platform.chosen
+        if not any(selector.items() <= node.labels.items() for node in nodes):
+            asks = ", ".join(f"{key}={value}" for key, value in sorted(selector.items()))
             message = f"no node that pool {pool.name} may use has {asks}, which platform {platform.name} asks for"
-            place = pool.declared.origin.locate(platform.path, key=True)
-            yield Diagnostic(SELECTOR_WITHOUT_NODES, message, place, hint="Correct it, or label the nodes.")
+            location = pool.declared.origin.locate(platform.path, key=True)
+            yield Diagnostic(SELECTOR_WITHOUT_NODES, message, location, hint="Correct it, or label the nodes.")
 
 
-def _chosen(item: FleetWorkload | SubmittedSet, nodes: Sequence[Node]) -> Iterator[Diagnostic]:
+def _chosen(submission: FleetWorkload | SubmittedSet, nodes: Sequence[LiveNode]) -> Iterator[Diagnostic]:
     """Reports the first label in the node choice of pods that, with the labels before, leaves no node."""
-    origin, pool = item.declared.origin, item.pool
-    if isinstance(item, FleetWorkload):
-        paths = [(*part.path, "spec") for part in item.templates if part.template is not None]
+    origin, pool = submission.declared.origin, submission.pool
+    if isinstance(submission, FleetWorkload):
+        paths = [(*replicated.path, "spec") for replicated in submission.templates if replicated.template is not None]
     else:
-        paths = [(*clique.path, "spec", "podSpec") for clique in item.set.cliques]
+        paths = [(*clique.path, "spec", "podSpec") for clique in submission.set.cliques]
     of_shard = [node for node in nodes if node.labels.get(labels.NODE_POOL) == pool.shard]
     for path in dict.fromkeys(paths):
         spec = origin.value(path)
         places, keys = dict(choices(spec)), list[str]()
-        own = {key: value for key, value in pool.nodes.selector.items() if places.get(key, ("",))[0] != "nodeSelector"}
-        there = [node for node in of_shard if own.items() <= node.labels.items()]
+        selector = {
+            key: value for key, value in pool.nodes.selector.items() if places.get(key, ("",))[0] != "nodeSelector"
+        }
+        candidates = [node for node in of_shard if selector.items() <= node.labels.items()]
         for key, where in places.items():
             keys.append(key)
-            if not any(admits(spec, node.labels, keys=keys) for node in there):
-                wanted = values_at(spec, where)
-                message = f"pool {pool.name} has no node with the {' and '.join(keys)} that {item.kind} {item.name} "
-                message += f"asks for: {shortened(wanted)}" if wanted else "asks for"
-                known = {node.labels[key] for node in there if key in node.labels}
-                hint = instead(wanted, known) or "Correct it, or label the nodes."
-                place = origin.locate((*path, *where))
-                yield Diagnostic(SELECTOR_WITHOUT_NODES, message, place, hint=hint)
+            if not any(admits(spec, node.labels, keys=keys) for node in candidates):
+                values = values_at(spec, where)
+                message = f"pool {pool.name} has no node with the {' and '.join(keys)} that {submission.kind} "
+                message += f"{submission.name} "
+                message += f"asks for: {shortened(values)}" if values else "asks for"
+                existing = {node.labels[key] for node in candidates if key in node.labels}
+                hint = instead(values, existing) or "Correct it, or label the nodes."
+                location = origin.locate((*path, *where))
+                yield Diagnostic(SELECTOR_WITHOUT_NODES, message, location, hint=hint)
                 break
 
 
 def _exceeded(
-    backend: FleetBackend, pools: Sequence[FleetPool], usable: dict[str, frozenset[str]], nodes: Sequence[Node]
+    backend: FleetBackend, pools: Sequence[FleetPool], usable: dict[str, frozenset[str]], nodes: Sequence[LiveNode]
 ) -> Iterator[Diagnostic]:
     """Reports sets of nodes, smallest first, with too few GPUs for the pools that can use no other nodes."""
     reported: set[str] = set()
     spent: frozenset[str] = frozenset()
     for within in sorted({usable[pool.name] for pool in pools}, key=lambda names: (len(names), sorted(names))):
         confined = [pool for pool in pools if usable[pool.name] <= within and pool.name not in reported]
-        left = within - spent
-        own = [node for node in nodes if node.name in left]
-        guaranteed, there = sum(_guaranteed(pool) for pool in confined), sum(node.gpus for node in own if node.counts)
-        if guaranteed > there:
-            yield _exceeds(backend, confined, own, guaranteed)
+        unspent = within - spent
+        unspent_nodes = [node for node in nodes if node.name in unspent]
+        guaranteed, usable_gpus = (
+            sum(_guaranteed(pool) for pool in confined),
+            sum(node.gpus for node in unspent_nodes if node.counts),
+        )
+        if guaranteed > usable_gpus:
+            yield _exceeds(backend, confined, unspent_nodes, guaranteed)
             reported |= {pool.name for pool in confined}
             spent |= within
 
 
-def _exceeds(backend: FleetBackend, pools: Sequence[FleetPool], nodes: Sequence[Node], guaranteed: int) -> Diagnostic:
+def _exceeds(
+    backend: FleetBackend, pools: Sequence[FleetPool], nodes: Sequence[LiveNode], guaranteed: int
+) -> Diagnostic:
     largest, guaranteeing = max(pools, key=_guaranteed), [pool for pool in pools if _guaranteed(pool)]
     besides = {pool.name: " besides its child pools" if pool.children else "" for pool in pools}
     shares = ", ".join(f"{pool.name} {_guaranteed(pool)}{besides[pool.name]}" for pool in guaranteeing)
-    there = [node for node in nodes if node.counts]
-    gpus, cordoned = sum(node.gpus for node in there), sum(node.gpus for node in nodes if node.is_cordoned)
+    counted_nodes = [node for node in nodes if node.counts]
+    gpus, cordoned = sum(node.gpus for node in counted_nodes), sum(node.gpus for node in nodes if node.is_cordoned)
     lost = sum(node.gpus for node in nodes if not node.is_ready and not node.is_cordoned)
     states = ((cordoned, "cordoned"), (lost, "not ready"))
     notes = [f"{number} more on nodes that are {state}" for number, state in states if number]
     where = f" with {_needed(largest)}" if all(_needed(pool) == _needed(largest) != "" for pool in pools) else ""
     message = (
         f"on backend {backend.name} {plural(guaranteed, 'GPU')} are guaranteed ({shares}), but its "
-        f"{plural(len(there), 'node')}{where} {'has' if len(there) == 1 else 'have'} {gpus}"
+        f"{plural(len(counted_nodes), 'node')}{where} {'has' if len(counted_nodes) == 1 else 'have'} {gpus}"
     )
     message += f" ({'; '.join(notes)})" if notes else ""
     path = ("spec", "resources", "gpu", "guarantee")
-    others = (pool for pool in guaranteeing if pool is not largest)
-    related = tuple(Related(f"pool {pool.name}", pool.declared.at(*path)) for pool in others)
+    smaller_pools = (pool for pool in guaranteeing if pool is not largest)
+    related = tuple(Related(f"pool {pool.name}", pool.declared.at(*path)) for pool in smaller_pools)
     hint = f"Guarantee {plural(guaranteed - gpus, 'GPU')} less, or add nodes."
     return Diagnostic(GUARANTEE_EXCEEDS_NODES, message, largest.declared.at(*path), related, hint=hint)
 
@@ -232,33 +241,33 @@ def _is_used(fleet: Fleet, topology: FleetTopology, backend: FleetBackend) -> bo
     """Whether a topology is for a backend. With several backends, work there must use a cluster topology."""
     if topology.backend is not None or len(fleet.backends) == 1:
         return topology.backend in (None, backend)
-    sets = (item for item in fleet.pod_clique_sets if item.backend == backend)
+    sets = (clique_set for clique_set in fleet.pod_clique_sets if clique_set.backend == backend)
     return (
         any(pool.topology == topology for pool in fleet.pools if pool.backend == backend)
         or any(work.backend == backend.name for work in fleet.placed_by(topology))
-        or any(item.topology_name == topology.name for item in sets)
+        or any(clique_set.topology_name == topology.name for clique_set in sets)
     )
 
 
-def _split(topology: FleetTopology, backend: FleetBackend, nodes: Sequence[Node]) -> Iterator[Diagnostic]:
+def _split(topology: FleetTopology, backend: FleetBackend, nodes: Sequence[LiveNode]) -> Iterator[Diagnostic]:
     """Reports the first domain of each level that lies in several domains of the level above. For KAI a domain is
     defined by all labels down to its level (``calcDomainId`` of pkg/scheduler/plugins/topology, 0.12 to 0.17).
     """
     labels_ = [level.label for level in topology.levels]
-    own = [node for node in nodes if all(label in node.labels for label in labels_)]
+    labelled_nodes = [node for node in nodes if all(label in node.labels for label in labels_)]
     for index, (coarser, finer) in enumerate(pairwise(topology.levels), 1):
-        for name, above in split(domains_of(own, finer.label), coarser.label):
+        for name, above in split(domains_of(labelled_nodes, finer.label), coarser.label):
             message = (
                 f"on backend {backend.name} {finer.key} {name} has nodes in {shortened(above, _SHOWN)} of "
                 f"{coarser.key}, so KAI takes it for {len(above)} domains"
             )
             hint = "Take the order that `kubectl tas topology suggest` shows, or correct the labels of the nodes."
-            place = topology.declared.origin.locate((*topology.path, index))
-            yield Diagnostic(LEVELS_NOT_NESTED, message, place, hint=hint)
+            location = topology.declared.origin.locate((*topology.path, index))
+            yield Diagnostic(LEVELS_NOT_NESTED, message, location, hint=hint)
             break
 
 
-def _unlabelled(topology: FleetTopology, backend: FleetBackend, nodes: Sequence[Node]) -> Iterator[Diagnostic]:
+def _unlabelled(topology: FleetTopology, backend: FleetBackend, nodes: Sequence[LiveNode]) -> Iterator[Diagnostic]:
     called = f"pool {topology.pool}" if topology.pool else f'the cluster topology "{topology.name}"'
     hint = "Correct the label, label the nodes, or leave the level out."
     none, outside = f"no node of backend {backend.name} has", f"so all nodes ({len(nodes)}) are outside of the topology"
@@ -266,12 +275,12 @@ def _unlabelled(topology: FleetTopology, backend: FleetBackend, nodes: Sequence[
     lacking = [(x, level) for x, level in indexed if not any(level.label in node.labels for node in nodes)]
     for index, level in lacking:
         message = f"{none} the label {level.label} of level {level.key} of {called}, {outside}"
-        place = topology.declared.origin.locate((*topology.path, index))
-        yield Diagnostic(LEVEL_WITHOUT_NODES, message, place, hint=hint)
+        location = topology.declared.origin.locate((*topology.path, index))
+        yield Diagnostic(LEVEL_WITHOUT_NODES, message, location, hint=hint)
     if not lacking and not any(all(level.label in node.labels for level in topology.levels) for node in nodes):
-        place = topology.declared.origin.locate(topology.path, key=True)
+        location = topology.declared.origin.locate(topology.path, key=True)
         message = f"{none} the labels of all levels of {called}, {outside}"
-        yield Diagnostic(LEVEL_WITHOUT_NODES, message, place, hint=hint)
+        yield Diagnostic(LEVEL_WITHOUT_NODES, message, location, hint=hint)
 
 
 REQUIRED_ABOVE_COMMON_DOMAIN = Rule(
@@ -287,7 +296,7 @@ REQUIRED_ABOVE_COMMON_DOMAIN = Rule(
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _RequestedLevel:
     """The finest level of a constraint: the preferred level, or else the required one."""
 
     work: str
@@ -301,36 +310,42 @@ class _Asked:
     place: Location
 
 
-def check_domains(fleet: Fleet, backend: FleetBackend, nodes: Sequence[Node]) -> Iterator[Diagnostic]:
+def check_domains(fleet: Fleet, backend: FleetBackend, nodes: Sequence[LiveNode]) -> Iterator[Diagnostic]:
     """Reports work of a backend that KAI never places on these nodes, even if all nodes are empty."""
     if not backend.has(Feature.TOPOLOGY):
         return
-    known = {item.name_on(backend): item for item in fleet.topologies if item.backend in (None, backend)}
-    for asked in dict.fromkeys(_asked(fleet, backend)):
-        if backend.has(Feature.COARSE_PREFERRED if asked.is_preferred else Feature.COARSE_REQUIRED):
+    topologies = {
+        declared_topology.name_on(backend): declared_topology
+        for declared_topology in fleet.topologies
+        if declared_topology.backend in (None, backend)
+    }
+    for request in dict.fromkeys(_asked(fleet, backend)):
+        if backend.has(Feature.COARSE_PREFERRED if request.is_preferred else Feature.COARSE_REQUIRED):
             continue
-        topology = known.get(asked.topology)
-        keys = [level.key for level in topology.levels if level.label == asked.label] if topology else []
+        topology = topologies.get(request.topology)
+        keys = [level.key for level in topology.levels if level.label == request.label] if topology else []
         if topology is None or not keys:
             continue
         needed = {level.label for level in topology.levels}
-        of_shard = (node for node in nodes if node.labels.get(labels.NODE_POOL) == asked.shard)
-        own = [node for node in of_shard if needed <= node.labels.keys()]
-        shared = _shared_levels(topology, own)
+        of_shard = (node for node in nodes if node.labels.get(labels.NODE_POOL) == request.shard)
+        nodes_in_topology = [node for node in of_shard if needed <= node.labels.keys()]
+        shared = _shared_levels(topology, nodes_in_topology)
         level = topology.levels[shared - 1]
-        if shared <= [item.key for item in topology.levels].index(keys[0]) + 1:
+        if shared <= [topology_level.key for topology_level in topology.levels].index(keys[0]) + 1:
             continue
-        asks = f"{'prefers' if asked.is_preferred else 'requires'} level {keys[0]}"
+        asks = f"{'prefers' if request.is_preferred else 'requires'} level {keys[0]}"
         message = (
-            f"{asked.work} {asks}, but backend {backend.name} has {plural(len(own), 'node')} in this topology, all in "
-            f"one {level.key} ({level.label}={own[0].labels[level.label]}): KAI finds no room in a domain above that, "
+            f"{request.work} {asks}, but backend {backend.name} has {plural(len(nodes_in_topology), 'node')} in this "
+            f"topology, all in "
+            f"one {level.key} ({level.label}={nodes_in_topology[0].labels[level.label]}): KAI finds no room in a "
+            f"domain above that, "
             "so this never runs"
         )
-        hint = f"Prefer level {level.key}{'' if asked.is_preferred else ' as well'}."
-        yield Diagnostic(REQUIRED_ABOVE_COMMON_DOMAIN, message, asked.place, hint=hint)
+        hint = f"Prefer level {level.key}{'' if request.is_preferred else ' as well'}."
+        yield Diagnostic(REQUIRED_ABOVE_COMMON_DOMAIN, message, request.place, hint=hint)
 
 
-def _shared_levels(topology: FleetTopology, nodes: Sequence[Node]) -> int:
+def _shared_levels(topology: FleetTopology, nodes: Sequence[LiveNode]) -> int:
     """Returns how many levels, from the coarsest, have one common value on all nodes; 0 without nodes."""
     for depth, level in enumerate(topology.levels):
         if len({node.labels[level.label] for node in nodes}) != 1:
@@ -338,42 +353,46 @@ def _shared_levels(topology: FleetTopology, nodes: Sequence[Node]) -> int:
     return len(topology.levels)
 
 
-def _asked(fleet: Fleet, backend: FleetBackend) -> Iterator[_Asked]:
+def _asked(fleet: Fleet, backend: FleetBackend) -> Iterator[_RequestedLevel]:
     for workflow in fleet.workflows:
         if workflow.pool.backend == backend:
             for group, gang in zip(workflow.groups, gangs_of_workflow(fleet, workflow), strict=True):
-                written = [item for task in group.tasks for item in task.resource.requirements]
+                requirements = [requirement for task in group.tasks for requirement in task.resource.requirements]
                 for finest in _of_gang(gang):
-                    path = next(item.path for item in written if item.level.label == finest[1])
-                    place = workflow.declared.at(*path)
-                    yield _Asked(f"workflow {workflow.name}", *finest, workflow.pool.shard, place)
+                    path = next(
+                        requirement.path for requirement in requirements if requirement.level.label == finest[1]
+                    )
+                    location = workflow.declared.at(*path)
+                    yield _RequestedLevel(f"workflow {workflow.name}", *finest, workflow.pool.shard, location)
     for workload in fleet.workloads:
         for placement in workload.placements if workload.pool.backend == backend else ():
-            asked, is_preferred = placement.preferred or placement.required, placement.preferred is not None
-            if asked is not None:
-                what, place = f"{workload.kind} {workload.name}", workload.declared.at(*asked.path)
-                finest = placement.topology, asked.level.label, is_preferred
-                yield _Asked(what, *finest, workload.pool.shard, place)
-    for item in fleet.pod_groups:
-        for constraint, path in item.constraints if item.backend == backend else ():
+            finest_placement, is_preferred = placement.preferred or placement.required, placement.preferred is not None
+            if finest_placement is not None:
+                work, location = f"{workload.kind} {workload.name}", workload.declared.at(*finest_placement.path)
+                finest = placement.topology, finest_placement.level.label, is_preferred
+                yield _RequestedLevel(work, *finest, workload.pool.shard, location)
+    for pod_group in fleet.pod_groups:
+        for constraint, path in pod_group.constraints if pod_group.backend == backend else ():
             label = constraint.preferredTopologyLevel or constraint.requiredTopologyLevel
             if constraint.topology and label:
                 is_preferred = constraint.preferredTopologyLevel is not None
                 field = "preferredTopologyLevel" if is_preferred else "requiredTopologyLevel"
-                finest, place = (constraint.topology, label, is_preferred), item.declared.at(*path, field)
-                yield _Asked(f"PodGroup {item.name}", *finest, item.pool.shard if item.pool else None, place)
+                finest, location = (constraint.topology, label, is_preferred), pod_group.declared.at(*path, field)
+                yield _RequestedLevel(
+                    f"PodGroup {pod_group.name}", *finest, pod_group.pool.shard if pod_group.pool else None, location
+                )
     for submitted in fleet.submitted_sets:
-        known = submitted.set
-        if known.backend == backend and known.is_previewed:
-            place = known.declared.at("metadata", "name")
-            for finest in chain.from_iterable(map(_of_gang, gangs_of_set(known))):
-                yield _Asked(f"PodCliqueSet {known.name}", *finest, submitted.pool.shard, place)
+        clique_set = submitted.set
+        if clique_set.backend == backend and clique_set.is_previewed:
+            location = clique_set.declared.at("metadata", "name")
+            for finest in chain.from_iterable(map(_of_gang, gangs_of_set(clique_set))):
+                yield _RequestedLevel(f"{SET.kind} {clique_set.name}", *finest, submitted.pool.shard, location)
 
 
 def _of_gang(gang: Gang) -> Iterator[tuple[str, str, bool]]:
     """Yields for each constraint of a gang: topology, label of the finest level, and whether the level is preferred."""
-    for part in (gang, *gang.parts):
-        asked = part.constraint
-        finest = asked and (asked.preferred or asked.required)
-        if asked and asked.topology and finest:
-            yield asked.topology, finest.label, asked.preferred is not None
+    for unit in (gang, *gang.parts):
+        constraint = unit.constraint
+        finest = constraint and (constraint.preferred or constraint.required)
+        if constraint and constraint.topology and finest:
+            yield constraint.topology, finest.label, constraint.preferred is not None

@@ -9,6 +9,7 @@ from kubectl_tas.compare.change import Change, is_deployed, kept_sets, scheduled
 from kubectl_tas.compare.topology_drift import the_cluster
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
 from kubectl_tas.grove import TEMPLATE
+from kubectl_tas.kinds import SET
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.podcliqueset import FleetPodCliqueSet, FleetScalingGroup
@@ -23,7 +24,7 @@ TOPOLOGY_REMOVED = Rule(
     "topology-removed",
     Severity.ERROR,
     "A cluster topology is removed that is still used.",
-    "A finalizer keeps it in the cluster while a PodCliqueSet names it. Pools, workloads and PodGroups that name it "
+    "A finalizer keeps it in the cluster while a set names it. Pools, workloads and PodGroups that name it "
     "would never find their levels. Move its users to another topology first.",
     protects=Waiving.CONFIG,
 )
@@ -31,7 +32,7 @@ TOPOLOGY_LEVELS_CHANGED = Rule(
     "topology-levels-changed",
     Severity.ERROR,
     "The levels of a topology or pool change while they place work.",
-    "KAI placed pods by the old levels, so Grove's webhook refuses the change until no PodCliqueSet that uses the "
+    "KAI placed pods by the old levels, so Grove's webhook refuses the change until no set that uses the "
     "topology has a scheduled pod. Nobody can change the scheduler's Topology; it must be recreated. For workflows, "
     "workloads and PodGroups that ask for its levels, you may add a level, but not remove or move one. Drain them "
     "first, or declare a second topology. If you pass the cluster's state, work that does not run is not counted.",
@@ -49,9 +50,9 @@ def removed_topologies(change: Change) -> Iterator[Diagnostic]:
             continue
         hint = "Restore it, or move its users to another topology first."
         related = (Related(f"declared at {change.revision}", topology.declared.at(*topology.path)),)
-        for who, place in _users(change, topology):
-            message = f'the cluster topology "{name}" is removed since {change.revision}, but {who} uses it'
-            yield Diagnostic(TOPOLOGY_REMOVED, message, place, related, hint=hint, cause=related[0].location)
+        for user, location in _users(change, topology):
+            message = f'the cluster topology "{name}" is removed since {change.revision}, but {user} uses it'
+            yield Diagnostic(TOPOLOGY_REMOVED, message, location, related, hint=hint, cause=related[0].location)
 
 
 def _users(change: Change, topology: FleetTopology) -> Iterator[tuple[str, Location | None]]:
@@ -60,16 +61,19 @@ def _users(change: Change, topology: FleetTopology) -> Iterator[tuple[str, Locat
     for pool in change.after.pools:
         if pool.declared.spec.spec.topology == name:
             yield f"pool {pool.name}", pool.declared.at("spec", "topology")
-    for item in change.after.pod_clique_sets:
-        if item.topology_name == name:
-            yield f"PodCliqueSet {item.namespace}/{item.name}", item.place_of(item.references[0][1])
+    for clique_set in change.after.pod_clique_sets:
+        if clique_set.topology_name == name:
+            yield (
+                f"{SET.kind} {clique_set.namespace}/{clique_set.name}",
+                clique_set.place_of(clique_set.references[0][1]),
+            )
     for work in change.after.placed_by(topology):
         yield work.what, work.place
     for backend, state in change.states.items():
         declared = {x.key for x in change.after.pod_clique_sets if x.backend is None or x.backend.name == backend}
         for key, live in (state.sets or {}).items():
             if live.topology_name == name and key not in declared:
-                yield f"PodCliqueSet {'/'.join(key)} of {the_cluster(change.after, backend)}", None
+                yield f"{SET.kind} {'/'.join(key)} of {the_cluster(change.after, backend)}", None
 
 
 def changed_levels(change: Change) -> Iterator[Diagnostic]:
@@ -93,11 +97,11 @@ def changed_levels(change: Change) -> Iterator[Diagnostic]:
                 f"{_levels(topology)} to {_levels(current)}, but it is used by {shortened(users)}"
             )
             related = (Related(f"the levels at {change.revision}", topology.declared.at(*topology.path)),)
-            place = current.declared.origin.locate(current.path, key=True)
+            location = current.declared.origin.locate(current.path, key=True)
             hint = "Drain them first, or declare a second topology."
             if not change.states:
                 hint = f"{hint} With --cluster-state, or --context, work that does not run is not counted."
-            yield Diagnostic(TOPOLOGY_LEVELS_CHANGED, message, place, related, hint=hint)
+            yield Diagnostic(TOPOLOGY_LEVELS_CHANGED, message, location, related, hint=hint)
 
 
 def is_recreated(before: Sequence[Level], after: Sequence[Level]) -> bool:
@@ -107,24 +111,24 @@ def is_recreated(before: Sequence[Level], after: Sequence[Level]) -> bool:
 
 def _placed_by(change: Change, name: str) -> list[str]:
     """Returns the sets with pods that a topology placed or may have placed. The cluster's state takes precedence."""
-    found = set()
+    placed = set()
     for before, after in kept_sets(change):
         state = state_of(change, after)
         live = (state.sets or {}).get(after.key) if state else None
         is_placed = live is None or live.topology_name == name
         if before.topology_name == name and is_placed and scheduled_pods(change, after) != 0:
-            found.add(after.key)
+            placed.add(after.key)
     for state in change.states.values():
         for key, live in (state.sets or {}).items():
             if live.topology_name == name and state.scheduled(key) != 0:
-                found.add(key)
-    return ["/".join(key) for key in sorted(found)]
+                placed.add(key)
+    return ["/".join(key) for key in sorted(placed)]
 
 
 def _only_added(before: FleetTopology, after: FleetTopology) -> bool:
     """Whether the new topology still has all old levels in their order."""
-    rest = iter(after.levels)
-    return all(level in rest for level in before.levels)
+    new_levels = iter(after.levels)
+    return all(level in new_levels for level in before.levels)
 
 
 def _levels(topology: FleetTopology) -> str:
@@ -134,7 +138,7 @@ def _levels(topology: FleetTopology) -> str:
 SET_CONSTRAINT_CHANGED = Rule(
     "set-constraint-changed",
     Severity.ERROR,
-    "A topologyConstraint of an existing PodCliqueSet changes (Grove's rule 1).",
+    "A topologyConstraint of an existing Grove set changes (Grove's rule 1).",
     "Grove's webhook refuses to change the domains of a deployed set. Deploy the set under another name, or delete it "
     "first. If you pass the cluster's state, a set that is not deployed may change.",
     protects=Waiving.CONFIG,
@@ -142,7 +146,7 @@ SET_CONSTRAINT_CHANGED = Rule(
 SET_REFERENCE_CHANGED = Rule(
     "set-reference-changed",
     Severity.WARNING,
-    "A PodCliqueSet that may have scheduled pods names another topology.",
+    "A Grove set that may have scheduled pods names another topology.",
     "The reference may change only while no pod of the set has a node (Grove's rule 3). To check that, pass the "
     "cluster's state.",
     protects=Waiving.CONFIG,
@@ -150,7 +154,7 @@ SET_REFERENCE_CHANGED = Rule(
 SET_REFERENCE_LOCKED = Rule(
     "set-reference-locked",
     Severity.ERROR,
-    "A PodCliqueSet with scheduled pods names another topology (Grove's rule 3).",
+    "A Grove set with scheduled pods names another topology (Grove's rule 3).",
     "KAI placed its pods by the old topology, so Grove's webhook refuses the change. Delete the set and deploy it "
     "again.",
     protects=Waiving.CONFIG,
@@ -165,12 +169,12 @@ def changed_constraints(change: Change) -> Iterator[Diagnostic]:
         if is_deployed(change, after) is False:
             continue
         hint = f"Undo the change, delete the set {after.name} first, or give it another name."
-        for what, old, new, place in _differences(before, after):
+        for unit, old, new, location in _differences(before, after):
             message = (
-                f"rule 1: the domain of {what} changes since {change.revision} "
+                f"rule 1: the domain of {unit} changes since {change.revision} "
                 f"from {_words(old)} to {_words(new)}; domains of a deployed set cannot be changed"
             )
-            yield Diagnostic(SET_CONSTRAINT_CHANGED, message, place, hint=hint)
+            yield Diagnostic(SET_CONSTRAINT_CHANGED, message, location, hint=hint)
 
 
 def _differences(
@@ -180,40 +184,40 @@ def _differences(
     earlier, later = _owners(before), _owners(after)
     for owner, (constraint, path) in later.items():
         if owner in earlier and _domains(earlier[owner][0]) != _domains(constraint):
-            place = _constraint_place(after, constraint, path)
-            yield f'{owner[0]} "{owner[1]}"', _domains(earlier[owner][0]), _domains(constraint), place
+            location = _constraint_place(after, constraint, path)
+            yield f'{owner[0]} "{owner[1]}"', _domains(earlier[owner][0]), _domains(constraint), location
     for clique in after.cliques:
         was, now = _group(before, clique.name), _group(after, clique.name)
         is_same = was is not None and now is not None and was.name == now.name
         old, new = (_domains(group.spec.topologyConstraint if group else None) for group in (was, now))
         if ("clique", clique.name) in earlier and not is_same and old != new:
-            place = after.declared.at(*clique.path, "name")
-            yield f'clique "{clique.name}" by its scaling group', old, new, place
+            location = after.declared.at(*clique.path, "name")
+            yield f'clique "{clique.name}" by its scaling group', old, new, location
 
 
-def _constraint_place(item: FleetPodCliqueSet, constraint: PackConstraint | None, path: KeyPath) -> Location:
+def _constraint_place(clique_set: FleetPodCliqueSet, constraint: PackConstraint | None, path: KeyPath) -> Location:
     """Returns the place of a domain, or the place for a missing one."""
     where: KeyPath = (*path, "topologyConstraint")
     if constraint is not None and constraint.required is not None:
         where = (*where, *constraint.required_at)
-    return item.declared.origin.locate(where, key=where[-1] == "topologyConstraint")
+    return clique_set.declared.origin.locate(where, key=where[-1] == "topologyConstraint")
 
 
-def _group(item: FleetPodCliqueSet, clique: str) -> FleetScalingGroup | None:
+def _group(clique_set: FleetPodCliqueSet, clique: str) -> FleetScalingGroup | None:
     """Returns the scaling group of a clique."""
-    return next((group for group in item.groups if clique in group.spec.cliqueNames), None)
+    return next((group for group in clique_set.groups if clique in group.spec.cliqueNames), None)
 
 
-def _owners(item: FleetPodCliqueSet) -> dict[tuple[str, str], tuple[PackConstraint | None, KeyPath]]:
+def _owners(clique_set: FleetPodCliqueSet) -> dict[tuple[str, str], tuple[PackConstraint | None, KeyPath]]:
     """Returns the parts of a set that may have a constraint, by kind and name: their constraint and path."""
-    found: dict[tuple[str, str], tuple[PackConstraint | None, KeyPath]] = {
-        ("PodCliqueSet", item.name): (item.spec.spec.template.topologyConstraint, TEMPLATE)
+    owners: dict[tuple[str, str], tuple[PackConstraint | None, KeyPath]] = {
+        (SET.kind, clique_set.name): (clique_set.spec.spec.template.topologyConstraint, TEMPLATE)
     }
-    for group in item.groups:
-        found["scaling group", group.name] = (group.spec.topologyConstraint, group.path)
-    for clique in item.cliques:
-        found["clique", clique.name] = (clique.spec.topologyConstraint, clique.path)
-    return found
+    for group in clique_set.groups:
+        owners["scaling group", group.name] = (group.spec.topologyConstraint, group.path)
+    for clique in clique_set.cliques:
+        owners["clique", clique.name] = (clique.spec.topologyConstraint, clique.path)
+    return owners
 
 
 def _domains(constraint: PackConstraint | None) -> Domains:
@@ -221,8 +225,8 @@ def _domains(constraint: PackConstraint | None) -> Domains:
     return (constraint.required, constraint.preferred) if constraint else (None, None)
 
 
-def _words(asked: Domains) -> str:
-    required, preferred = asked
+def _words(constraint: Domains) -> str:
+    required, preferred = constraint
     words = [*([required] if required else []), *([f"preferred {preferred}"] if preferred else [])]
     return " and ".join(words) or "none"
 
@@ -233,7 +237,7 @@ def changed_references(change: Change) -> Iterator[Diagnostic]:
         old, new = before.topology_name, after.topology_name
         if old is None or new is None or old == new:
             continue
-        place = after.place_of(after.references[0][1])
+        location = after.place_of(after.references[0][1])
         message = f'rule 3: the cluster topology changes since {change.revision} from "{old}" to "{new}"'
         pods = scheduled_pods(change, after)
         if pods is None:
@@ -241,7 +245,7 @@ def changed_references(change: Change) -> Iterator[Diagnostic]:
             if state_of(change, after) is not None:
                 hint = "What was read of the cluster does not tell: it needs the PodCliqueSets and their PodCliques."
             message = f"{message}, which is allowed only while no pod of the set is scheduled"
-            yield Diagnostic(SET_REFERENCE_CHANGED, message, place, hint=hint)
+            yield Diagnostic(SET_REFERENCE_CHANGED, message, location, hint=hint)
         elif pods > 0:
             message = f"{message}, but the set has {plural(pods, 'scheduled pod')}"
-            yield Diagnostic(SET_REFERENCE_LOCKED, message, place, hint="Delete the set and deploy it again.")
+            yield Diagnostic(SET_REFERENCE_LOCKED, message, location, hint="Delete the set and deploy it again.")

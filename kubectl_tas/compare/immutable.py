@@ -39,7 +39,7 @@ def _has_own_address(before: Mapping[str, Any], after: Mapping[str, Any]) -> boo
 
 def _shrinks(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
     """Whether the change requests a smaller volume."""
-    old, new = (parse(value_at(item, "spec", "resources", "requests", "storage")) for item in (before, after))
+    old, new = (parse(value_at(document, "spec", "resources", "requests", "storage")) for document in (before, after))
     return old is not None and new is not None and new < old
 
 
@@ -99,11 +99,13 @@ def changed_fields(group: str, kind: str, before: Mapping[str, Any], after: Mapp
         if row.only is None or row.only(before, after):
             filled = row.filled or {}
             for path in row.paths:
-                for found in _differences(before, after, path):
-                    said = (value_at(data, *found) for data in (before, after))
-                    old, new = (filled.get(found) if value is None else value for value in said)
-                    if not any(_covers(free, found) for free in row.but) and not _is_same(found, old, new):
-                        yield Changed(row, found, old, new)
+                for changed_path in _differences(before, after, path):
+                    values = (value_at(document, *changed_path) for document in (before, after))
+                    old, new = (filled.get(changed_path) if value is None else value for value in values)
+                    if not any(_covers(free, changed_path) for free in row.but) and not _is_same(
+                        changed_path, old, new
+                    ):
+                        yield Changed(row, changed_path, old, new)
 
 
 def _differences(old: Any, new: Any, path: KeyPath, done: KeyPath = ()) -> Iterator[KeyPath]:
@@ -129,7 +131,7 @@ def _keys(value: Any) -> Iterator[str | int]:
 def _covers(pattern: KeyPath, path: KeyPath) -> bool:
     """Whether a path matches the pattern, or is below a match."""
     near = zip(pattern, path, strict=False)
-    return len(pattern) <= len(path) and all(wanted in ("*", step) for wanted, step in near)
+    return len(pattern) <= len(path) and all(expected in ("*", step) for expected, step in near)
 
 
 def _is_same(path: KeyPath, old: Any, new: Any) -> bool:

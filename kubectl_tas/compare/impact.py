@@ -72,9 +72,9 @@ class QueueChange:
     @property
     def state(self) -> QueueState:
         """The queue after the change; if removed, before it."""
-        found = self.after or self.before
-        assert found is not None
-        return found
+        state = self.after or self.before
+        assert state is not None
+        return state
 
     @property
     def moves(self) -> bool:
@@ -218,8 +218,8 @@ class Impact:
     @property
     def is_empty(self) -> bool:
         """Whether nothing changes and everything could be compared."""
-        parts = (self.queues, self.subpools, self.topologies, self.work, self.restarts, self.rules, self.policies)
-        return not any((*parts, self.guard, self.objects, self.unread, self.settings, self.beside, self.listed))
+        changes = (self.queues, self.subpools, self.topologies, self.work, self.restarts, self.rules, self.policies)
+        return not any((*changes, self.guard, self.objects, self.unread, self.settings, self.beside, self.listed))
 
     @property
     def risk(self) -> tuple[Risk, tuple[str, ...]]:
@@ -234,13 +234,15 @@ class Impact:
         )
 
     def _high(self) -> Iterator[str]:
-        refused = sum(item.rule is CHANGE_REFUSED for item in self.findings)
-        errors = sum(item.severity is Severity.ERROR and item.rule is not CHANGE_REFUSED for item in self.findings)
-        gangs = sum(item.kind == "PodGroup" for item in self.restarts)
-        dropped = sum(item.kind == "dropped" for item in self.queues)
-        recreated = sum(item.kind == "recreated" for item in self.topologies)
+        refused = sum(finding.rule is CHANGE_REFUSED for finding in self.findings)
+        errors = sum(
+            finding.severity is Severity.ERROR and finding.rule is not CHANGE_REFUSED for finding in self.findings
+        )
+        gangs = sum(restart.kind == "PodGroup" for restart in self.restarts)
+        dropped = sum(queue.kind == "dropped" for queue in self.queues)
+        recreated = sum(topology.kind == "recreated" for topology in self.topologies)
         if self.settings:
-            names = dict.fromkeys(item.path.partition(".")[0] for item in self.settings)
+            names = dict.fromkeys(setting.path.partition(".")[0] for setting in self.settings)
             yield f"the Config changes {' and '.join(names)}"
         yield from _phrase(len(self.beside), "file changes what is applied", "files change what is applied")
         yield from _phrase(refused, "change cannot be applied", "changes cannot be applied")
@@ -252,16 +254,16 @@ class Impact:
         if self.guard is not None and self.guard[1] == "off":
             yield "the guard goes"
         else:
-            gone = {(item.backend, item.name) for item in self.policies if item.kind == "dropped"}
+            gone = {(policy.backend, policy.name) for policy in self.policies if policy.kind == "dropped"}
             yield from _phrase(len(gone), "admission policy is dropped", "admission policies are dropped")
 
     def _medium(self) -> Iterator[str]:
-        ends = sum(item.kind == "dropped" for item in self.work)
-        worse = [item.after.verdict.outcome for item in self.work if item.after is not None and item.is_worse]
+        ends = sum(work.kind == "dropped" for work in self.work)
+        worse = [work.after.verdict.outcome for work in self.work if work.after is not None and work.is_worse]
         waits = worse.count("pending")
-        warned = sum(item.severity is Severity.WARNING for item in self.findings)
-        closed = sum(item.after in ("DELETING", "ARCHIVED") for item in self.subpools)
-        milder = sum(item.is_milder for item in self.rules)
+        warned = sum(finding.severity is Severity.WARNING for finding in self.findings)
+        closed = sum(subpool.after in ("DELETING", "ARCHIVED") for subpool in self.subpools)
+        milder = sum(rule.is_milder for rule in self.rules)
         yield from _phrase(ends, "piece of work is gone", "pieces of work are gone")
         yield from _phrase(waits, "piece of work waits", "pieces of work wait")
         yield from _phrase(len(worse) - waits, "piece of work is refused", "pieces of work are refused")
@@ -280,19 +282,19 @@ class Impact:
     @property
     def losers(self) -> tuple[QueueChange, ...]:
         """Leaf queues that stay, with less quota of any resource."""
-        return tuple(item for item in self.queues if _loses(item))
+        return tuple(queue for queue in self.queues if _loses(queue))
 
     @property
     def gains(self) -> Iterator[tuple[str, str, tuple[tuple[str, Amounts, Amounts], ...]]]:
         """For each pool with changed quotas: its cluster, its name, and its leaf queues with both quotas."""
-        found: dict[tuple[str, str], list[tuple[str, Amounts, Amounts]]] = {}
-        for item in self.queues:
-            if item.moves and not item.state.is_container:
-                before = item.before.quota if item.before else Amounts()
-                after = item.after.quota if item.after else Amounts()
-                pool = item.state.target.partition("--")[0]
-                found.setdefault((item.backend, pool), []).append((item.state.target, before, after))
-        for (backend, pool), moves in found.items():
+        moves_by_pool: dict[tuple[str, str], list[tuple[str, Amounts, Amounts]]] = {}
+        for queue in self.queues:
+            if queue.moves and not queue.state.is_container:
+                before = queue.before.quota if queue.before else Amounts()
+                after = queue.after.quota if queue.after else Amounts()
+                pool = queue.state.target.partition("--")[0]
+                moves_by_pool.setdefault((queue.backend, pool), []).append((queue.state.target, before, after))
+        for (backend, pool), moves in moves_by_pool.items():
             yield backend, pool, tuple(moves)
 
 
@@ -306,8 +308,8 @@ def impact(
     """Returns the effects of a change. ``findings`` come from the comparison, ``before`` and ``after`` are the rendered
     objects, ``beside`` other changed files. ``before`` is None if the earlier fleet has errors and cannot be rendered.
     """
-    unread = [f"{place} at {change.revision} cannot be read" for place in change.unreadable]
-    lacks_config = any(place.startswith(f"{CONFIG_FILE}:") for place in change.unreadable)
+    unread = [f"{document} at {change.revision} cannot be read" for document in change.unreadable]
+    lacks_config = any(document.startswith(f"{CONFIG_FILE}:") for document in change.unreadable)
     if lacks_config:
         unread.append(f"without {CONFIG_FILE} the earlier names of its queues, topologies and work are unknown")
         change = replace(change, before=change.after)
@@ -349,9 +351,9 @@ def _pairs(
             yield key, old, new
 
 
-def _certain(change: Change, found: Iterator[_Item]) -> tuple[_Item, ...]:
+def _certain(change: Change, changes: Iterator[_Item]) -> tuple[_Item, ...]:
     """Returns the items without new ones, if unreadable documents of the revision may have declared these."""
-    return tuple(item for item in found if item.before is not None or not change.unreadable)
+    return tuple(kind_change for kind_change in changes if kind_change.before is not None or not change.unreadable)
 
 
 _DECIDING = ("output", "outputKeeps", "layout", "sources")
@@ -363,12 +365,12 @@ def _settings(before: ConfigSpec, after: ConfigSpec) -> Iterator[SettingChange]:
         old, new = (_setting(getattr(spec, name)) for spec in (before, after))
         if old != new:
             yield SettingChange(name, old, new)
-    backends = [{item.name: item for item in spec.backends} for spec in (before, after)]
-    names = [_setting(tuple(found)) for found in backends]
+    backends = [{backend.name: backend for backend in spec.backends} for spec in (before, after)]
+    names = [_setting(tuple(by_name)) for by_name in backends]
     if names[0] != names[1]:
         yield SettingChange("backends", *names)
     for name in (name for name in backends[1] if name in backends[0]):
-        was, now = (found[name].model_dump() for found in backends)
+        was, now = (by_name[name].model_dump() for by_name in backends)
         for field in sorted(was.keys() | now.keys()):
             if was.get(field) != now.get(field):
                 yield SettingChange(f"backends.{name}.{field}", _setting(was.get(field)), _setting(now.get(field)))
@@ -376,7 +378,7 @@ def _settings(before: ConfigSpec, after: ConfigSpec) -> Iterator[SettingChange]:
 
 def _setting(value: object) -> str:
     if isinstance(value, dict):
-        return ", ".join(f"{key}: {_setting(item)}" for key, item in value.items() if item is not None)
+        return ", ".join(f"{key}: {_setting(inner)}" for key, inner in value.items() if inner is not None)
     return ", ".join(map(str, value)) or "-" if isinstance(value, tuple) else "-" if value is None else str(value)
 
 
@@ -384,15 +386,15 @@ def _kind(before: object, after: object) -> ChangeKind:
     return "made" if before is None else "dropped" if after is None else "changed"
 
 
-def _phrase(number: int, one: str, several: str) -> Iterator[str]:
+def _phrase(number: int, singular: str, several: str) -> Iterator[str]:
     if number:
-        yield f"{number} {one if number == 1 else several}"
+        yield f"{number} {singular if number == 1 else several}"
 
 
-def _loses(item: QueueChange) -> bool:
-    if item.before is None or item.after is None or item.state.is_container:
+def _loses(queue: QueueChange) -> bool:
+    if queue.before is None or queue.after is None or queue.state.is_container:
         return False
-    return any(item.after.quota.of(name) < item.before.quota.of(name) for name in RESOURCES)
+    return any(queue.after.quota.of(name) < queue.before.quota.of(name) for name in RESOURCES)
 
 
 def _queues(change: Change) -> Iterator[QueueChange]:
@@ -402,9 +404,9 @@ def _queues(change: Change) -> Iterator[QueueChange]:
 
 def _queue_states(fleet: Fleet) -> dict[tuple[str, str], QueueState]:
     """Returns every queue of pools on KAI's clusters, each after its parent queue."""
-    found: dict[tuple[str, str], QueueState] = {}
+    states: dict[tuple[str, str], QueueState] = {}
     for pool in sorted(
-        fleet.pools, key=lambda pool: (pool.backend.index, [item.name for item in reversed(pool.chain)])
+        fleet.pools, key=lambda pool: (pool.backend.index, [ancestor.name for ancestor in reversed(pool.chain)])
     ):
         if not pool.backend.is_kai:
             continue
@@ -412,30 +414,35 @@ def _queue_states(fleet: Fleet) -> dict[tuple[str, str], QueueState]:
         above = pool.parent.queue if pool.parent else None
         spec = pool.declared.spec.spec
         whole = (pool.guarantee, pool.maximum, pool.weight, priority, spec.queue.labels, spec.queue.annotations)
-        found[backend, pool.queue] = QueueState(pool.name, above, *whole, is_container=True)
-        rest = spec.sharedQueue
-        shared = (pool.shared_quota, pool.maximum, pool.weight, priority, rest.labels, rest.annotations)
-        found[backend, pool.shared_queue] = QueueState(pool.name, pool.queue, *shared)
-        for item in pool.subpools:
-            if item.state != "ARCHIVED":
-                own, meta = item.declared.spec.spec.priority, item.declared.spec.spec.queue
-                amounts = (item.quota, item.maximum, item.weight, priority if own is None else own)
-                state = QueueState(item.canonical, pool.queue, *amounts, meta.labels, meta.annotations)
-                found[backend, item.queue] = state
-    return found
+        states[backend, pool.queue] = QueueState(pool.name, above, *whole, is_container=True)
+        shared_meta = spec.sharedQueue
+        shared = (pool.shared_quota, pool.maximum, pool.weight, priority, shared_meta.labels, shared_meta.annotations)
+        states[backend, pool.shared_queue] = QueueState(pool.name, pool.queue, *shared)
+        for subpool in pool.subpools:
+            if subpool.state != "ARCHIVED":
+                own_priority, meta = subpool.declared.spec.spec.priority, subpool.declared.spec.spec.queue
+                amounts = (
+                    subpool.quota,
+                    subpool.maximum,
+                    subpool.weight,
+                    priority if own_priority is None else own_priority,
+                )
+                state = QueueState(subpool.canonical, pool.queue, *amounts, meta.labels, meta.annotations)
+                states[backend, subpool.queue] = state
+    return states
 
 
 def _subpools(change: Change) -> Iterator[SubpoolStep]:
     successors = renamed(change)
     earlier, later = (
-        {item.canonical: item.state for pool in fleet.pools for item in pool.subpools}
+        {subpool.canonical: subpool.state for pool in fleet.pools for subpool in pool.subpools}
         for fleet in (change.before, change.after)
     )
     moved = {
-        item.canonical: f"{new.name}--{item.name}"
+        subpool.canonical: f"{new.name}--{subpool.name}"
         for pool in change.before.pools
         if (new := successors.get(pool.name)) is not None
-        for item in pool.subpools
+        for subpool in pool.subpools
     }
     reached = set(moved.values())
     for name, state in earlier.items():
@@ -454,17 +461,19 @@ def _listed(change: Change) -> Iterator[str]:
     )
     for target, later in after.items():
         earlier = before.get(target, {})
-        more = [
+        longer = [
             name
-            for name, kept in later.items()
-            if kept.amounts.exceeding(earlier[name].amounts if name in earlier else NOTHING)
+            for name, lent in later.items()
+            if lent.amounts.exceeding(earlier[name].amounts if name in earlier else NOTHING)
         ]
-        if more:
-            yield f"overQuota of {target} lists {shortened(more)}"
+        if longer:
+            yield f"overQuota of {target} lists {shortened(longer)}"
 
 
 def _topologies(change: Change) -> Iterator[TopologyChange]:
-    states = ({item.name: item.levels for item in fleet.topologies} for fleet in (change.before, change.after))
+    states = (
+        {topology.name: topology.levels for topology in fleet.topologies} for fleet in (change.before, change.after)
+    )
     for name, before, after in _pairs(*states):
         is_new_object = before is not None and after is not None and is_recreated(before, after)
         yield TopologyChange(name, before, after, "recreated" if is_new_object else _kind(before, after))
@@ -486,18 +495,23 @@ def _work(change: Change) -> Iterator[WorkChange]:
 
 
 def _by_identity(fleet: Fleet) -> dict[tuple[str, str, str, str], Submission]:
-    return {(item.pool.backend.name, item.kind, item.namespace, item.name): item for item in fleet.submissions}
+    return {
+        (submission.pool.backend.name, submission.kind, submission.namespace, submission.name): submission
+        for submission in fleet.submissions
+    }
 
 
-def _asked(item: Submission) -> object:
+def _asked(submission: Submission) -> object:
     """Returns the properties of admitted work that count as a change."""
-    return item.target, item.priority, item.asks, item.is_draining
+    return submission.target, submission.priority, submission.asks, submission.is_draining
 
 
-def _state(item: Submission | None, admission: Admission) -> WorkState | None:
-    if item is None:
+def _state(submission: Submission | None, admission: Admission) -> WorkState | None:
+    if submission is None:
         return None
-    return WorkState(item.target, item.queue, item.priority, item.asks, admission.verdict(item))
+    return WorkState(
+        submission.target, submission.queue, submission.priority, submission.asks, admission.verdict(submission)
+    )
 
 
 def _told(state: WorkState | None) -> object:
@@ -507,7 +521,7 @@ def _told(state: WorkState | None) -> object:
 
 def _restarts(change: Change) -> Iterator[Restart]:
     """Yields renamed PodGroups of workflows, then work with a new namespace, then replaced workloads."""
-    later = {(item.name, item.pool.backend.name): item for item in change.after.workflows}
+    later = {(workflow.name, workflow.pool.backend.name): workflow for workflow in change.after.workflows}
     for before in change.before.workflows:
         after = later.get((before.name, before.pool.backend.name))
         if after is None:
@@ -515,23 +529,23 @@ def _restarts(change: Change) -> Iterator[Restart]:
         names = _names(change.after, after)
         for group, old in _names(change.before, before).items():
             if names.get(group, old) != old:
-                why = f"{_reason(before, after)}, and Pods that run cannot be changed"
-                yield Restart("PodGroup", old, names[group], why)
+                reason = f"{_reason(before, after)}, and Pods that run cannot be changed"
+                yield Restart("PodGroup", old, names[group], reason)
     for was, now in moved(change):
         if now.kind != "Workflow":  # whose PodGroups have another name then
-            why = f"it goes from namespace {was.namespace} to {now.namespace}"
-            yield Restart(now.kind, was.name, now.name, why)
+            reason = f"it goes from namespace {was.namespace} to {now.namespace}"
+            yield Restart(now.kind, was.name, now.name, reason)
     gitops = change.after.config.gitops
-    for item in object_changes(change):
-        told, name = item.of(Effect.RESTARTED), item.after.name
-        by_hand = gitops == "none" and item.after.is_replaced and item.of(Effect.REFUSED)
-        if by_hand or item.is_replaced(gitops):
+    for object_change in object_changes(change):
+        rolled_out, name = object_change.of(Effect.RESTARTED), object_change.after.name
+        by_hand = gitops == "none" and object_change.after.is_replaced and object_change.of(Effect.REFUSED)
+        if by_hand or object_change.is_replaced(gitops):
             how = "it must be deleted by hand" if by_hand else "it is replaced"
-            what = path_text(item.fields[0].path) if item.fields else "it"
-            yield Restart(item.after.kind, name, name, f"{what} changes, and {how}")
-        elif told:
-            by = f"{path_text(told[0].path)} changes, which {told[0].row.by} rolls out"
-            yield Restart(item.after.kind, name, name, by)
+            field_text = path_text(object_change.fields[0].path) if object_change.fields else "it"
+            yield Restart(object_change.after.kind, name, name, f"{field_text} changes, and {how}")
+        elif rolled_out:
+            by = f"{path_text(rolled_out[0].path)} changes, which {rolled_out[0].row.by} rolls out"
+            yield Restart(object_change.after.kind, name, name, by)
 
 
 def _names(fleet: Fleet, workflow: FleetWorkflow) -> dict[str, str]:
@@ -560,10 +574,10 @@ _ORDER = ("off", "info", "warning", "error")
 
 def _rules(change: Change) -> Iterator[RuleChange]:
     """Yields rules whose severity changes."""
-    known, own = all_rules(), (change.before.config.rules, change.after.config.rules)
-    for code in sorted({*own[0], *own[1]}):
-        default = known[code].severity.value if code in known else "off"
-        before, after = (str(rules.get(code, default)) for rules in own)
+    rules_by_code, severities = all_rules(), (change.before.config.rules, change.after.config.rules)
+    for code in sorted({*severities[0], *severities[1]}):
+        default = rules_by_code[code].severity.value if code in rules_by_code else "off"
+        before, after = (str(rules.get(code, default)) for rules in severities)
         if before != after:
             yield RuleChange(code, before, after, _ORDER.index(after) < _ORDER.index(before))
 
@@ -576,26 +590,26 @@ def _guard(change: Change) -> tuple[str, str] | None:
 
 def _policies(before: Sequence[Artifact], after: Sequence[Artifact]) -> Iterator[PolicyChange]:
     for key, old, new in _pairs(_specs(before), _specs(after)):
-        what = tuple(name for name, _, _ in _pairs(new or {}, old or {}))
+        changed_names = tuple(name for name, _, _ in _pairs(new or {}, old or {}))
         kind = _kind(old, new)
-        yield PolicyChange(*key, kind, what if kind == "changed" else ())
+        yield PolicyChange(*key, kind, changed_names if kind == "changed" else ())
 
 
 def _specs(artifacts: Sequence[Artifact]) -> dict[tuple[str, str], dict[str, object]]:
     """Returns the parts of each policy with their content, by cluster and name; expressions by their names."""
-    found: dict[tuple[str, str], dict[str, object]] = {}
+    specs: dict[tuple[str, str], dict[str, object]] = {}
     for artifact in artifacts:
         manifest = artifact.manifest
         if isinstance(manifest, ValidatingAdmissionPolicy):
-            parts = found.setdefault((artifact.backend, manifest.metadata.name), {})
+            contents = specs.setdefault((artifact.backend, manifest.metadata.name), {})
             spec = manifest.spec
-            parts |= {"whom it concerns": (spec.matchConstraints, spec.matchConditions, spec.paramKind)}
-            parts |= {f"table {item.name}": item.expression for item in spec.variables}
-            parts |= {"what is refused": (spec.validations, spec.failurePolicy)}
+            contents |= {"whom it concerns": (spec.matchConstraints, spec.matchConditions, spec.paramKind)}
+            contents |= {f"table {variable.name}": variable.expression for variable in spec.variables}
+            contents |= {"what is refused": (spec.validations, spec.failurePolicy)}
         elif isinstance(manifest, ValidatingAdmissionPolicyBinding):
-            parts = found.setdefault((artifact.backend, manifest.spec.policyName), {})
-            parts["what follows"] = manifest.spec
-    return found
+            contents = specs.setdefault((artifact.backend, manifest.spec.policyName), {})
+            contents["what follows"] = manifest.spec
+    return specs
 
 
 def _objects(before: Sequence[Artifact], after: Sequence[Artifact]) -> Iterator[ObjectCount]:
@@ -606,5 +620,5 @@ def _objects(before: Sequence[Artifact], after: Sequence[Artifact]) -> Iterator[
 
 def _by_name(artifacts: Sequence[Artifact]) -> Mapping[tuple[str, ...], object]:
     """Returns the applied objects, by cluster, kind, API, namespace and name."""
-    made = ((item.backend, item.manifest) for item in artifacts if item.apply)
-    return {(where, x.kind, x.apiVersion, x.metadata.namespace or "", x.metadata.name): x for where, x in made}
+    applied = ((artifact.backend, artifact.manifest) for artifact in artifacts if artifact.apply)
+    return {(where, x.kind, x.apiVersion, x.metadata.namespace or "", x.metadata.name): x for where, x in applied}

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
 from kubectl_tas.late import dataclass
-from kubectl_tas.live.live_cluster import Node
+from kubectl_tas.live.live_cluster import LiveNode
 from kubectl_tas.node_places import HOSTNAME, place_of, rank
 from kubectl_tas.words import shortened
 
@@ -25,7 +25,7 @@ class Domains:
     """Name of the level."""
     maker: str
     """The tool that sets the label; empty if unknown."""
-    nodes: Mapping[str, tuple[Node, ...]]
+    nodes: Mapping[str, tuple[LiveNode, ...]]
     """Nodes by the value of the label."""
     lacking: tuple[str, ...]
     """Sorted names of nodes without the label."""
@@ -33,14 +33,14 @@ class Domains:
     @cached_property
     def sizes(self) -> tuple[int, int]:
         """Numbers of nodes in the smallest and in the largest domain."""
-        found = [len(nodes) for nodes in self.nodes.values()]
-        return min(found), max(found)
+        sizes = [len(nodes) for nodes in self.nodes.values()]
+        return min(sizes), max(sizes)
 
     @cached_property
     def gpus(self) -> tuple[int, int]:
         """Fewest and most GPUs of a domain."""
-        found = [sum(node.gpus for node in nodes) for nodes in self.nodes.values()]
-        return min(found), max(found)
+        gpus = [sum(node.gpus for node in nodes) for nodes in self.nodes.values()]
+        return min(gpus), max(gpus)
 
     def split(self, coarser: Domains) -> Iterator[tuple[str, tuple[str, ...]]]:
         """Yields the domains with nodes in several domains of ``coarser``, each with these coarser domains."""
@@ -52,7 +52,7 @@ class Domains:
 
 
 @dataclass(frozen=True, slots=True)
-class Suggestion:
+class SuggestedLevels:
     """A suggested topology for some nodes."""
 
     considered: int
@@ -65,7 +65,7 @@ class Suggestion:
     """The other labels, each with the reason."""
 
 
-def split(domains: Mapping[str, Sequence[Node]], coarser: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+def split(domains: Mapping[str, Sequence[LiveNode]], coarser: str) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yields the domains with several values of the label ``coarser``, each with these values."""
     for name in sorted(domains):
         above = {node.labels[coarser] for node in domains[name] if coarser in node.labels}
@@ -73,64 +73,64 @@ def split(domains: Mapping[str, Sequence[Node]], coarser: str) -> Iterator[tuple
             yield name, tuple(sorted(above))
 
 
-def domains_of(nodes: Sequence[Node], label: str) -> dict[str, tuple[Node, ...]]:
+def domains_of(nodes: Sequence[LiveNode], label: str) -> dict[str, tuple[LiveNode, ...]]:
     """Returns the nodes that have a label, by its value."""
-    found: dict[str, list[Node]] = defaultdict(list)
+    nodes_by_value: dict[str, list[LiveNode]] = defaultdict(list)
     for node in nodes:
         if label in node.labels:
-            found[node.labels[label]].append(node)
-    return {name: tuple(found[name]) for name in sorted(found)}
+            nodes_by_value[node.labels[label]].append(node)
+    return {name: tuple(nodes_by_value[name]) for name in sorted(nodes_by_value)}
 
 
-def suggest(nodes: Sequence[Node], labels: Sequence[str] = ()) -> Suggestion:
+def suggest(nodes: Sequence[LiveNode], labels: Sequence[str] = ()) -> SuggestedLevels:
     """Suggests levels for nodes, from labels that are known to name places, or only from ``labels``. If labels do not
     nest, labels that join GPUs take precedence, then zones, then coarser labels.
     """
     considered = [node for node in nodes if node.gpus] or list(nodes)
     named = {label for node in considered for label in node.labels if place_of(label)} if not labels else set(labels)
-    found = [_domains(considered, label) for label in sorted(named, key=lambda label: (rank(label), label))]
-    several = any(len(item.nodes) > 1 for item in found if item.label != HOSTNAME)
-    kept: list[Domains] = []
+    candidates = [_domains(considered, label) for label in sorted(named, key=lambda label: (rank(label), label))]
+    several = any(len(candidate.nodes) > 1 for candidate in candidates if candidate.label != HOSTNAME)
+    levels: list[Domains] = []
     left_out: list[tuple[Domains, str]] = []
-    for item in sorted(found, key=_worth):
-        why = _unfit(item, len(considered), several=several and not labels) or _against(item, kept)
-        if why:
-            left_out.append((item, why))
+    for candidate in sorted(candidates, key=_worth):
+        reason = _unfit(candidate, len(considered), several=several and not labels) or _against(candidate, levels)
+        if reason:
+            left_out.append((candidate, reason))
         else:
-            kept.append(item)
-    kept.sort(key=lambda item: (len(item.nodes), rank(item.label)))
+            levels.append(candidate)
+    levels.sort(key=lambda level: (len(level.nodes), rank(level.label)))
     left_out.sort(key=lambda pair: (rank(pair[0].label), pair[0].label))
-    return Suggestion(len(considered), len(nodes) - len(considered), tuple(_named_apart(kept)), tuple(left_out))
+    return SuggestedLevels(len(considered), len(nodes) - len(considered), tuple(_named_apart(levels)), tuple(left_out))
 
 
-def _domains(nodes: Sequence[Node], label: str) -> Domains:
-    place = place_of(label)
-    key = place.key if place else label.rpartition("/")[2].lower().replace(".", "-").replace("_", "-")
+def _domains(nodes: Sequence[LiveNode], label: str) -> Domains:
+    named_place = place_of(label)
+    key = named_place.key if named_place else label.rpartition("/")[2].lower().replace(".", "-").replace("_", "-")
     lacking = tuple(sorted(node.name for node in nodes if label not in node.labels))
-    return Domains(label, key, place.maker if place else "", domains_of(nodes, label), lacking)
+    return Domains(label, key, named_place.maker if named_place else "", domains_of(nodes, label), lacking)
 
 
-def _worth(item: Domains) -> tuple[bool, bool, int]:
+def _worth(candidate: Domains) -> tuple[bool, bool, int]:
     """Returns a sort key. Of two labels that do not nest, the one with the smaller key stays."""
-    place = place_of(item.label)
-    return not (place and place.joins_gpus), item.key not in ("zone", "host"), rank(item.label)
+    named_place = place_of(candidate.label)
+    return not (named_place and named_place.joins_gpus), candidate.key not in ("zone", "host"), rank(candidate.label)
 
 
-def _unfit(item: Domains, nodes: int, *, several: bool) -> str:
+def _unfit(candidate: Domains, nodes: int, *, several: bool) -> str:
     """Returns why a label by itself makes no level; empty if it may."""
-    if len(item.lacking) > nodes * _MOST_OUTSIDE:
-        return f"{len(item.lacking)} of {nodes} nodes lack it"
-    if several and len(item.nodes) == 1:
+    if len(candidate.lacking) > nodes * _MOST_OUTSIDE:
+        return f"{len(candidate.lacking)} of {nodes} nodes lack it"
+    if several and len(candidate.nodes) == 1:
         return "all nodes are in one domain"
     return ""
 
 
-def _against(item: Domains, kept: Sequence[Domains]) -> str:
+def _against(candidate: Domains, levels: Sequence[Domains]) -> str:
     """Returns why a label makes no level together with the kept ones; empty if it may."""
-    for other in kept:
-        if item.nests_in(other) and other.nests_in(item):
-            return f"its domains are those of {other.key}"
-        coarser, finer = (item, other) if len(item.nodes) < len(other.nodes) else (other, item)
+    for level in levels:
+        if candidate.nests_in(level) and level.nests_in(candidate):
+            return f"its domains are those of {level.key}"
+        coarser, finer = (candidate, level) if len(candidate.nodes) < len(level.nodes) else (level, candidate)
         for name, above in finer.split(coarser):
             return f"{finer.key} {name} lies in {shortened(above, _SHOWN)} of {coarser.key}"
     return ""
@@ -139,9 +139,9 @@ def _against(item: Domains, kept: Sequence[Domains]) -> str:
 def _named_apart(levels: Sequence[Domains]) -> Iterator[Domains]:
     """Yields the levels with unique keys."""
     taken: set[str] = set()
-    for item in levels:
-        key, number = item.key, 2
+    for level in levels:
+        key, number = level.key, 2
         while key in taken:
-            key, number = f"{item.key}-{number}", number + 1
+            key, number = f"{level.key}-{number}", number + 1
         taken.add(key)
-        yield Domains(item.label, key, item.maker, item.nodes, item.lacking)
+        yield Domains(level.label, key, level.maker, level.nodes, level.lacking)

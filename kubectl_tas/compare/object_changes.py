@@ -22,7 +22,7 @@ from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import Submission
 
 if TYPE_CHECKING:
-    from kubectl_tas.model.grovekinds import PodCliqueSet
+    from kubectl_tas.model.grovekinds import CliqueSet
     from kubectl_tas.model.podtemplate import Companion
     from kubectl_tas.model.workloads import Workload
     from kubectl_tas.resolve.fleet_workload import FleetWorkload
@@ -34,9 +34,9 @@ CHANGE_REFUSED = Rule(
     Severity.ERROR,
     "A change concerns a field that an existing object cannot change.",
     "The API server or an operator's webhook refuses to apply the change, and the whole sync of a GitOps tool may fail "
-    "with it. Examples: the pod template of a Job, anything but the size of a volume, most fields of a StatefulSet. "
-    "Fields that a pool adds count too: a Job that moves to another pool gets another queue in its template. Give the "
-    "object a new name, or the label kubectl-tas/replace: docs/review.md.",
+    "with it. Examples: the pod template of a Job, anything but the size of a volume, most fields of a set with "
+    "claims. Fields that a pool adds count too: a Job that moves to another pool gets another queue in its template. "
+    "Give the object a new name, or the label kubectl-tas/replace: docs/review.md.",
     protects=Waiving.CONFIG,
 )
 CHANGE_KEPT = Rule(
@@ -121,7 +121,7 @@ class ObjectChange:
 
     def of(self, effect: Effect) -> tuple[Changed, ...]:
         """Returns the changed fields with ``effect``."""
-        return tuple(item for item in self.fields if item.row.effect is effect)
+        return tuple(field for field in self.fields if field.row.effect is effect)
 
     def is_replaced(self, gitops: str) -> bool:
         """Whether the GitOps tool replaces the object. Flux only does after a refusal, Argo CD at any change."""
@@ -136,22 +136,24 @@ def written_objects(fleet: Fleet) -> Iterator[Written]:
         yield _written(work.declared, (work.pool.backend, work.namespace), demands(fleet, work), work.place)
     for group in fleet.pod_groups:
         for pod in group.pods:
-            found = member_demands(fleet, group, pod.origin)
-            yield _written(pod, (group.backend, group.namespace), found, group.declared.at("metadata", "name"))
+            written_demands = member_demands(fleet, group, pod.origin)
+            yield _written(
+                pod, (group.backend, group.namespace), written_demands, group.declared.at("metadata", "name")
+            )
     for companion in fleet.companions:
-        found = companion_demands(fleet, companion)
-        yield _written(companion.declared, (companion.backend, companion.namespace), found, companion.place)
+        written_demands = companion_demands(fleet, companion)
+        yield _written(companion.declared, (companion.backend, companion.namespace), written_demands, companion.place)
 
 
 def _written(
-    declared: Declared[Workload] | Declared[PodCliqueSet] | Declared[Companion],
+    declared: Declared[Workload] | Declared[CliqueSet] | Declared[Companion],
     where: Place,
-    wanted: tuple[Demand, ...],
-    place: Location,
+    demands: tuple[Demand, ...],
+    location: Location,
 ) -> Written:
     spec, (backend, namespace) = declared.spec, where
-    about = (backend.name, namespace, spec.apiVersion, spec.kind, spec.metadata.name)
-    return Written(*about, declared.origin, wanted, place)
+    identity = (backend.name, namespace, spec.apiVersion, spec.kind, spec.metadata.name)
+    return Written(*identity, declared.origin, demands, location)
 
 
 def object_changes(change: Change) -> Iterator[ObjectChange]:
@@ -160,15 +162,15 @@ def object_changes(change: Change) -> Iterator[ObjectChange]:
     If only one object has an identity before and after, both are the same: a backend may have a new name.
     """
     earlier, tools = _by_identity(change.before), {change.before.config.gitops, change.after.config.gitops}
-    for identity, there in _by_identity(change.after).items():
+    for identity, later in _by_identity(change.after).items():
         before = earlier.get(identity, [])
-        is_only = len(before) == len(there) == 1
-        for after in there:
-            same = next((item for item in before if is_only or item.backend == after.backend), None)
+        is_only = len(before) == len(later) == 1
+        for after in later:
+            same = next((earlier for earlier in before if is_only or earlier.backend == after.backend), None)
             if same is not None:
                 fields, differs = tuple[Changed, ...](), False
                 if (same.origin.data, same.wanted) != (after.origin.data, after.wanted):
-                    old, new = (demanded(item.origin, item.wanted) for item in (same, after))
+                    old, new = (demanded(state.origin, state.wanted) for state in (same, after))
                     differs = old != new
                     fields = tuple(changed_fields(group_of(after.api_version), written(after.kind), old, new))
                 labelled = after.is_replaced or (same.is_replaced and len(tools) == 1)
@@ -176,88 +178,93 @@ def object_changes(change: Change) -> Iterator[ObjectChange]:
 
 
 def _by_identity(fleet: Fleet) -> dict[tuple[str, ...], list[Written]]:
-    found: dict[tuple[str, ...], list[Written]] = {}
-    for item in written_objects(fleet):
-        found.setdefault(item.identity, []).append(item)
-    return found
+    by_identity: dict[tuple[str, ...], list[Written]] = {}
+    for written_object in written_objects(fleet):
+        by_identity.setdefault(written_object.identity, []).append(written_object)
+    return by_identity
 
 
 def unappliable_changes(change: Change) -> Iterator[Diagnostic]:
     """Reports the findings of the rules above, one for each object."""
     gitops = change.after.config.gitops
-    for item in object_changes(change):
-        refused, kept = item.of(Effect.REFUSED), item.of(Effect.KEPT)
-        if item.is_replaced(gitops) and item.fields and not item.after.is_replaced:
-            yield _removed(change, item)
-        elif refused and item.after.is_replaced:
-            yield _finding(change, item, refused, CHANGE_REPLACED)
+    for object_change in object_changes(change):
+        refused, unchanged = object_change.of(Effect.REFUSED), object_change.of(Effect.KEPT)
+        if object_change.is_replaced(gitops) and object_change.fields and not object_change.after.is_replaced:
+            yield _removed(change, object_change)
+        elif refused and object_change.after.is_replaced:
+            yield _finding(change, object_change, refused, CHANGE_REPLACED)
         elif refused:
-            yield _finding(change, item, refused, CHANGE_REFUSED)
-        elif kept:
-            yield _finding(change, item, kept, CHANGE_REPLACED if item.is_replaced(gitops) else CHANGE_KEPT)
-        elif gitops == "argocd" and item.before.is_replaced and item.after.is_replaced:
+            yield _finding(change, object_change, refused, CHANGE_REFUSED)
+        elif unchanged:
+            yield _finding(
+                change, object_change, unchanged, CHANGE_REPLACED if object_change.is_replaced(gitops) else CHANGE_KEPT
+            )
+        elif gitops == "argocd" and object_change.before.is_replaced and object_change.after.is_replaced:
             message = (
-                f"{item.after.kind} {item.after.name} has the label {REPLACE} as at {change.revision}: each sync of "
+                f"{object_change.after.kind} {object_change.after.name} has the label {REPLACE} as at "
+                f"{change.revision}: each sync of "
                 "Argo CD that it takes part in ends it and starts it again"
             )
-            place = item.after.origin.locate(("metadata", "labels", REPLACE), key=True)
+            location = object_change.after.origin.locate(("metadata", "labels", REPLACE), key=True)
             hint = "Remove the label when its pods may end: the sync that removes it makes the object anew once more."
-            yield Diagnostic(REPLACE_LEFT, message, place, hint=hint)
+            yield Diagnostic(REPLACE_LEFT, message, location, hint=hint)
 
 
-def _removed(change: Change, item: ObjectChange) -> Diagnostic:
+def _removed(change: Change, object_change: ObjectChange) -> Diagnostic:
     """Reports a change that is made by recreating the object although the object no longer has the label."""
-    after, tool = item.after, TOOLS[change.after.config.gitops]
+    after, tool = object_change.after, TOOLS[change.after.config.gitops]
     lost = "its data is lost" if after.kind == "PersistentVolumeClaim" else "any running pods of it end"
-    what = f"{after.kind} {after.name} loses the label {REPLACE}, and {path_text(item.fields[0].path)} changes"
-    message = f"{what}: {tool} still deletes it and makes it anew, and {lost}"
-    place = item.before.origin.locate(("metadata", "labels", REPLACE), key=True)
+    sentence = (
+        f"{after.kind} {after.name} loses the label {REPLACE}, and {path_text(object_change.fields[0].path)} changes"
+    )
+    message = f"{sentence}: {tool} still deletes it and makes it anew, and {lost}"
+    location = object_change.before.origin.locate(("metadata", "labels", REPLACE), key=True)
     hint = f"Keep the label in this change and remove it in a later one, or give the {after.kind} a new name."
-    related = (Related(f"the label at {change.revision}", place),)
+    related = (Related(f"the label at {change.revision}", location),)
     named = after.origin.locate(("metadata", "name"))
     return Diagnostic(REPLACE_REMOVED, message, named, related, hint=hint)
 
 
-def _finding(change: Change, item: ObjectChange, fields: Sequence[Changed], rule: Rule) -> Diagnostic:
-    after, first = item.after, fields[0]
+def _finding(change: Change, object_change: ObjectChange, fields: Sequence[Changed], rule: Rule) -> Diagnostic:
+    after, first_field = object_change.after, fields[0]
     tool = TOOLS.get(change.after.config.gitops)
-    place, reason = _place(after, first.path)
-    more = f" (and {len(fields) - 1} more)" if len(fields) > 1 else ""
+    location, reason = _place(after, first_field.path)
+    and_more = f" (and {len(fields) - 1} more)" if len(fields) > 1 else ""
     lost = "its data is lost" if after.kind == "PersistentVolumeClaim" else "any running pods of it end"
-    what = (
-        f"{after.kind} {after.name}: {path_text(first.path)}{reason} goes from {shown(first.old)} to "
-        f"{shown(first.new)}{more} since {change.revision}"
+    sentence = (
+        f"{after.kind} {after.name}: {path_text(first_field.path)}{reason} goes from {shown(first_field.old)} to "
+        f"{shown(first_field.new)}{and_more} since {change.revision}"
     )
     by_hand = f"kubectl delete {after.kind.lower()} {after.name} -n {after.namespace}"
     label = f', or the label {REPLACE}: "true": {tool} then ends it and makes it anew' if tool else ""
     if rule is CHANGE_REFUSED:
-        message = f"{what}, which {first.row.by} refuses for an object that is there"
+        message = f"{sentence}, which {first_field.row.by} refuses for an object that is there"
         hint = f"Give it a new name{label}, or delete it first: {by_hand}"
         if after.kind == "PersistentVolumeClaim":
             hint = "Give it a new name: deleting or replacing it deletes its data."
     elif rule is CHANGE_KEPT:
-        message = f"{what}, but what runs keeps the old: {first.row.by} does not change it"
+        message = f"{sentence}, but what runs keeps the old: {first_field.row.by} does not change it"
         hint = f"Give it a new name{label if tool == 'Argo CD' else ''}, or delete it first: {by_hand}"
     elif tool:
-        message = f"{what}: {tool} deletes it and makes it anew, and {lost}"
+        message = f"{sentence}: {tool} deletes it and makes it anew, and {lost}"
         hint = "Argo CD does so at each change until the label is gone." if tool == "Argo CD" else ""
     else:
-        message = f"{what}, so you must delete it: spec.gitops names no tool that replaces it"
+        message = f"{sentence}, so you must delete it: spec.gitops names no tool that replaces it"
         hint = f"Delete it before you apply the manifests: {by_hand}"
-    related = [Related(f"as at {change.revision}", item.before.origin.locate(first.path))]
-    for other in fields[1:]:
-        text = f"{path_text(other.path)} goes from {shown(other.old)} to {shown(other.new)}"
-        related.append(Related(text, _place(after, other.path)[0]))
-    return Diagnostic(rule, message, place, tuple(related), hint=hint)
+    related = [Related(f"as at {change.revision}", object_change.before.origin.locate(first_field.path))]
+    for field in fields[1:]:
+        text = f"{path_text(field.path)} goes from {shown(field.old)} to {shown(field.new)}"
+        related.append(Related(text, _place(after, field.path)[0]))
+    return Diagnostic(rule, message, location, tuple(related), hint=hint)
 
 
-def _place(item: Written, path: KeyPath) -> tuple[Location, str]:
+def _place(written: Written, path: KeyPath) -> tuple[Location, str]:
     """Returns the place of a field; for an added field the place of its source, and the reason."""
-    if item.origin.value(path) is None:
-        for demand in item.wanted:
+    if written.origin.value(path) is None:
+        for demand in written.wanted:
             if demand.path == path[: len(demand.path)]:
-                return item.place, f", {demand.why},"
-    return item.origin.locate(path), ""
+                return written.place, f", {demand.why},"
+    return written.origin.locate(path), ""
 
 
 def path_text(path: KeyPath) -> str:
@@ -296,24 +303,24 @@ def changed_namespaces(change: Change) -> Iterator[Diagnostic]:
         )
         related = (Related(f"declared at {change.revision}", old.place),)
         hint = f"Wait until it is done, or let it run in {old.namespace}."
-        place = new.declared.at("metadata", "namespace") if new.own_namespace else new.place
-        yield Diagnostic(NAMESPACE_CHANGED, message, place, related, hint=hint)
+        location = new.declared.at("metadata", "namespace") if new.own_namespace else new.place
+        yield Diagnostic(NAMESPACE_CHANGED, message, location, related, hint=hint)
 
 
 def moved(change: Change) -> Iterator[tuple[Submission, Submission]]:
     """Yields work whose namespace in a cluster changes, unless its queue is known to be idle."""
     before, after = _by_name(change.before), _by_name(change.after)
-    for key, there in after.items():
+    for key, later in after.items():
         earlier = before.get(key, [])
-        if len(there) == len(earlier) == 1 and earlier[0].namespace != there[0].namespace:
-            old, new = earlier[0], there[0]
+        if len(later) == len(earlier) == 1 and earlier[0].namespace != later[0].namespace:
+            old, new = earlier[0], later[0]
             if change.queues.get((old.pool.backend.name, old.queue)) is not False:
                 yield old, new
 
 
 def _by_name(fleet: Fleet) -> dict[_Key, list[Submission]]:
     """Returns work by cluster, kind and name. Several namespaces may have work with one name."""
-    found: dict[_Key, list[Submission]] = {}
-    for item in fleet.submissions:
-        found.setdefault((item.pool.backend.name, item.kind, item.name), []).append(item)
-    return found
+    by_name: dict[_Key, list[Submission]] = {}
+    for submission in fleet.submissions:
+        by_name.setdefault((submission.pool.backend.name, submission.kind, submission.name), []).append(submission)
+    return by_name

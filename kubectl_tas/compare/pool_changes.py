@@ -56,13 +56,13 @@ PodGroups too.
 def renamed(change: Change) -> Mapping[str, FleetPool]:
     """Returns the pools that probably have a new name, by old name: their spec and subpools are the same."""
     new = [pool for pool in change.after.pools if pool.name not in change.before.pool_by_name]
-    found: dict[str, FleetPool] = {}
+    renames: dict[str, FleetPool] = {}
     for pool in _gone(change):
-        same = next((item for item in new if _likeness(item) == _likeness(pool)), None)
+        same = next((candidate for candidate in new if _likeness(candidate) == _likeness(pool)), None)
         if same is not None:
             new.remove(same)
-            found[pool.name] = same
-    return found
+            renames[pool.name] = same
+    return renames
 
 
 def gone_pools(change: Change) -> Iterator[Diagnostic]:
@@ -75,19 +75,19 @@ def gone_pools(change: Change) -> Iterator[Diagnostic]:
             if not pairs:  # all of them keep names that follow no scheme
                 continue
             message = f"pool {pool.name} is called {new.name} since {change.revision}, so its queues have other names"
-            place = new.declared.at("metadata", "name")
-            related = tuple(Related(f"{old} -> {name}", place) for old, name in pairs)
+            location = new.declared.at("metadata", "name")
+            related = tuple(Related(f"{old} -> {name}", location) for old, name in pairs)
             queues = tuple(old for old, _ in pairs)
         elif change.complete:
             message = f"pool {pool.name} is gone since {change.revision}, and its queues: {', '.join(pool.queues)}"
             related = (Related(f"declared at {change.revision}", pool.declared.at("metadata", "name")),)
-            place = None
+            location = None
         else:
             continue
         busy = [queue for queue in queues if change.queues.get((pool.backend.name, queue))]
         runs = f"; work still runs in {', '.join(busy)}" if busy else ""
         rule = POOL_BUSY if busy else POOL_GONE
-        yield Diagnostic(rule, f"{message}{runs}", place, related, hint=MEANING)
+        yield Diagnostic(rule, f"{message}{runs}", location, related, hint=MEANING)
 
 
 def moved_pools(change: Change) -> Iterator[Diagnostic]:
@@ -106,9 +106,9 @@ def moved_pools(change: Change) -> Iterator[Diagnostic]:
             continue  # its parent has a finding
         way = f"from {_spot(old)} to {_spot(new)}"
         message = f"pool {after.name} moves {way} since {change.revision}; its queues keep their names and their work"
-        place = after.declared.at("spec", "parent") if new else after.declared.at("metadata", "name")
+        location = after.declared.at("spec", "parent") if new else after.declared.at("metadata", "name")
         hint = "Work that runs goes on, and counts for the new parent from the next cycle of the scheduler on."
-        yield Diagnostic(POOL_MOVED, message, place, hint=hint)
+        yield Diagnostic(POOL_MOVED, message, location, hint=hint)
 
 
 def _spot(parent: FleetPool | None) -> str:
@@ -145,10 +145,10 @@ SUBPOOL_REMOVED = Rule(
 
 def _subpools(fleet: Fleet) -> dict[tuple[str, str], Declared[Subpool]]:
     """Returns subpools by parent and name. Of two with one name, the first counts."""
-    found: dict[tuple[str, str], Declared[Subpool]] = {}
-    for item in fleet.repository.subpools:
-        found.setdefault((item.spec.spec.parent, item.spec.metadata.name), item)
-    return found
+    subpools: dict[tuple[str, str], Declared[Subpool]] = {}
+    for subpool in fleet.repository.subpools:
+        subpools.setdefault((subpool.spec.spec.parent, subpool.spec.metadata.name), subpool)
+    return subpools
 
 
 def changed_subpools(change: Change) -> Iterator[Diagnostic]:
@@ -167,26 +167,26 @@ def changed_subpools(change: Change) -> Iterator[Diagnostic]:
                 "but subpools are never deleted"
             )
             related = (Related(f"declared at {change.revision}", before.at("metadata", "name")),)
-            place = parent.at("metadata", "name") if parent else None
+            location = parent.at("metadata", "name") if parent else None
             path, is_there = before.origin.path, before.origin.path in change.after.repository.files
             shown = f"git show {change.revision}:./{quote(path)}" if is_there else ""
             way = f"its text is in {shown}" if shown else f"git checkout {change.revision} -- {quote(path)}"
             hint = f"Restore it, with state ARCHIVED: {way}"
-            yield Diagnostic(SUBPOOL_REMOVED, message, place, related, hint=hint)
+            yield Diagnostic(SUBPOOL_REMOVED, message, location, related, hint=hint)
 
 
 def _changed_subpool(
     change: Change, name: str, before: Declared[Subpool], after: Declared[Subpool]
 ) -> Iterator[Diagnostic]:
     old, new = before.spec.spec, after.spec.spec
-    place = after.origin.locate(("spec", "state"), key="state" not in new.model_fields_set)
+    location = after.origin.locate(("spec", "state"), key="state" not in new.model_fields_set)
     if new.state != old.state and new.state not in TRANSITIONS[old.state]:
         allowed = " or ".join(TRANSITIONS[old.state])
         message = (
             f"subpool {name} goes from {old.state} to {new.state} since {change.revision}; "
             f"a subpool that is {old.state} {BEHAVIOUR[old.state]}"
         )
-        yield Diagnostic(SUBPOOL_STATE_CHANGED, message, place, hint=f"From {old.state} it goes to {allowed}.")
+        yield Diagnostic(SUBPOOL_STATE_CHANGED, message, location, hint=f"From {old.state} it goes to {allowed}.")
         return
     if "ACTIVE" not in (old.state, new.state) and new.quota != old.quota:
         message = (
@@ -197,27 +197,27 @@ def _changed_subpool(
         yield Diagnostic(SUBPOOL_STATE_CHANGED, message, quota, hint=f"Write quota: {old.quota_text} again.")
     if new.state == "ARCHIVED" != old.state and _runs(change, name):
         message = f"subpool {name} goes from {old.state} to ARCHIVED, but workloads still run in it"
-        yield Diagnostic(SUBPOOL_STATE_CHANGED, message, place, hint="Write state: DELETING until it is empty.")
+        yield Diagnostic(SUBPOOL_STATE_CHANGED, message, location, hint="Write state: DELETING until it is empty.")
     if new.state == "DELETING" and not change.unreadable:
         yield from _let_finish(change, name, old.draining, after)
 
 
 def _let_finish(change: Change, name: str, before: Sequence[str], after: Declared[Subpool]) -> Iterator[Diagnostic]:
     """Reports draining entries that were not there at the revision, and new work under a draining name."""
-    there = set(_work(change.before, name))
-    known = there | {work_name(*item.split("/")) for item in before}
+    earlier_work = set(_work(change.before, name))
+    known_work = earlier_work | {work_name(*work_entry.split("/")) for work_entry in before}
     now = names.SEPARATOR.join((after.spec.spec.parent, after.spec.metadata.name))
     declared = _work(change.after, now)
-    for index, item in enumerate(after.spec.spec.draining):
-        work = work_name(*item.split("/"))
-        place = after.at("spec", "draining", index)
-        if work not in known:
-            message = f"subpool {now} lists {item} as draining, which was not there at {change.revision}"
+    for index, draining in enumerate(after.spec.spec.draining):
+        work = work_name(*draining.split("/"))
+        location = after.at("spec", "draining", index)
+        if work not in known_work:
+            message = f"subpool {now} lists {draining} as draining, which was not there at {change.revision}"
             hint = "Remove it: only work that was declared for it before may finish there."
-            yield Diagnostic(SUBPOOL_STATE_CHANGED, message, place, hint=hint)
-        elif work in declared and work not in there:
-            message = f"{item} is new since {change.revision} in subpool {now}, which is DELETING"
-            related = (Related("it has a name that was listed as draining", place),)
+            yield Diagnostic(SUBPOOL_STATE_CHANGED, message, location, hint=hint)
+        elif work in declared and work not in earlier_work:
+            message = f"{draining} is new since {change.revision} in subpool {now}, which is DELETING"
+            related = (Related("it has a name that was listed as draining", location),)
             hint = "Send it to another pool or subpool: the listed work has ended."
             yield Diagnostic(SUBPOOL_STATE_CHANGED, message, declared[work].at(), related, hint=hint)
 
@@ -225,7 +225,7 @@ def _let_finish(change: Change, name: str, before: Sequence[str], after: Declare
 def _runs(change: Change, canonical: str) -> bool:
     """Whether work is known to run in an earlier subpool, even if its backend has a new name."""
     for pool in change.before.pools:
-        queues = [item.queue for item in pool.subpools if item.canonical == canonical]
+        queues = [subpool.queue for subpool in pool.subpools if subpool.canonical == canonical]
         same = change.after.pool_by_name.get(pool.name, pool)
         backends = {pool.backend.name, same.backend.name}
         if any(change.queues.get((backend, queue), False) for backend in backends for queue in queues):
@@ -235,8 +235,8 @@ def _runs(change: Change, canonical: str) -> bool:
 
 def _work(fleet: Fleet, canonical: str) -> dict[str, Declared[Any]]:
     """Returns the work declared for a subpool."""
-    found = (item for pool in fleet.pools for item in pool.subpools if item.canonical == canonical)
-    return next((fleet.work_in(item.pool, item.queue) for item in found), {})
+    subpools = (subpool for pool in fleet.pools for subpool in pool.subpools if subpool.canonical == canonical)
+    return next((fleet.work_in(subpool.pool, subpool.queue) for subpool in subpools), {})
 
 
 def after_rename(before: Fleet, after: Fleet) -> Iterator[str]:
@@ -246,15 +246,17 @@ def after_rename(before: Fleet, after: Fleet) -> Iterator[str]:
     """
     by_fate: dict[str, list[str]] = {}
     gitops = after.config.gitops
-    for item in object_changes(Change(before, after, "")):
-        refused = item.of(Effect.REFUSED)
-        name = f"{item.after.kind}/{item.after.name} in namespace {item.after.namespace}"
-        if item.is_replaced(gitops):
+    for object_change in object_changes(Change(before, after, "")):
+        refused = object_change.of(Effect.REFUSED)
+        name = f"{object_change.after.kind}/{object_change.after.name} in namespace {object_change.after.namespace}"
+        if object_change.is_replaced(gitops):
             by_fate.setdefault(f"{TOOLS[gitops]} deletes and makes anew", []).append(name)
         elif refused:
             fate = f"Delete first, since {refused[0].row.by} refuses their new queue"
             by_fate.setdefault(fate, []).append(name)
-        elif item.of(Effect.KEPT) or (item.after.kind == "Pod" and item.before.wanted != item.after.wanted):
+        elif object_change.of(Effect.KEPT) or (
+            object_change.after.kind == "Pod" and object_change.before.wanted != object_change.after.wanted
+        ):
             by_fate.setdefault("Work whose running pods stay in the old queue", []).append(name)
     for fate in sorted(by_fate, key=lambda fate: (not fate.startswith("Delete"), fate)):
         yield f"{fate}: {', '.join(by_fate[fate])}."

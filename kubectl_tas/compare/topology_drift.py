@@ -15,7 +15,7 @@ from kubectl_tas.resolve.podcliqueset import FleetPodCliqueSet
 from kubectl_tas.resolve.topologies import FleetTopology
 
 if TYPE_CHECKING:
-    from kubectl_tas.model.grovekinds import PodCliqueSet
+    from kubectl_tas.model.grovekinds import CliqueSet
 
 
 CONDITION = "TopologyLevelsUnavailable"
@@ -24,7 +24,7 @@ CONDITION = "TopologyLevelsUnavailable"
 SET_LEVELS_UNAVAILABLE = Rule(
     "set-levels-unavailable",
     Severity.WARNING,
-    "A PodCliqueSet of the cluster asks for a level or topology that the cluster lacks.",
+    "A Grove set of the cluster asks for a level or topology that the cluster lacks.",
     "Grove drops such constraints from the gang and sets the condition TopologyLevelsUnavailable, so KAI may place "
     "pods of the set anywhere. Restore the topology, or deploy the set again with domains that exist.",
     protects=Waiving.CONFIG,
@@ -62,7 +62,7 @@ class PlacedSet(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class GroveCondition:
     """Grove's report about the levels that a set uses."""
 
     status: Literal["True", "False", "Unknown"]
@@ -92,7 +92,7 @@ class Drift:
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class TopologyUse:
     """A PodCliqueSet and the cluster topology that it uses."""
 
     namespace: str
@@ -101,7 +101,7 @@ class Use:
     """The topology; None if the set asks for no placement."""
     is_default: bool
     """Whether the topology is the default, which the set does not name."""
-    condition: Condition | None
+    condition: GroveCondition | None
     """The condition; None if no topology applies, or if the topologies are unknown."""
     backend: str | None = None
     """The cluster of the set, if the fleet has several."""
@@ -124,19 +124,25 @@ class Use:
 
 def full_name(backend: str | None, namespace: str, name: str) -> str:
     """Returns the name of a set; ``backend`` is None if the fleet has one cluster."""
-    return "/".join(part for part in (backend, namespace, name) if part is not None)
+    return "/".join(segment for segment in (backend, namespace, name) if segment is not None)
 
 
-def declared_uses(fleet: Fleet) -> list[Use]:
+def declared_uses(fleet: Fleet) -> list[TopologyUse]:
     """Returns the use of each set in the repository, judged by the topologies of the repository."""
-    known = domains(declared_levels(fleet))
+    declared_domains = domains(declared_levels(fleet))
     return [
-        _use(item.key, item.spec, known, is_named=bool(item.named), backend=cluster_of(fleet, item))
-        for item in fleet.pod_clique_sets
+        _use(
+            clique_set.key,
+            clique_set.spec,
+            declared_domains,
+            is_named=bool(clique_set.named),
+            backend=cluster_of(fleet, clique_set),
+        )
+        for clique_set in fleet.pod_clique_sets
     ]
 
 
-def live_uses(state: GroveState, *, check: bool, backend: str | None = None) -> list[Use]:
+def live_uses(state: GroveState, *, check: bool, backend: str | None = None) -> list[TopologyUse]:
     """Returns the use of each set in a cluster, judged by the topologies of the cluster. ``backend`` is set if the
     fleet has several. Raises TasError if the sets are unknown, or if ``check`` is set and the topologies are unknown.
     """
@@ -145,20 +151,29 @@ def live_uses(state: GroveState, *, check: bool, backend: str | None = None) -> 
         raise TasError("the file has no PodCliqueSets, so the users of topologies are unknown", hint=hint)
     if check and state.topologies is None and state.sets:
         raise TasError("the file has no cluster topologies, so no level can be checked", hint=hint)
-    known = None if state.topologies is None else domains(state.topologies)
-    return [_use(key, item, known, is_named=item.is_named, backend=backend) for key, item in state.sets.items()]
+    live_domains = None if state.topologies is None else domains(state.topologies)
+    return [
+        _use(key, live_set, live_domains, is_named=live_set.is_named, backend=backend)
+        for key, live_set in state.sets.items()
+    ]
 
 
 def _use(
     key: SetKey,
-    item: PlacedSet,
-    known: Mapping[str, Collection[str]] | None,
+    placed_set: PlacedSet,
+    domains_by_topology: Mapping[str, Collection[str]] | None,
     *,
     is_named: bool,
     backend: str | None = None,
-) -> Use:
-    is_default = item.topology_name is not None and not is_named
-    return Use(*key, item.topology_name, is_default, None if known is None else condition(item, known), backend)
+) -> TopologyUse:
+    is_default = placed_set.topology_name is not None and not is_named
+    return TopologyUse(
+        *key,
+        placed_set.topology_name,
+        is_default,
+        None if domains_by_topology is None else condition(placed_set, domains_by_topology),
+        backend,
+    )
 
 
 def the_cluster(fleet: Fleet, backend: str) -> str:
@@ -166,22 +181,22 @@ def the_cluster(fleet: Fleet, backend: str) -> str:
     return f"the cluster {backend}" if len(fleet.backends) > 1 else "the cluster"
 
 
-def cluster_of(fleet: Fleet, item: FleetPodCliqueSet) -> str | None:
+def cluster_of(fleet: Fleet, clique_set: FleetPodCliqueSet) -> str | None:
     """Returns the cluster of a set, if the fleet has several."""
-    return item.backend.name if item.backend and len(fleet.backends) > 1 else None
+    return clique_set.backend.name if clique_set.backend and len(fleet.backends) > 1 else None
 
 
-def condition(item: PlacedSet, topologies: Mapping[str, Collection[str]]) -> Condition | None:
+def condition(placed_set: PlacedSet, topologies: Mapping[str, Collection[str]]) -> GroveCondition | None:
     """Returns the condition of a set; None if no topology applies. ``topologies`` has the domains by name."""
-    name = item.topology_name
+    name = placed_set.topology_name
     if name is None:
         return None
     if name not in topologies:
-        return Condition("Unknown", "ClusterTopologyNotFound")
-    missing = tuple(domain for domain in item.domains if domain not in topologies[name])
+        return GroveCondition("Unknown", "ClusterTopologyNotFound")
+    missing = tuple(domain for domain in placed_set.domains if domain not in topologies[name])
     if missing:
-        return Condition("True", "ClusterTopologyLevelsUnavailable", missing)
-    return Condition("False", "AllClusterTopologyLevelsAvailable")
+        return GroveCondition("True", "ClusterTopologyLevelsUnavailable", missing)
+    return GroveCondition("False", "AllClusterTopologyLevelsAvailable")
 
 
 def declared_levels(fleet: Fleet) -> dict[str, Levels]:
@@ -194,7 +209,7 @@ def declared_levels(fleet: Fleet) -> dict[str, Levels]:
 
 def domains(levels: Mapping[str, Levels]) -> dict[str, tuple[str, ...]]:
     """Returns the domains of every topology."""
-    return {name: tuple(domain for domain, _ in found) for name, found in levels.items()}
+    return {name: tuple(domain for domain, _ in topology_levels) for name, topology_levels in levels.items()}
 
 
 def drifts(fleet: Fleet, state: GroveState, backend: str | None = None) -> tuple[Drift, ...]:
@@ -224,22 +239,26 @@ def check_drift(fleet: Fleet, backend: str, state: GroveState) -> Iterator[Diagn
 def _unavailable(
     fleet: Fleet, backend: str, sets: Mapping[SetKey, LiveSet], live: Mapping[str, Collection[str]]
 ) -> Iterator[Diagnostic]:
-    own = (item for item in fleet.pod_clique_sets if item.backend is not None and item.backend.name == backend)
-    places: dict[SetKey, Declared[PodCliqueSet]] = {item.key: item.declared for item in own}
+    sets_of_backend = (
+        clique_set
+        for clique_set in fleet.pod_clique_sets
+        if clique_set.backend is not None and clique_set.backend.name == backend
+    )
+    places: dict[SetKey, Declared[CliqueSet]] = {clique_set.key: clique_set.declared for clique_set in sets_of_backend}
     for (namespace, name), placed in sets.items():
-        found = condition(placed, live)
-        if found is None or found.status == "False":
+        state = condition(placed, live)
+        if state is None or state.status == "False":
             continue
         where = the_cluster(fleet, backend)
-        lacks = f"it lacks {', '.join(found.missing)}" if found.missing else "it is gone"
+        lacks = f"it lacks {', '.join(state.missing)}" if state.missing else "it is gone"
         message = (
-            f"{CONDITION} is {found.status} for the set {namespace}/{name} of {where} ({found.reason}): "
+            f"{CONDITION} is {state.status} for the set {namespace}/{name} of {where} ({state.reason}): "
             f'it uses the cluster topology "{placed.topology_name}", and {lacks}'
         )
         declared = places.get((namespace, name))
-        place = declared.at("metadata", "name") if declared else None
-        hint = f"Restore the {'levels' if found.missing else 'topology'}, or deploy the set again."
-        yield Diagnostic(SET_LEVELS_UNAVAILABLE, message, place, hint=hint)
+        location = declared.at("metadata", "name") if declared else None
+        hint = f"Restore the {'levels' if state.missing else 'topology'}, or deploy the set again."
+        yield Diagnostic(SET_LEVELS_UNAVAILABLE, message, location, hint=hint)
 
 
 def _difference(drift: Drift, cluster: str) -> Diagnostic:
@@ -250,15 +269,15 @@ def _difference(drift: Drift, cluster: str) -> Diagnostic:
         if drift.name == DEFAULT_TOPOLOGY:
             hint = "Grove's operator deletes it when it starts with topologyAwareScheduling disabled."
         return Diagnostic(TOPOLOGY_UNDEPLOYED, message, None, hint=hint)
-    place = topology.declared.origin.locate(topology.path, key=True)
+    location = topology.declared.origin.locate(topology.path, key=True)
     if drift.live is None:
         message = f'the cluster topology "{drift.name}" is not in {cluster}'
-        return Diagnostic(TOPOLOGY_UNDEPLOYED, message, place, hint=_apply(drift))
+        return Diagnostic(TOPOLOGY_UNDEPLOYED, message, location, hint=_apply(drift))
     message = (
         f'the cluster topology "{drift.name}" has {_text(drift.declared)} here, but {_text(drift.live)} in {cluster}'
     )
     hint = f"{_apply(drift).rstrip('.')}, or take over the cluster's levels."
-    return Diagnostic(TOPOLOGY_DRIFT, message, place, hint=hint)
+    return Diagnostic(TOPOLOGY_DRIFT, message, location, hint=hint)
 
 
 def _apply(drift: Drift) -> str:

@@ -23,7 +23,7 @@ from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, TasErro
 from kubectl_tas.late import dataclass
 from kubectl_tas.live.cliquesets import GroveState
 from kubectl_tas.live.kubectl import ForbiddenError, NoSuchResourceError
-from kubectl_tas.live.live_cluster import Cluster, Clusters, Node
+from kubectl_tas.live.live_cluster import Cluster, Clusters, LiveNode
 from kubectl_tas.load.rights import misplaced, name_of, outside
 from kubectl_tas.model.config import PRIORITY_VALUES
 from kubectl_tas.resolve.clusters import FleetBackend
@@ -73,20 +73,20 @@ NODES_UNREAD = Rule(
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
+class _ClusterSeen:
     """The state of a cluster that a comparison needs."""
 
     grove: GroveState | None
     """State of Grove; None if nothing of Grove needs comparison."""
     queues: Mapping[str, bool]
     """Whether work runs in each queue, if known."""
-    nodes: Sequence[Node] | None
+    nodes: Sequence[LiveNode] | None
     hidden: str = ""
     """The reason why kubectl-tas could not read the nodes."""
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class Comparison:
     """Result of a comparison."""
 
     found: list[Diagnostic]
@@ -94,33 +94,35 @@ class Compared:
     """Backends whose cluster, or its nodes, could not be read."""
 
 
-def compare(fleet: Fleet, before: Earlier | None, clusters: Clusters | None, *, complete: bool = True) -> Compared:
+def compare(fleet: Fleet, before: Earlier | None, clusters: Clusters | None, *, complete: bool = True) -> Comparison:
     """Compares ``fleet`` with ``clusters`` and with ``before``; None skips either. Reads only the necessary parts of a
     cluster. Raises TasError if the only cluster cannot be read.
 
     If loading was not ``complete``, seemingly removed objects may be in an unread document.
     """
-    seen: dict[str, _Seen] = {}
-    found: list[Diagnostic] = []
+    seen: dict[str, _ClusterSeen] = {}
+    findings: list[Diagnostic] = []
     if clusters is not None:
         answers = clusters.ask(lambda cluster: _look(cluster, fleet, before.fleet if before else None))
         seen = answers.found
-        found += (_unread(fleet, name, error) for name, error in answers.failed.items())
+        findings += (_unread(fleet, name, error) for name, error in answers.failed.items())
     for backend in fleet.backends:
         if backend.name in seen:
-            found += _differences(fleet, backend, seen[backend.name])
+            findings += _differences(fleet, backend, seen[backend.name])
     if before is not None:
-        states = {name: one.grove for name, one in seen.items() if one.grove is not None}
-        queues = {(name, queue): runs for name, one in seen.items() for queue, runs in one.queues.items()}
+        states = {name: in_cluster.grove for name, in_cluster in seen.items() if in_cluster.grove is not None}
+        queues = {(name, queue): runs for name, in_cluster in seen.items() for queue, runs in in_cluster.queues.items()}
         change = Change(
             before.fleet, fleet, before.revision, complete, states, queues, before.unreadable, before.elsewhere
         )
-        found += (diagnostic for check in CHECKS for diagnostic in check(change))
-    asked = clusters.names if clusters is not None else frozenset()
-    return Compared(found, asked.difference(name for name, one in seen.items() if not one.hidden))
+        findings += (diagnostic for check in CHECKS for diagnostic in check(change))
+    cluster_names = clusters.names if clusters is not None else frozenset()
+    return Comparison(
+        findings, cluster_names.difference(name for name, in_cluster in seen.items() if not in_cluster.hidden)
+    )
 
 
-def _differences(fleet: Fleet, backend: FleetBackend, seen: _Seen) -> Iterator[Diagnostic]:
+def _differences(fleet: Fleet, backend: FleetBackend, seen: _ClusterSeen) -> Iterator[Diagnostic]:
     if seen.grove is not None:
         yield from check_drift(fleet, backend.name, seen.grove)
     if seen.nodes is not None:
@@ -136,11 +138,11 @@ def _differences(fleet: Fleet, backend: FleetBackend, seen: _Seen) -> Iterator[D
 def _unread(fleet: Fleet, name: str, error: TasError) -> Diagnostic:
     config = fleet.repository.config
     index = next(backend.index for backend in fleet.backends if backend.name == name)
-    place = config.at("spec", "backends", index) if config else None
-    return Diagnostic(CLUSTER_UNREAD, f"backend {name}: {error.message}", place, hint=error.hint)
+    location = config.at("spec", "backends", index) if config else None
+    return Diagnostic(CLUSTER_UNREAD, f"backend {name}: {error.message}", location, hint=error.hint)
 
 
-def _look(cluster: Cluster, fleet: Fleet, before: Fleet | None) -> _Seen:
+def _look(cluster: Cluster, fleet: Fleet, before: Fleet | None) -> _ClusterSeen:
     """Returns the state of a cluster. Raises TasError if a necessary part cannot be read."""
     grove = _grove(cluster, *((fleet, before) if before else (fleet,)))
     queues = _queues(cluster, before, fleet) if before else {}
@@ -150,14 +152,14 @@ def _look(cluster: Cluster, fleet: Fleet, before: Fleet | None) -> _Seen:
         if cluster.file is not None or not isinstance(error, ForbiddenError):
             raise
         nodes, hidden = None, error.message  # they may be hidden from who may see queues
-    return _Seen(grove, queues, nodes, hidden)
+    return _ClusterSeen(grove, queues, nodes, hidden)
 
 
 def _grove(cluster: Cluster, *fleets: Fleet) -> GroveState | None:
     """Returns Grove's objects; None if nothing needs comparison. Topologies alone do not require Grove."""
     repositories = [fleet.repository for fleet in fleets]
-    needs_grove = any(item.pod_clique_sets or item.operators for item in repositories)
-    if not needs_grove and not any(item.topologies for item in repositories):
+    needs_grove = any(repository.pod_clique_sets or repository.operators for repository in repositories)
+    if not needs_grove and not any(repository.topologies for repository in repositories):
         return None
     try:
         return cluster.grove()
@@ -173,8 +175,8 @@ def _queues(cluster: Cluster, before: Fleet, after: Fleet) -> Mapping[str, bool]
     work = after.workflows or after.workloads or after.pod_groups
     if not before.pools and not (topologies and work):
         return {}
-    known = {name: usage.in_use for name, usage in cluster.state().queues.items()}
-    return {name: in_use for name, in_use in known.items() if in_use is not None}
+    use_by_queue = {name: usage.in_use for name, usage in cluster.state().queues.items()}
+    return {name: in_use for name, in_use in use_by_queue.items() if in_use is not None}
 
 
 def _unreadable(change: Change) -> Iterator[Diagnostic]:
@@ -219,9 +221,9 @@ def changed_classes(change: Change) -> Iterator[Diagnostic]:
             f"{PRIORITY_VALUES[priority]}, since {change.revision}, but the value of a PriorityClass cannot be changed"
         )
         related = (Related(f"{old} at {change.revision}", earlier.at(*_PATH, old)),) if earlier else ()
-        place = config.at(*_PATH, priority) if config else None
+        location = config.at(*_PATH, priority) if config else None
         hint = f"Choose a name for {priority} that is new."
-        yield Diagnostic(PRIORITY_CLASS_CHANGED, message, place, related, hint=hint)
+        yield Diagnostic(PRIORITY_CLASS_CHANGED, message, location, related, hint=hint)
 
 
 def _priorities(fleet: Fleet) -> dict[str, str]:
@@ -240,11 +242,13 @@ def new_rights(change: Change) -> Iterator[Diagnostic]:
         return
     folders = before.config.adminSources
     refused = {id(declared) for declared, _ in outside(after.repository, after.config.adminSources)}
-    found = [item for item in outside(after.repository, folders) if id(item[0]) not in refused]
-    earlier = {_identity(item): item.origin.data for item in before.repository.deciding} if found else {}
-    for item in found:
-        if earlier.get(_identity(item[0])) != item[0].origin.data:
-            yield misplaced(item, folders, change.revision)
+    outside_admins = [document for document in outside(after.repository, folders) if id(document[0]) not in refused]
+    earlier = (
+        {_identity(document): document.origin.data for document in before.repository.deciding} if outside_admins else {}
+    )
+    for document in outside_admins:
+        if earlier.get(_identity(document[0])) != document[0].origin.data:
+            yield misplaced(document, folders, change.revision)
 
 
 def _identity(declared: Deciding) -> tuple[str, str, str]:

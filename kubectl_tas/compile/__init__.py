@@ -77,21 +77,23 @@ def in_order_of_application(fleet: Fleet, made: Sequence[P]) -> tuple[P, ...]:
     """Sorts objects by backend and then in the order of application. Gives each object its own file."""
     backends = {backend.name: backend.index for backend in fleet.backends}
     ordered = sorted(_in_own_files(made), key=attrgetter("order"))
-    return tuple(sorted(ordered, key=lambda item: backends[item.backend]))
+    return tuple(sorted(ordered, key=lambda artifact: backends[artifact.backend]))
 
 
 def _in_own_files(made: Sequence[P]) -> Iterable[P]:
     """Gives each object its own file: two pairs of namespace and name may join to one file name."""
     places = attrgetter("backend", "folder", "file")
-    if len({hash(places(item)) for item in made}) == len(made):  # takes a third of the memory of the places themselves
+    if len({hash(places(artifact)) for artifact in made}) == len(
+        made
+    ):  # takes a third of the memory of the places themselves
         return made
     uses = Counter(map(places, made))
-    return (_in_own_file(item, uses) for item in made)
+    return (_in_own_file(artifact, uses) for artifact in made)
 
 
-def _in_own_file(item: P, uses: Mapping[tuple[str, str, str], int]) -> P:
-    if uses[item.backend, item.folder, item.file] == 1:
-        return item
-    identity = "/".join((item.api_version, *map(str, item.order)))
-    stem = item.file.removesuffix(".yaml")
-    return item.in_file(names.file(f"{stem}-{names.digest(identity)}"))
+def _in_own_file(artifact: P, uses: Mapping[tuple[str, str, str], int]) -> P:
+    if uses[artifact.backend, artifact.folder, artifact.file] == 1:
+        return artifact
+    identity = "/".join((artifact.api_version, *map(str, artifact.order)))
+    stem = artifact.file.removesuffix(".yaml")
+    return artifact.in_file(names.file(f"{stem}-{names.digest(identity)}"))

@@ -9,7 +9,7 @@ from typing import Literal
 
 from kubectl_tas.compile.cel import any_label_changed, holds, label, listed, looked_up, tables, text, value
 from kubectl_tas.compile.metadata import folder, metadata
-from kubectl_tas.kinds import pages
+from kubectl_tas.kinds import SET, pages
 from kubectl_tas.late import dataclass
 from kubectl_tas.model import labels
 from kubectl_tas.model.artifact import Artifact
@@ -81,7 +81,7 @@ _PODS = (
 """Resources of the core group that are pods or make pods. A status may change labels; the guard covers pods' status."""
 _OF_PODS = ("events", "pods/log")
 """Read-only resources about pods."""
-_SETS = (("PodCliqueSet", group_of(GROVE)), ("PodGroup", group_of(POD_GROUPS)))
+_SETS = ((SET.kind, group_of(GROVE)), ("PodGroup", group_of(POD_GROUPS)))
 """Known kinds, each with its group."""
 _GANGS = "scheduler.grove.io"
 """The API group of PodGangs."""
@@ -103,12 +103,12 @@ def compile_access(fleet: Fleet) -> Iterator[Artifact]:
     """Yields the Roles for each namespace, and RoleBindings to the groups of each pool and subpool."""
     for backend in fleet.backends:
         grants = tuple(_grants(fleet, backend))
-        given = {(namespace, grant.role) for grant in grants for namespace in grant.namespaces}
-        for namespace, role in sorted(given):
+        roles = {(namespace, grant.role) for grant in grants for namespace in grant.namespaces}
+        for namespace, role in sorted(roles):
             where = folder(_FOLDER, backend, namespace)
             name = _role(fleet, backend, role)
-            about = metadata(fleet, name, Phase.GUARD, namespace=namespace)
-            manifest = Role(metadata=about, rules=tuple(_rules(fleet.config.kinds, backend, role)))
+            meta = metadata(fleet, name, Phase.GUARD, namespace=namespace)
+            manifest = Role(metadata=meta, rules=tuple(_rules(fleet.config.kinds, backend, role)))
             file = names.file(f"role-{name}")
             yield Artifact(backend.name, Phase.GUARD, where, file, manifest, fleet.settings)
         if grants and backend.is_kai and fleet.config.accessReadsQueues:
@@ -128,15 +128,15 @@ def compile_access(fleet: Fleet) -> Iterator[Artifact]:
 def _queue_readers(fleet: Fleet, backend: FleetBackend, grants: tuple[_Grant, ...]) -> Iterator[Artifact]:
     """Yields the ClusterRole that reads Queues, which have no namespace, and binds it to all groups of all pools."""
     name = names.shorten(f"{fleet.config.queuePrefix}-access-{backend.namespace}-queues", MAX_NAME)
-    about, where = metadata(fleet, name, Phase.GUARD), _FOLDER
+    meta, where = metadata(fleet, name, Phase.GUARD), _FOLDER
     rule = PolicyRule(apiGroups=("scheduling.run.ai",), resources=("queues",), verbs=_READ)
     groups = dict.fromkeys(group for grant in grants for group in grant.groups)
     binding = ClusterRoleBinding(
-        metadata=about,
+        metadata=meta,
         roleRef=RoleRef(kind="ClusterRole", name=name),
         subjects=tuple(Subject(name=group) for group in groups),
     )
-    for manifest in (ClusterRole(metadata=about, rules=(rule,)), binding):
+    for manifest in (ClusterRole(metadata=meta, rules=(rule,)), binding):
         file = names.file(f"{manifest.kind.lower()}-{name}")
         yield Artifact(backend.name, Phase.GUARD, where, file, manifest, fleet.settings)
 
@@ -150,20 +150,20 @@ def _grants(fleet: Fleet, backend: FleetBackend) -> Iterator[_Grant]:
     prefix = fleet.config.queuePrefix
     for pool in (pool for pool in fleet.pools if pool.backend == backend):
         yield from _given(names.pool_queue(prefix, backend.namespace, pool.name), access_to(pool), Allowed(), pool)
-        for subpool in (item for item in pool.subpools if item.state != "ARCHIVED"):
+        for subpool in (subpool for subpool in pool.subpools if subpool.state != "ARCHIVED"):
             name = names.leaf_queue(prefix, backend.namespace, pool.name, subpool.name)
             yield from _given(name, access_to(pool, subpool), access_to(pool), subpool)
 
 
-def _given(name: str, access: Allowed, above: Allowed, item: FleetPool | FleetSubpool) -> Iterator[_Grant]:
+def _given(name: str, access: Allowed, above: Allowed, target: FleetPool | FleetSubpool) -> Iterator[_Grant]:
     """Yields the grants in ``access`` that ``above`` lacks."""
     submit = tuple(group for group in access.submit if group not in above.submit)
     view = tuple(group for group in access.view if group not in above.view)
-    parts: tuple[tuple[_RoleName, tuple[str, ...]], ...] = (("submit", submit), ("view", view))
-    for role, groups in parts:
+    groups_by_role: tuple[tuple[_RoleName, tuple[str, ...]], ...] = (("submit", submit), ("view", view))
+    for role, groups in groups_by_role:
         if groups:
             full = names.shorten(f"{name}-{role}", MAX_NAME)
-            yield _Grant(full, role, groups, item.namespaces, item.declared.origin.path)
+            yield _Grant(full, role, groups, target.namespaces, target.declared.origin.path)
 
 
 def _rules(kinds: Sequence[DeclaredKind], backend: FleetBackend, role: _RoleName) -> Iterator[PolicyRule]:
@@ -191,7 +191,7 @@ def access_policy(fleet: Fleet, backend: FleetBackend, namespaces: tuple[str, ..
     if not submitters:
         return None
     access = tables("access", [f"{text(queue)}: {listed(groups)}" for queue, groups in submitters.items()], "{}")
-    known = " || ".join(holds(table, "q") for table in access)
+    is_listed = " || ".join(holds(table, "q") for table in access)
     may_change = (
         "authorizer.group('admissionregistration.k8s.io').resource('validatingadmissionpolicies')"
         f".name({text(name)}).check('update').allowed()"
@@ -208,7 +208,7 @@ def access_policy(fleet: Fleet, backend: FleetBackend, namespaces: tuple[str, ..
             *access,
             Expression(
                 name="refused",
-                expression=f"variables.named.filter(q, ({known}) && "
+                expression=f"variables.named.filter(q, ({is_listed}) && "
                 f"!({looked_up(access, '[]', key='q')}).exists(g, g in request.userInfo.groups))",
             ),
             Expression(name="queue", expression="variables.refused.size() == 0 ? '' : variables.refused[0]"),
@@ -245,12 +245,12 @@ def _without_templates() -> Iterator[str]:
 
 def _submitters(fleet: Fleet, backend: FleetBackend) -> dict[str, tuple[str, ...]]:
     """Returns the leaf queues that only some groups may use, sorted, with these groups."""
-    found: dict[str, tuple[str, ...]] = {}
+    submitters: dict[str, tuple[str, ...]] = {}
     for pool in (pool for pool in fleet.pools if pool.backend == backend):
-        found[pool.shared_queue] = access_to(pool).submit
+        submitters[pool.shared_queue] = access_to(pool).submit
         live = (subpool for subpool in pool.subpools if subpool.state != "ARCHIVED")
-        found.update((subpool.queue, access_to(pool, subpool).submit) for subpool in live)
-    return {queue: found[queue] for queue in sorted(found) if found[queue]}
+        submitters.update((subpool.queue, access_to(pool, subpool).submit) for subpool in live)
+    return {queue: submitters[queue] for queue in sorted(submitters) if submitters[queue]}
 
 
 def _all_work(kinds: Sequence[DeclaredKind], namespaces: tuple[str, ...]) -> MatchConstraints:
@@ -282,10 +282,10 @@ def _is_no_controller(fleet: Fleet) -> str:
 
 def _is_new_or_changed() -> str:
     """Returns CEL for a new or changed object: whoever changes the spec of work in a queue also uses the queue."""
-    note = (f"({value(item, 'annotations', labels.QUEUE)})" for item in ("object", "oldObject"))
-    specs = (_spec(item) for item in ("object", "oldObject"))
-    parts = (any_label_changed(), " != ".join(note), " != ".join(specs))
-    return f"request.operation == 'CREATE' || {' || '.join(parts)}"
+    note = (f"({value(variable, 'annotations', labels.QUEUE)})" for variable in ("object", "oldObject"))
+    specs = (_spec(variable) for variable in ("object", "oldObject"))
+    conditions = (any_label_changed(), " != ".join(note), " != ".join(specs))
+    return f"request.operation == 'CREATE' || {' || '.join(conditions)}"
 
 
 def _named() -> str:
@@ -294,13 +294,13 @@ def _named() -> str:
     ext/formatting.go, Kubernetes 1.30 and later) escapes their quotes. Another version (formatting_v2.go) writes no
     quotes, so the policy tests which version runs.
     """
-    own = "has(object.metadata.labels) ? object.metadata.labels : {}"
+    object_labels = "has(object.metadata.labels) ? object.metadata.labels : {}"
     note = value("object", "annotations", labels.QUEUE)
-    found = f"'%s'.format([[dyn({own}), dyn({{'queue': {note}}}), dyn({_spec('object')})]])"
+    object_text = f"'%s'.format([[dyn({object_labels}), dyn({{'queue': {note}}}), dyn({_spec('object')})]])"
     name = f"m.split(':')[1].replace({text(_QUOTE)}, '').trim()"
     pattern = f"'%s'.format([['a']]) == {text(_QUOTED)} ? {text(_NAMED)} : {text(_NAMED_UNQUOTED)}"
-    return f"{found}.findAll({pattern}, {_MOST_NAMED}).map(m, {name})"
+    return f"{object_text}.findAll({pattern}, {_MOST_NAMED}).map(m, {name})"
 
 
-def _spec(item: str) -> str:
-    return f"(has({item}.spec) ? {item}.spec : {{}})"
+def _spec(variable: str) -> str:
+    return f"(has({variable}.spec) ? {variable}.spec : {{}})"

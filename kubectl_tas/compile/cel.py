@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 
 from kubectl_tas import gpus
 from kubectl_tas.device_runtimes import cel_is_note as is_device_note
+from kubectl_tas.kinds.backdoors import BACKDOORS, TIMES
 from kubectl_tas.model import labels
-from kubectl_tas.model.backdoors import BACKDOORS, TIMES
 from kubectl_tas.model.policies import Expression, Validation
 from kubectl_tas.quantities import ResourceName
 
@@ -38,26 +38,26 @@ def refuse_unless(expression: str, message: str) -> Validation:
     return Validation(expression=expression, messageExpression=message, reason="Forbidden")
 
 
-def tables(name: str, entries: list[str], brackets: str) -> tuple[Expression, ...]:
+def tables(name: str, literals: list[str], brackets: str) -> tuple[Expression, ...]:
     """Returns the entries as CEL literals, in several variables if one expression would be too long."""
-    parts: list[list[str]] = [[]]
+    chunks: list[list[str]] = [[]]
     length = 0
-    for entry in entries:
-        if len(parts[-1]) == MAX_ENTRIES or length + len(entry) > MAX_CHARACTERS:
-            parts.append([])
+    for literal in literals:
+        if len(chunks[-1]) == MAX_ENTRIES or length + len(literal) > MAX_CHARACTERS:
+            chunks.append([])
             length = 0
-        parts[-1].append(entry)
-        length += len(entry) + 2
+        chunks[-1].append(literal)
+        length += len(literal) + 2
     return tuple(
-        let(name if index == 1 else f"{name}{index}", f"{brackets[0]}{', '.join(part)}{brackets[1]}")
-        for index, part in enumerate(parts, 1)
+        let(name if index == 1 else f"{name}{index}", f"{brackets[0]}{', '.join(chunk)}{brackets[1]}")
+        for index, chunk in enumerate(chunks, 1)
     )
 
 
-def looked_up(tables: Iterable[Expression], otherwise: str, part: str = "", *, key: str = _NAMED) -> str:
-    """Returns CEL for the value of the named queue, or of another ``key``, in tables; or ``part`` of that value."""
-    found = (f"{holds(table, key)} ? variables.{table.name}[{key}]{part}" for table in tables)
-    return " : ".join((*found, otherwise))
+def looked_up(tables: Iterable[Expression], otherwise: str, suffix: str = "", *, key: str = _NAMED) -> str:
+    """Returns CEL for the value of the named queue, or of another ``key``, in tables; or ``suffix`` of that value."""
+    choices = (f"{holds(table, key)} ? variables.{table.name}[{key}]{suffix}" for table in tables)
+    return " : ".join((*choices, otherwise))
 
 
 def holds(table: Expression, key: str = _NAMED) -> str:
@@ -75,9 +75,9 @@ def label(pod: str, name: str) -> str:
     return value(pod, "labels", name)
 
 
-def value(pod: str, part: str, name: str) -> str:
+def value(pod: str, field: str, name: str) -> str:
     """Returns CEL for a label or an annotation; '' if absent."""
-    where = f"{pod}.metadata.{part}"
+    where = f"{pod}.metadata.{field}"
     return f"has({where}) && {text(name)} in {where} ? string({where}[{text(name)}]) : ''"
 
 
@@ -92,9 +92,9 @@ def times_changed() -> str:
     return f"{listed(TIMES)}.exists(k, {new} != (request.operation == 'CREATE' ? '' : {old}))"
 
 
-def _any_value(item: str, part: str) -> str:
+def _any_value(variable: str, field: str) -> str:
     """Returns CEL for the label or annotation ``k``; '' if absent."""
-    where = f"{item}.metadata.{part}"
+    where = f"{variable}.metadata.{field}"
     return f"(has({where}) && k in {where} ? {where}[k] : '')"
 
 
@@ -128,10 +128,10 @@ def joins_another() -> str:
 
 def counts() -> str:
     """Returns CEL for: an object has a label or an annotation by which KAI counts a pod, or a runtime gives devices."""
-    own = "has(object.metadata.{0}) && object.metadata.{0}.exists(k, {1})"
+    matches = "has(object.metadata.{0}) && object.metadata.{0}.exists(k, {1})"
     device = is_device_note("k", "object.metadata.annotations[k]")
     notes = f"{_is_gpu_note()} || k == {text(labels.POD_GROUP)} || {device}"
-    return f"{own.format('labels', f'k in {listed(JUDGED_LABELS)}')} || {own.format('annotations', notes)}"
+    return f"{matches.format('labels', f'k in {listed(JUDGED_LABELS)}')} || {matches.format('annotations', notes)}"
 
 
 def amount_variables(resource: ResourceName) -> Iterator[Expression]:
@@ -143,9 +143,9 @@ def amount_variables(resource: ResourceName) -> Iterator[Expression]:
     """
 
     def asked(container: str) -> str:
-        parts = (f"{container}.resources.{part}" for part in ("requests", "limits"))
-        found = (f"has({part}) && '{resource}' in {part} ? {_number(part, resource)}" for part in parts)
-        return f"!has({container}.resources) ? 0.0 : {' : '.join(found)} : 0.0"
+        fields = (f"{container}.resources.{field}" for field in ("requests", "limits"))
+        choices = (f"has({field}) && '{resource}' in {field} ? {_number(field, resource)}" for field in fields)
+        return f"!has({container}.resources) ? 0.0 : {' : '.join(choices)} : 0.0"
 
     init, overhead = f"{resource}OfInit", "object.spec.overhead"
     starting, running = gpus.cel_at_most(asked, init, "0.0")
@@ -168,12 +168,12 @@ def shown(resource: ResourceName, amount: str) -> str:
             return _decimal(amount, 1000)
         case "memory":
             units = ((_GIBIBYTE, "Gi"), (_MEBIBYTE, "Mi"))
-            found = (f"{amount} % {size} == 0 ? string({amount} / {size}) + '{unit}'" for size, unit in units)
-            return f"({amount} == 0 ? '0' : {' : '.join(found)} : string({amount}))"
+            choices = (f"{amount} % {size} == 0 ? string({amount} / {size}) + '{unit}'" for size, unit in units)
+            return f"({amount} == 0 ? '0' : {' : '.join(choices)} : string({amount}))"
 
 
-def _decimal(amount: str, parts: int) -> str:
-    return f"({amount} % {parts} == 0 ? string({amount} / {parts}) : string(double({amount}) / {parts}.0))"
+def _decimal(amount: str, divisor: int) -> str:
+    return f"({amount} % {divisor} == 0 ? string({amount} / {divisor}) : string(double({amount}) / {divisor}.0))"
 
 
 def listed(values: Iterable[str]) -> str:

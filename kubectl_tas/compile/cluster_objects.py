@@ -80,8 +80,8 @@ def compile_queues(fleet: Fleet) -> Iterator[Artifact]:
         heights = _heights(pools)
         root = backend.root_queue(fleet.config.queuePrefix)
         if root is not None and not all(pool.shard_labels for pool in pools):
-            kept = backend.spec.rootQueue
-            shape = _Shape(kept if isinstance(kept, QueueMeta) else QueueMeta.model_construct(), root)
+            root_meta = backend.spec.rootQueue
+            shape = _Shape(root_meta if isinstance(root_meta, QueueMeta) else QueueMeta.model_construct(), root)
             phase = Phase.ROOT_QUEUE - max(heights.values())
             yield _queue(fleet, backend, phase, (root, None), shape, {}, fleet.settings)
         for pool in pools:
@@ -93,11 +93,11 @@ def compile_queues(fleet: Fleet) -> Iterator[Artifact]:
 
 def _heights(pools: Iterable[FleetPool]) -> dict[str, int]:
     """Returns the number of levels of pools below each pool."""
-    found: dict[str, int] = {}
+    heights: dict[str, int] = {}
     for pool in pools:
         for height, above in enumerate(pool.chain):
-            found[above.name] = max(found.get(above.name, 0), height)
-    return found
+            heights[above.name] = max(heights.get(above.name, 0), height)
+    return heights
 
 
 def _pool(fleet: Fleet, pool: FleetPool, parent: str | None, phase: int) -> Iterator[Artifact]:
@@ -127,8 +127,8 @@ def _pool(fleet: Fleet, pool: FleetPool, parent: str | None, phase: int) -> Iter
     for subpool in pool.subpools:
         if subpool.state != "ARCHIVED":
             source, labels = subpool.declared.origin.path, {POOL: subpool.canonical, **pool.shard_labels}
-            place = subpool.queue, pool.queue
-            yield _queue(fleet, backend, Phase.LEAF_QUEUE, place, _leaf(pool, subpool), labels, source)
+            queue_and_parent = subpool.queue, pool.queue
+            yield _queue(fleet, backend, Phase.LEAF_QUEUE, queue_and_parent, _leaf(pool, subpool), labels, source)
 
 
 def _leaf(pool: FleetPool, subpool: FleetSubpool) -> _Shape:
@@ -144,7 +144,7 @@ def _sums(pool: FleetPool) -> dict[str, str]:
     """
     return {
         name: f"{quantities.show(name, pool.guarantee.of(name))}"
-        + "".join(f" - {item.name} {quantities.show(name, item.quota.of(name))}" for item in pool.parts)
+        + "".join(f" - {child.name} {quantities.show(name, child.quota.of(name))}" for child in pool.parts)
         + f" = {quantities.show(name, pool.shared_quota.of(name))}"
         for name in (pool.finite if pool.parts else ())
     }
@@ -154,13 +154,13 @@ def _queue(
     fleet: Fleet,
     backend: FleetBackend,
     phase: int,
-    place: tuple[str, str | None],
+    queue_and_parent: tuple[str, str | None],
     shape: _Shape,
     labels: dict[str, str],
     source: str,
 ) -> Artifact:
-    """Returns the queue at ``place``, which has the names of the queue and of its parent."""
-    name, parent = place
+    """Returns the queue with the names ``queue_and_parent``: its own and that of its parent."""
+    name, parent = queue_and_parent
     gpu, cpu, memory = (_share(shape, resource) for resource in quantities.RESOURCES)
     manifest = Queue(
         metadata=metadata(
@@ -252,22 +252,22 @@ def compile_bindings(fleet: Fleet) -> Iterator[Artifact]:
     """
     for backend in fleet.backends:
         used = {
-            item.set.topology.name
-            for item in fleet.submitted_sets
-            if item.pool.backend == backend and item.set.topology
+            submitted.set.topology.name
+            for submitted in fleet.submitted_sets
+            if submitted.pool.backend == backend and submitted.set.topology
         }
         for name in sorted(used) if backend.grove_release.schedulers else ():
             topology = fleet.cluster_topologies[name]
             bindings = topology.bindings
             if backend.has(Feature.TOPOLOGY) and topology.is_created_on(backend):
-                own = SchedulerTopologyBinding(schedulerName=KAI_SCHEDULER, topologyReference=name)
-                bindings = (*(item for item in bindings if item.schedulerName != KAI_SCHEDULER), own)
-            about = metadata(fleet, name, Phase.TOPOLOGY)
+                kai_binding = SchedulerTopologyBinding(schedulerName=KAI_SCHEDULER, topologyReference=name)
+                bindings = (*(binding for binding in bindings if binding.schedulerName != KAI_SCHEDULER), kai_binding)
+            meta = metadata(fleet, name, Phase.TOPOLOGY)
             levels = tuple(DomainLevel(domain=level.key, key=level.label) for level in topology.levels)
             manifest = ClusterTopology(
                 apiVersion="grove.io/v1alpha1",
                 kind="ClusterTopologyBinding",
-                metadata=ObjectMeta(name=name, labels=about.labels, annotations=about.annotations),
+                metadata=ObjectMeta(name=name, labels=meta.labels, annotations=meta.annotations),
                 spec=ClusterTopologySpec(levels=levels, schedulerTopologyBindings=bindings),
             )
             file, source = names.file(f"clustertopologybinding-{name}"), topology.declared.origin.path

@@ -61,27 +61,27 @@ class Seen:
 def seen(whole: Fleet, backend: FleetBackend) -> Seen:
     """Returns all objects of a backend with KAI, in a fleet without errors."""
     fleet = whole.of_backend(backend.name)
-    found = Seen(elsewhere=[_dumped(item) for item in topologies_elsewhere(fleet, backend)])
+    objects_seen = Seen(elsewhere=[_dumped(topology) for topology in topologies_elsewhere(fleet, backend)])
     for made in _RENDERED:
-        own = (artifact for artifact in made(fleet) if artifact.backend == backend.name)
-        found.objects += (_pod_of(data) for artifact in own for data in _data(artifact))
+        artifacts = (artifact for artifact in made(fleet) if artifact.backend == backend.name)
+        objects_seen.objects += (_pod_of(document) for artifact in artifacts for document in _data(artifact))
     for workload in fleet.workloads:
         reason = _unknown(workload)
         if reason:
-            found.left_out[work_name(workload.kind, workload.name)] = reason
+            objects_seen.left_out[work_name(workload.kind, workload.name)] = reason
         elif workload.is_owned:
-            found.objects += _owned(fleet, workload)
+            objects_seen.objects += _owned(fleet, workload)
         else:
-            found.objects += _made(fleet, workload)
-    found.objects += _sets(fleet)
-    known = {id(submitted) for submitted, _ in previewed_gangs(fleet)}
+            objects_seen.objects += _made(fleet, workload)
+    objects_seen.objects += _sets(fleet)
+    previewed = {id(submitted) for submitted, _ in previewed_gangs(fleet)}
     for submitted in fleet.submitted_sets:
-        if id(submitted) not in known:
-            found.left_out[work_name(submitted.kind, submitted.name)] = "its gangs are not known, or too many"
+        if id(submitted) not in previewed:
+            objects_seen.left_out[work_name(submitted.kind, submitted.name)] = "its gangs are not known, or too many"
     for group in fleet.pod_groups:
         if not group.pods:
-            found.left_out[work_name("PodGroup", group.name)] = "its Pods are not declared here"
-    return found
+            objects_seen.left_out[work_name("PodGroup", group.name)] = "its Pods are not declared here"
+    return objects_seen
 
 
 def _data(artifact: Artifact) -> Iterator[Object]:
@@ -108,13 +108,13 @@ def _pod_of(made: Object) -> Object:
     return _pod({**template.get("metadata", {}), **where}, template["spec"])
 
 
-def _pod(about: Object, spec: Object) -> Object:
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": about, "spec": spec}
+def _pod(meta: Object, spec: Object) -> Object:
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec}
 
 
 def _unknown(workload: FleetWorkload) -> str:
     """Returns why the pods of a workload, or their PodGroup, are unknown; empty if both are known."""
-    if any(item.template is None for item in workload.replicas):
+    if any(replicated.template is None for replicated in workload.replicas):
         return "its pod templates are in another object"
     if not podgrouper.is_predicted(workload):
         return "its pods say themselves which PodGroup they are in"
@@ -127,27 +127,27 @@ def _unknown(workload: FleetWorkload) -> str:
 
 def _owned(fleet: Fleet, workload: FleetWorkload) -> Iterator[Object]:
     """Yields the pods of a workload whose PodGroup ``render`` writes. Its templates name the PodGroup."""
-    data = demanded(workload.declared.origin, demands(fleet, workload))
-    for item in workload.replicas:
-        template = _Template(workload, item, data)
-        yield from (template.pod(str(index)) for index in range(item.replicas))
+    document = demanded(workload.declared.origin, demands(fleet, workload))
+    for replicated in workload.replicas:
+        template = _Template(workload, replicated, document)
+        yield from (template.pod(str(index)) for index in range(replicated.replicas))
 
 
 def _made(fleet: Fleet, workload: FleetWorkload) -> Iterator[Object]:
     """Yields the PodGroups that KAI makes of a workload, each with its pods."""
-    data = demanded(workload.declared.origin, demands(fleet, workload))
+    document = demanded(workload.declared.origin, demands(fleet, workload))
     uid = names.digest(f"{workload.kind}/{workload.namespace}/{workload.name}")
-    for item, gang, spec in predicted(fleet, workload):
-        part = "" if item is workload else f"-{item.replicas[0].name}"
-        copies = item.copies if podgrouper.is_one_pod_group(item) else item.pods
+    for sub_workload, gang, spec in predicted(fleet, workload):
+        replica_name = "" if sub_workload is workload else f"-{sub_workload.replicas[0].name}"
+        copies = sub_workload.copies if podgrouper.is_one_pod_group(sub_workload) else sub_workload.pods
         for number in range(copies):
             copy = f"-{number}" if copies > 1 else ""
-            name = names.shorten(f"{gang.name}-{uid}{part}{copy}", MAX_NAME)
-            about = Metadata(name=name, namespace=item.namespace, labels=item.kai_labels)
-            yield _dumped(PodGroup(metadata=about, spec=spec))
-            for template, own in groupby(batches(item, gang), key=lambda batch: batch.template):
-                places = [batch.sub_group for batch in own for _ in range(batch.pods)]
-                pods = _Template(workload, template, data)
+            name = names.shorten(f"{gang.name}-{uid}{replica_name}{copy}", MAX_NAME)
+            meta = Metadata(name=name, namespace=sub_workload.namespace, labels=sub_workload.kai_labels)
+            yield _dumped(PodGroup(metadata=meta, spec=spec))
+            for template, group_batches in groupby(batches(sub_workload, gang), key=lambda batch: batch.template):
+                places = [batch.sub_group for batch in group_batches for _ in range(batch.pods)]
+                pods = _Template(workload, template, document)
                 for index, sub_group in enumerate(places):
                     ordinal = f"{number}-{index}" if copies > 1 else str(index)
                     yield pods.pod(ordinal, name, sub_group)
@@ -157,18 +157,21 @@ def _sets(fleet: Fleet) -> Iterator[Object]:
     """Yields the PodGroups of PodCliqueSets, each with the pods of its cliques."""
     gangs = [(submitted, gang) for submitted, gang in previewed_gangs(fleet) if submitted.pool.backend.is_kai]
     for (submitted, gang), artifact in zip(gangs, preview_set_pod_groups(fleet), strict=True):
-        data, cliques = demanded(submitted.declared.origin, demands(fleet, submitted)), dict(submitted.set.pod_cliques)
+        document, cliques = (
+            demanded(submitted.declared.origin, demands(fleet, submitted)),
+            dict(submitted.set.pod_cliques),
+        )
         yield from _data(artifact)
-        for part in gang.leaves:
-            clique = _at(data, cliques[part.name].path)
-            for index in range(part.pods):
-                about = {
-                    "name": f"{part.name}-{index}",
+        for unit in gang.leaves:
+            clique = _at(document, cliques[unit.name].path)
+            for index in range(unit.pods):
+                meta = {
+                    "name": f"{unit.name}-{index}",
                     "namespace": submitted.namespace,
-                    "labels": {**(clique.get("labels") or {}), SUBGROUP: part.name},
+                    "labels": {**(clique.get("labels") or {}), SUBGROUP: unit.name},
                     "annotations": {**(clique.get("annotations") or {}), POD_GROUP: artifact.manifest.metadata.name},
                 }
-                yield _pod(about, clique["spec"]["podSpec"])
+                yield _pod(meta, clique["spec"]["podSpec"])
 
 
 @dataclass(frozen=True)
@@ -182,19 +185,22 @@ class _Template:
 
     def pod(self, ordinal: str, pod_group: str | None = None, sub_group: str | None = None) -> Object:
         """Returns one pod. The arguments give its gang if the template does not."""
-        written = _at(self.data, self.item.metadata_path) or {}
-        about = {
+        meta_in_file = _at(self.data, self.item.metadata_path) or {}
+        meta = {
             "name": f"{self.workload.file_name}-{self.item.name}-{ordinal}",
             "namespace": self.workload.namespace,
-            "labels": {**(written.get("labels") or {}), **({SUBGROUP: sub_group} if sub_group is not None else {})},
-            "annotations": {**(written.get("annotations") or {}), **({POD_GROUP: pod_group} if pod_group else {})},
+            "labels": {
+                **(meta_in_file.get("labels") or {}),
+                **({SUBGROUP: sub_group} if sub_group is not None else {}),
+            },
+            "annotations": {**(meta_in_file.get("annotations") or {}), **({POD_GROUP: pod_group} if pod_group else {})},
         }
-        return _pod(about, self.item.pod_spec(self.data))
+        return _pod(meta, self.item.pod_spec(self.data))
 
 
-def _at(data: Any, path: KeyPath) -> Any:
+def _at(node: Any, path: KeyPath) -> Any:
     for step in path:
-        data = data.get(step) if isinstance(data, dict) else data[step]
-        if data is None:
+        node = node.get(step) if isinstance(node, dict) else node[step]
+        if node is None:
             return None
-    return data
+    return node

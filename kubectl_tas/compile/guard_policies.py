@@ -16,10 +16,11 @@ from kubectl_tas.compile.access import access_policy
 from kubectl_tas.compile.metadata import metadata
 from kubectl_tas.device_runtimes import MOUNTS, cel_variables
 from kubectl_tas.kai import NON_PREEMPTIBLE_FROM, PRIORITY_CLASSES
+from kubectl_tas.kinds.backdoors import GPU_GROUP
+from kubectl_tas.kinds.deployment import OWNER
 from kubectl_tas.late import dataclass
 from kubectl_tas.model import labels
 from kubectl_tas.model.artifact import Artifact
-from kubectl_tas.model.backdoors import GPU_GROUP
 from kubectl_tas.model.config import PRIORITY_VALUES
 from kubectl_tas.model.kindlists import Phase
 from kubectl_tas.model.policies import (
@@ -100,31 +101,33 @@ def compile_guards(fleet: Fleet) -> Iterator[Artifact]:
 
 
 def _guarded(fleet: Fleet, backend: FleetBackend) -> _Guarded:
-    own = fleet.config.priorityClasses.model_dump()
+    own_classes = fleet.config.priorityClasses.model_dump()
     leaves = _guaranteed(fleet, backend)
-    others = tuple(name for name in OTHERS if any(quota.of(name) != NO_LIMIT for quota in leaves.values()))
+    other_resources = tuple(name for name in OTHERS if any(quota.of(name) != NO_LIMIT for quota in leaves.values()))
     places = {queue: {*namespaces} for queue, namespaces in fleet.namespaces(backend).items()}
-    for item in fleet.pod_groups:
-        if item.backend == backend and item.declared.spec.spec.queue in places:
-            places[item.declared.spec.spec.queue].add(item.namespace)
+    for pod_group in fleet.pod_groups:
+        if pod_group.backend == backend and pod_group.declared.spec.spec.queue in places:
+            places[pod_group.declared.spec.spec.queue].add(pod_group.namespace)
     return _Guarded(
         fleet,
         backend,
         namespaces=tuple(sorted(set().union(*places.values()))),
         places=_places(places),
-        classes=PRIORITY_CLASSES | {name: PRIORITY_VALUES[priority] for priority, name in own.items()},
+        classes=PRIORITY_CLASSES | {name: PRIORITY_VALUES[priority] for priority, name in own_classes.items()},
         leaves=cel.tables(
-            "leaves", [f"{cel.text(queue)}: {_quotas(leaves[queue], others)}" for queue in sorted(leaves)], "{}"
+            "leaves",
+            [f"{cel.text(queue)}: {_quotas(leaves[queue], other_resources)}" for queue in sorted(leaves)],
+            "{}",
         ),
-        others=others,
+        others=other_resources,
         draining=_draining(fleet, backend),
-        over_quota=_over_quota(fleet, backend, others),
+        over_quota=_over_quota(fleet, backend, other_resources),
     )
 
 
-def _guard(guarded: _Guarded, what: str, spec: PolicySpec, param: ParamRef | None = None) -> Iterator[Artifact]:
+def _guard(guarded: _Guarded, subject: str, spec: PolicySpec, param: ParamRef | None = None) -> Iterator[Artifact]:
     fleet, backend = guarded.fleet, guarded.backend
-    name = _name(guarded, what)
+    name = _name(guarded, subject)
     policy = ValidatingAdmissionPolicy(metadata=metadata(fleet, name, Phase.GUARD), spec=spec)
     actions: tuple[Action, ...] = ("Warn", "Audit") if fleet.config.guard == "warn" else ("Deny",)
     bound = BindingSpec(policyName=name, paramRef=param, validationActions=actions)
@@ -133,8 +136,8 @@ def _guard(guarded: _Guarded, what: str, spec: PolicySpec, param: ParamRef | Non
         yield Artifact(backend.name, Phase.GUARD, _FOLDER, f"{kind}-{name}.yaml", manifest, fleet.settings)
 
 
-def _name(guarded: _Guarded, what: str) -> str:
-    return f"{guarded.fleet.config.queuePrefix}-guard-{guarded.backend.namespace}-{what}"
+def _name(guarded: _Guarded, subject: str) -> str:
+    return f"{guarded.fleet.config.queuePrefix}-guard-{guarded.backend.namespace}-{subject}"
 
 
 def _pods(guarded: _Guarded) -> PolicySpec:
@@ -359,18 +362,18 @@ def _is_scheduler(guarded: _Guarded) -> str:
 def _within_quotas(guarded: _Guarded, unless: str, because: str) -> Iterator[Validation]:
     """Yields validations that non-preemptible work stays within quota. ``because`` joins the amount and the queue."""
     listed = "" if not guarded.over_quota else " || variables.kept.exists(k, {} <= variables.overQuotaHere[k]{})"
-    parts = ["", ""] if not guarded.others else [f"[{place}]" for place in range(1 + len(guarded.others))]
+    indices = ["", ""] if not guarded.others else [f"[{index}]" for index in range(1 + len(guarded.others))]
     yield cel.refuse_unless(
         f"{unless}!variables.nonPreemptible || variables.quota < 0 || "
-        f"variables.hundredths <= variables.quota * 100{listed.format('variables.hundredths', f'{parts[0]} * 100')}",
+        f"variables.hundredths <= variables.quota * 100{listed.format('variables.hundredths', f'{indices[0]} * 100')}",
         f"'the pod asks for ' + {cel.shown('gpu', 'variables.hundredths')} + "
         f"{because.format(UNITS['gpu'])} + variables.queue + ' is guaranteed ' + string(variables.quota)",
     )
-    for name, part in zip(guarded.others, parts[1:], strict=False):
-        asked, quota = f"variables.{name}", f"variables.{name}Quota"
+    for name, index in zip(guarded.others, indices[1:], strict=False):
+        asks, quota = f"variables.{name}", f"variables.{name}Quota"
         yield cel.refuse_unless(
-            f"{unless}!variables.nonPreemptible || {quota} < 0 || {asked} <= {quota}{listed.format(asked, part)}",
-            f"'the pod asks for ' + {cel.shown(name, asked)} + {because.format(UNITS[name])} + "
+            f"{unless}!variables.nonPreemptible || {quota} < 0 || {asks} <= {quota}{listed.format(asks, index)}",
+            f"'the pod asks for ' + {cel.shown(name, asks)} + {because.format(UNITS[name])} + "
             f"variables.queue + ' is guaranteed ' + {cel.shown(name, quota)}",
         )
 
@@ -378,9 +381,9 @@ def _within_quotas(guarded: _Guarded, unless: str, because: str) -> Iterator[Val
 def _amounts(guarded: _Guarded) -> Iterator[Expression]:
     """Yields variables for the pod's requests; for cpu and memory, if any queue has quotas of both, the quotas too."""
     yield from (cel.let(name, expression) for name, expression in gpus.cel_variables())
-    for place, name in enumerate(guarded.others, 1):
+    for index, name in enumerate(guarded.others, 1):
         yield from cel.amount_variables(name)
-        yield cel.let(f"{name}Quota", cel.looked_up(guarded.leaves, "-1", f"[{place}]"))
+        yield cel.let(f"{name}Quota", cel.looked_up(guarded.leaves, "-1", f"[{index}]"))
 
 
 def _pod_resources(guarded: _Guarded) -> tuple[str, ...]:
@@ -414,8 +417,10 @@ def _inside(guarded: _Guarded) -> str:
 def _may_be_ours(guarded: _Guarded, queue: str) -> str:
     """Returns CEL for: by its name a queue may be a leaf queue here. The test is cheap enough for every pod."""
     prefix = names.pool_queue(guarded.fleet.config.queuePrefix, guarded.backend.namespace, "")
-    others = tuple(sorted(x for x in guarded.fleet.leaf_queues(guarded.backend) if not x.startswith(prefix)))
-    return f"({queue}).startsWith({cel.text(prefix)})" + (f" || ({queue}) in {cel.listed(others)}" if others else "")
+    further_queues = tuple(sorted(x for x in guarded.fleet.leaf_queues(guarded.backend) if not x.startswith(prefix)))
+    return f"({queue}).startsWith({cel.text(prefix)})" + (
+        f" || ({queue}) in {cel.listed(further_queues)}" if further_queues else ""
+    )
 
 
 def _queues(guarded: _Guarded, queue: str) -> Iterator[Expression]:
@@ -439,17 +444,22 @@ def _queues(guarded: _Guarded, queue: str) -> Iterator[Expression]:
 
 def _guaranteed(fleet: Fleet, backend: FleetBackend) -> dict[str, Amounts]:
     """Returns the leaf queues that take work, each with its quota."""
-    found: dict[str, Amounts] = {}
+    quotas: dict[str, Amounts] = {}
     for pool in fleet.pools:
         if pool.backend == backend:
-            found |= {pool.shared_queue: pool.shared_quota, **{item.queue: item.quota for item in pool.active}}
-    return found
+            quotas |= {
+                pool.shared_queue: pool.shared_quota,
+                **{subpool.queue: subpool.quota for subpool in pool.active},
+            }
+    return quotas
 
 
-def _quotas(quota: Amounts, others: Sequence[ResourceName]) -> str:
+def _quotas(quota: Amounts, other_resources: Sequence[ResourceName]) -> str:
     """Returns the quota of a leaf queue as an entry of its table."""
-    gpu, *rest = (-1 if quota.of(name) == NO_LIMIT else int(quota.of(name)) for name in ("gpu", *others))
-    return str([gpu, *rest] if rest else gpu)
+    gpu, *other_amounts = (
+        -1 if quota.of(name) == NO_LIMIT else int(quota.of(name)) for name in ("gpu", *other_resources)
+    )
+    return str([gpu, *other_amounts] if other_amounts else gpu)
 
 
 def _owners() -> str:
@@ -457,20 +467,20 @@ def _owners() -> str:
     names are those of the pod and of its owners. Other work with such a name gains nothing: KAI leaves it Pending.
     """
     made = "has(object.metadata.ownerReferences) ? object.metadata.ownerReferences.map(o, string(o.name) + '-') : []"
-    own = "has(object.metadata.name) ? [string(object.metadata.name) + '-'] : []"
-    return f"['Workflow/' + ({cel.label('object', labels.WORKFLOW)}) + '/'] + ({own}) + ({made})"
+    name_prefixes = "has(object.metadata.name) ? [string(object.metadata.name) + '-'] : []"
+    return f"['Workflow/' + ({cel.label('object', labels.WORKFLOW)}) + '/'] + ({name_prefixes}) + ({made})"
 
 
-def _over_quota(fleet: Fleet, backend: FleetBackend, others: Sequence[ResourceName]) -> tuple[Expression, ...]:
-    entries = []
+def _over_quota(fleet: Fleet, backend: FleetBackend, other_resources: Sequence[ResourceName]) -> tuple[Expression, ...]:
+    queues = []
     for leaf in (leaf for pool in fleet.pools if pool.backend == backend for leaf in pool.leaves):
         if leaf.over_quota and leaf.state == "ACTIVE":
             most: dict[str, Amounts] = {}  # a literal of CEL has no key twice
             for name, may in leaf.over_quota.items():
                 most[_begins(name)] = larger(may.amounts, most.get(_begins(name), NOTHING))
-            work = ", ".join(f"{cel.text(begins)}: {_quotas(most[begins], others)}" for begins in sorted(most))
-            entries.append(f"{cel.text(leaf.queue)}: {{{work}}}")
-    return cel.tables("overQuota", entries, "{}") if entries else ()
+            work = ", ".join(f"{cel.text(begins)}: {_quotas(most[begins], other_resources)}" for begins in sorted(most))
+            queues.append(f"{cel.text(leaf.queue)}: {{{work}}}")
+    return cel.tables("overQuota", queues, "{}") if queues else ()
 
 
 def _begins(listed: str) -> str:
@@ -522,11 +532,11 @@ def _priority_of_pod(guarded: _Guarded) -> Iterator[Expression]:
     ``build`` to notebooks, both non-preemptible, and ``train`` to all other work.
     """
     owned = "has(object.metadata.ownerReferences) && object.metadata.ownerReferences.exists(o, o.kind == {})"
-    deployment = f"{owned.format(cel.text('ReplicaSet'))} && ({cel.label('object', 'pod-template-hash')}) != ''"
+    deployment = f"{owned.format(cel.text(OWNER))} && ({cel.label('object', 'pod-template-hash')}) != ''"
     notebook = f"({cel.label('object', 'notebook-name')}) != ''"
-    own = "has(object.spec.priorityClassName) ? string(object.spec.priorityClassName) : ''"
+    spec_class = "has(object.spec.priorityClassName) ? string(object.spec.priorityClassName) : ''"
     name = cel.label("object", labels.PRIORITY_CLASS)
-    yield cel.let("className", f"({name}) != '' ? ({name}) : ({own})")
+    yield cel.let("className", f"({name}) != '' ? ({name}) : ({spec_class})")
     yield _classes(guarded)
     yield cel.let(
         "priority",
@@ -552,12 +562,12 @@ def _priority_of_group(guarded: _Guarded, group: str) -> Iterator[Expression]:
 
 def _classes(guarded: _Guarded) -> Expression:
     """Returns a variable with the known PriorityClasses and their values."""
-    known = ", ".join(f"{cel.text(name)}: {value}" for name, value in guarded.classes.items())
-    return cel.let("classes", f"{{{known}}}")
+    values_by_class = ", ".join(f"{cel.text(name)}: {value}" for name, value in guarded.classes.items())
+    return cel.let("classes", f"{{{values_by_class}}}")
 
 
 def _non_preemptible_group(group: str) -> str:
     """Returns CEL for: a PodGroup is non-preemptible. Without a known class its priority is 50."""
-    own, name = cel.group_field(group, "preemptibility"), cel.group_field(group, "priorityClassName")
+    preemptibility, name = cel.group_field(group, "preemptibility"), cel.group_field(group, "priorityClassName")
     high = f"({name}) in variables.classes && variables.classes[{name}] >= {NON_PREEMPTIBLE_FROM}"
-    return f"(({own}) == 'non-preemptible' || ({own}) != 'preemptible' && {high})"
+    return f"(({preemptibility}) == 'non-preemptible' || ({preemptibility}) != 'preemptible' && {high})"

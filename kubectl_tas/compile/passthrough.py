@@ -17,7 +17,7 @@ from kubectl_tas.compile.metadata import folder
 from kubectl_tas.compile.podgroups import WORKLOADS
 from kubectl_tas.gangs.apply_demands import entries_of, merged
 from kubectl_tas.gangs.pool_demands import Demand, companion_demands, demands, member_demands
-from kubectl_tas.grove import TEMPLATE, Release
+from kubectl_tas.grove import TEMPLATE, GroveRelease
 from kubectl_tas.late import late_pattern
 from kubectl_tas.load.compose import TooDeepError, TooManyError
 from kubectl_tas.load.document import roots
@@ -41,9 +41,9 @@ if TYPE_CHECKING:
 
 def compile_workloads(fleet: Fleet) -> Iterator[Artifact]:
     """Yields every workload of the fleet."""
-    for item in fleet.workloads:
-        text = with_demands(item.declared.origin, demands(fleet, item))
-        yield _passed(item.declared, (item.pool.backend, item.namespace), item.target, text)
+    for workload in fleet.workloads:
+        text = with_demands(workload.declared.origin, demands(fleet, workload))
+        yield _passed(workload.declared, (workload.pool.backend, workload.namespace), workload.target, text)
 
 
 def compile_members(fleet: Fleet) -> Iterator[Artifact]:
@@ -56,47 +56,54 @@ def compile_members(fleet: Fleet) -> Iterator[Artifact]:
 
 def compile_sets(fleet: Fleet) -> Iterator[Artifact]:
     """Yields every PodCliqueSet with a known pool, in the spelling of the cluster's Grove."""
-    for item in fleet.submitted_sets:
-        text = with_demands(item.declared.origin, demands(fleet, item), tuple(_respelled(item)))
-        yield _passed(item.declared, (item.pool.backend, item.namespace), item.target, text)
+    for submitted in fleet.submitted_sets:
+        text = with_demands(submitted.declared.origin, demands(fleet, submitted), tuple(_respelled(submitted)))
+        yield _passed(submitted.declared, (submitted.pool.backend, submitted.namespace), submitted.target, text)
 
 
 def compile_companions(fleet: Fleet) -> Iterator[Artifact]:
-    """Yields every companion, for its pool if it has exactly one."""
-    for item in fleet.companions:
-        first, *others = fleet.pools_of(item) or (None,)
-        text = with_demands(item.declared.origin, companion_demands(fleet, item))
-        place = item.backend, item.namespace
-        yield _passed(item.declared, place, None if others else first, text, phase=item.phase)
+    """Yields every companion, for its pool if it has exactly one.
+
+    Flux dry-runs all objects of a folder before it applies the first, and the API server refuses a Pod without its
+    ServiceAccount. So these are in no pool's folder with Flux.
+    """
+    for companion in fleet.companions:
+        is_shared = fleet.config.gitops == "flux" and companion.kind == "ServiceAccount"
+        pool, *other_pools = (() if is_shared else fleet.pools_of(companion)) or (None,)
+        text = with_demands(companion.declared.origin, companion_demands(fleet, companion))
+        namespace_of_backend = companion.backend, companion.namespace
+        yield _passed(
+            companion.declared, namespace_of_backend, None if other_pools else pool, text, phase=companion.phase
+        )
 
 
 def _passed(
-    declared: Declared[Any], place: Place, target: str | None, text: str, *, phase: Phase = Phase.POD
+    declared: Declared[Any], namespace_of_backend: Place, target: str | None, text: str, *, phase: Phase = Phase.POD
 ) -> Artifact:
     """Returns an object for the pool or subpool ``target``, which is None if unknown."""
-    spec, (backend, namespace), name = declared.spec, place, declared.spec.metadata.name
-    about = Metadata(name=name, namespace=namespace)
+    spec, (backend, namespace), name = declared.spec, namespace_of_backend, declared.spec.metadata.name
+    meta = Metadata(name=name, namespace=namespace)
     kind = declared.origin.data["kind"]
-    manifest = PassThrough(apiVersion=spec.apiVersion, kind=kind, metadata=about, target=target, text=text)
+    manifest = PassThrough(apiVersion=spec.apiVersion, kind=kind, metadata=meta, target=target, text=text)
     where = folder(WORKLOADS if phase is Phase.POD else "companions", backend, namespace)
     file = names.file(f"{spec.kind.lower()}-{name}")
     return Artifact(backend.name, phase, where, file, manifest, declared.origin.path)
 
 
-def with_demands(origin: Origin, wanted: Sequence[Demand], further: Sequence[Entry] = ()) -> str:
-    """Returns the text of a document that meets the demands ``wanted``, with ``further`` entries changed after that.
+def with_demands(origin: Origin, demanded: Sequence[Demand], further: Sequence[Entry] = ()) -> str:
+    """Returns the text of a document that meets the demands ``demanded``, with ``further`` entries changed after that.
 
     The text is the author's with added lines, if all YAML readers then read the checked data. Otherwise, for example
     after an anchor or in JSON, the function writes the data anew, without comments. No value may contradict a demand
     (check.workload_labels); else it raises TasError.
     """
-    entries = [*entries_of(origin, wanted), *further]
+    changes = [*entries_of(origin, demanded), *further]
     if not origin.path.endswith(".json"):
         text = origin.text.replace("\r\n", "\n")
-        edited = with_values(text, origin.data, entries) if reads_alike(text) else None
+        edited = with_values(text, origin.data, changes) if reads_alike(text) else None
         if edited is not None:
             return edited
-    return block(merged(origin.data, entries))
+    return block(merged(origin.data, changes))
 
 
 def _respelled(submitted: SubmittedSet) -> Iterator[Entry]:
@@ -105,29 +112,29 @@ def _respelled(submitted: SubmittedSet) -> Iterator[Entry]:
 
     The release must be able to express the constraints (check.grove_api).
     """
-    item, release = submitted.set, submitted.pool.backend.grove_release
-    written = item.declared.origin.value(TEMPLATE)
-    if isinstance(written, dict) and "clusterTopologyName" in written:
+    clique_set, release = submitted.set, submitted.pool.backend.grove_release
+    template = clique_set.declared.origin.value(TEMPLATE)
+    if isinstance(template, dict) and "clusterTopologyName" in template:
         yield (*TEMPLATE, "clusterTopologyName"), None, None
-    for clique in item.cliques:
+    for clique in clique_set.cliques:
         if clique.spec.spec.roleName is None:
             yield (*clique.path, "spec", "roleName"), clique.name, FIRST
         if "replicas" not in clique.spec.spec.model_fields_set:
             yield (*clique.path, "spec", "replicas"), 1, "roleName"
     top: KeyPath = (*TEMPLATE, "topologyConstraint")
-    inherited = any(constraint.asks and path == top for constraint, path in item.constraints)
-    for constraint, path in item.constraints:
+    inherited = any(constraint.asks and path == top for constraint, path in clique_set.constraints)
+    for constraint, path in clique_set.constraints:
         if not constraint.asks:
             yield path, None, None  # no release has one that names a topology and no domain
             continue
         if release.has_names and constraint.topologyName is None and (path == top or not inherited):
-            yield (*path, "topologyName"), item.topology_name, FIRST
+            yield (*path, "topologyName"), clique_set.topology_name, FIRST
         elif not release.has_names and constraint.topologyName is not None:
             yield (*path, "topologyName"), None, None
         yield from _domains(constraint, path, release)
 
 
-def _domains(constraint: PackConstraint, path: KeyPath, release: Release) -> Iterator[Entry]:
+def _domains(constraint: PackConstraint, path: KeyPath, release: GroveRelease) -> Iterator[Entry]:
     if release.has_pack and constraint.packDomain is not None:
         if constraint.pack is None:
             yield (*path, "packDomain"), Renamed("pack", {"required": constraint.packDomain}), None
@@ -193,7 +200,7 @@ def _scalars(root: Any) -> Iterator[Any]:
                 yield key if key.style or _is_alike(key.value, is_certain_text, in_flow=in_flow) else None
                 waiting.append((value, in_flow))
         else:
-            waiting += [(item, in_flow) for item in node.value]
+            waiting += [(child, in_flow) for child in node.value]
 
 
 def _is_mostly_aliases(root: Any) -> bool:
@@ -216,15 +223,15 @@ def _is_alike(plain: str, reads: Callable[[str], bool], *, in_flow: bool) -> boo
 
 def _has_odd_tab(quoted: list[Any], text: str) -> bool:
     """Whether the text has a tab that some parsers refuse: anywhere but in quotes, comments and block scalars."""
-    rest = []
-    place = 0
+    unquoted = []
+    position = 0
     for scalar in sorted(quoted, key=lambda scalar: scalar.start_mark.index):
         if scalar.style in "|>" and _ODD_TAB_IN_BLOCK.search(_source(scalar, text)):
             return True
-        rest.append(text[place : scalar.start_mark.index])
-        place = max(place, scalar.end_mark.index)
-    rest.append(text[place:])
-    return bool(_ODD_TAB.search('""'.join(rest)))
+        unquoted.append(text[position : scalar.start_mark.index])
+        position = max(position, scalar.end_mark.index)
+    unquoted.append(text[position:])
+    return bool(_ODD_TAB.search('""'.join(unquoted)))
 
 
 def _source(scalar: Any, text: str) -> str:

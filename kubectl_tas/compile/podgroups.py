@@ -11,6 +11,7 @@ from kubectl_tas.gangs.gang import Constraint, Gang, Part
 from kubectl_tas.gangs.workload_gang import own_gang, shared_gang, wait
 from kubectl_tas.gangs.written_gangs import previewed_gangs
 from kubectl_tas.kai import Feature
+from kubectl_tas.kinds import SET
 from kubectl_tas.model.artifact import Artifact
 from kubectl_tas.model.kindlists import Phase
 from kubectl_tas.model.labels import MANAGED_BY, POOL, PREEMPTION_DELAY, SKIP_PODGROUPER, STALENESS_GRACE
@@ -49,23 +50,23 @@ _PREEMPTIBILITY: dict[bool, Literal["preemptible", "non-preemptible"]] = {True: 
 
 def pass_pod_groups(fleet: Fleet) -> Iterator[Artifact]:
     """Yields hand-written PodGroups, with the labels of kubectl-tas added."""
-    for item in fleet.pod_groups:
-        written = item.declared.spec
-        labels = {**written.metadata.labels, **dict.fromkeys(item.backend.queue_labels, written.spec.queue)}
-        target = fleet.leaf_queues(item.backend).get(written.spec.queue)
-        found = fleet.target(target) if target is not None else None
-        if target is not None and found is not None:
-            labels |= {POOL: target, **found[0].shard_labels}
-        notes, source = written.metadata.annotations, item.declared.origin.path
-        about = metadata(fleet, item.name, _PHASE, namespace=item.namespace, labels=labels, annotations=notes)
-        file = names.file(f"podgroup-{item.namespace}-{item.name}")
-        manifest = PodGroup(metadata=about, spec=written.spec)
-        yield Artifact(item.backend.name, _PHASE, WORKFLOWS, file, manifest, source)
+    for pod_group in fleet.pod_groups:
+        declared = pod_group.declared.spec
+        labels = {**declared.metadata.labels, **dict.fromkeys(pod_group.backend.queue_labels, declared.spec.queue)}
+        target = fleet.leaf_queues(pod_group.backend).get(declared.spec.queue)
+        pool_and_subpool = fleet.target(target) if target is not None else None
+        if target is not None and pool_and_subpool is not None:
+            labels |= {POOL: target, **pool_and_subpool[0].shard_labels}
+        notes, source = declared.metadata.annotations, pod_group.declared.origin.path
+        meta = metadata(fleet, pod_group.name, _PHASE, namespace=pod_group.namespace, labels=labels, annotations=notes)
+        file = names.file(f"podgroup-{pod_group.namespace}-{pod_group.name}")
+        manifest = PodGroup(metadata=meta, spec=declared.spec)
+        yield Artifact(pod_group.backend.name, _PHASE, WORKFLOWS, file, manifest, source)
 
 
 def compile_owned(fleet: Fleet) -> Iterator[Artifact]:
     """Yields one PodGroup for each workload whose PodGroup ``render`` writes, and for each gang of several."""
-    owned = [item for item in fleet.workloads if item.is_owned and item.pool.backend.is_kai]
+    owned = [workload for workload in fleet.workloads if workload.is_owned and workload.pool.backend.is_kai]
     gangs: dict[int, list[FleetWorkload]] = {}
     for workload in owned:
         if workload.shared_gang is None:
@@ -81,8 +82,8 @@ def _owned(fleet: Fleet, members: Sequence[FleetWorkload], gang: Gang) -> Artifa
     workload = members[0]
     backend = workload.pool.backend
     labels = {**workload.kai_labels, POOL: workload.target}
-    about = metadata(fleet, gang.name, _PHASE, namespace=workload.namespace, labels=labels)
-    manifest = PodGroup(metadata=about, spec=pod_group_spec(fleet, workload, gang, is_owned=True))
+    meta = metadata(fleet, gang.name, _PHASE, namespace=workload.namespace, labels=labels)
+    manifest = PodGroup(metadata=meta, spec=pod_group_spec(fleet, workload, gang, is_owned=True))
     source = " and ".join(dict.fromkeys(member.declared.origin.path for member in members))
     where = folder(WORKLOADS, backend, workload.namespace)
     return Artifact(backend.name, _PHASE, where, f"podgroup-{gang.name}.yaml", manifest, source)
@@ -91,8 +92,8 @@ def _owned(fleet: Fleet, members: Sequence[FleetWorkload], gang: Gang) -> Artifa
 def preview_pod_groups(fleet: Fleet) -> Iterator[Artifact]:
     """Yields a preview of each PodGroup that KAI makes of a workload, if predictable; always with its segments."""
     for workload in fleet.workloads:
-        for item, gang, spec in predicted(fleet, workload):
-            yield _preview_of_workload(item, workload, gang, spec)
+        for sub_workload, gang, spec in predicted(fleet, workload):
+            yield _preview_of_workload(sub_workload, workload, gang, spec)
 
 
 def predicted(fleet: Fleet, workload: FleetWorkload) -> Iterator[tuple[FleetWorkload, Gang, PodGroupSpec]]:
@@ -100,29 +101,37 @@ def predicted(fleet: Fleet, workload: FleetWorkload) -> Iterator[tuple[FleetWork
     is_made = podgrouper.is_made_by_kai(workload) and podgrouper.lists_parts(workload)
     if not (is_made and podgrouper.is_predicted(workload) and workload.pods):
         return
-    for item in podgrouper.by_pod_group(workload):
-        gang = own_gang(item)
+    for sub_workload in podgrouper.by_pod_group(workload):
+        gang = own_gang(sub_workload)
         # handler.go before 0.15: the podgrouper writes minMember above segments too.
-        above = podgrouper.makes_sub_groups(item) and not item.pool.backend.has(Feature.MIN_SUBGROUP)
-        yield item, gang, pod_group_spec(fleet, item, gang, above=above)
+        above = podgrouper.makes_sub_groups(sub_workload) and not sub_workload.pool.backend.has(Feature.MIN_SUBGROUP)
+        yield sub_workload, gang, pod_group_spec(fleet, sub_workload, gang, above=above)
 
 
-def _preview_of_workload(item: FleetWorkload, workload: FleetWorkload, gang: Gang, spec: PodGroupSpec) -> Artifact:
-    """Returns the preview of one PodGroup of a workload. ``item`` has all or some of the workload's pods."""
+def _preview_of_workload(
+    sub_workload: FleetWorkload, workload: FleetWorkload, gang: Gang, spec: PodGroupSpec
+) -> Artifact:
+    """Returns the preview of one PodGroup of a workload. ``sub_workload`` has all or some of the workload's pods."""
     indexed: dict[str, str] = {}
     if spec.subGroups:
-        indexed = {f"{INDEX}{part.name}": part.segments.index_label for part in item.replicas if part.segments}
-        indexed |= {f"{PODS}{part.name}": indices(part.indices) for part in gang.parts if part.indices is not None}
-    about = Metadata(
+        indexed = {
+            f"{INDEX}{replicated.name}": replicated.segments.index_label
+            for replicated in sub_workload.replicas
+            if replicated.segments
+        }
+        indexed |= {f"{PODS}{unit.name}": indices(unit.indices) for unit in gang.parts if unit.indices is not None}
+    meta = Metadata(
         name=gang.name,
-        namespace=item.namespace,
-        labels={**item.kai_labels, MANAGED_BY: "kubectl-tas", POOL: item.target},
-        annotations={NOTE: podgrouper.note(item, divided=bool(spec.subGroups)), **indexed},
+        namespace=sub_workload.namespace,
+        labels={**sub_workload.kai_labels, MANAGED_BY: "kubectl-tas", POOL: sub_workload.target},
+        annotations={NOTE: podgrouper.note(sub_workload, divided=bool(spec.subGroups)), **indexed},
     )
-    stem = f"podgroup-{item.file_name}"
-    stem = stem if item is workload else f"{stem}.{item.replicas[0].name}"  # no name of an object ends like that
-    where = folder(PREVIEW, item.pool.backend, item.namespace)
-    return _preview(item, where, stem, PodGroup(metadata=about, spec=spec))
+    stem = f"podgroup-{sub_workload.file_name}"
+    stem = (
+        stem if sub_workload is workload else f"{stem}.{sub_workload.replicas[0].name}"
+    )  # no name of an object ends like that
+    where = folder(PREVIEW, sub_workload.pool.backend, sub_workload.namespace)
+    return _preview(sub_workload, where, stem, PodGroup(metadata=meta, spec=spec))
 
 
 def preview_set_pod_groups(fleet: Fleet) -> Iterator[Artifact]:
@@ -136,74 +145,74 @@ def preview_set_pod_groups(fleet: Fleet) -> Iterator[Artifact]:
         backend = submitted.pool.backend
         if backend.is_kai:
             name = f"pg-{gang.name}"
-            annotations = {NOTE: f"What KAI makes of PodGang {gang.name}; its name goes on with the UID"}
+            annotations = {NOTE: f"What KAI makes of PodGang {gang.name}; to its name KAI adds the UID"}
             if backend.writes_pod_groups_of_sets:
                 name = gang.name
                 annotations = {SKIP_PODGROUPER: "true", NOTE: f"What Grove writes for KAI of PodGang {gang.name}"}
-            about = Metadata(
+            meta = Metadata(
                 name=name,
                 namespace=submitted.set.namespace,
                 labels={MANAGED_BY: "kubectl-tas", POOL: submitted.target, **submitted.kai_labels},
                 annotations=annotations,
             )
             spec = pod_group_spec(fleet, submitted, gang)
-            stem = f"podgroup-{about.namespace}-{gang.name}"
-            yield _preview(submitted, PREVIEW, stem, PodGroup(metadata=about, spec=spec))
+            stem = f"podgroup-{meta.namespace}-{gang.name}"
+            yield _preview(submitted, PREVIEW, stem, PodGroup(metadata=meta, spec=spec))
 
 
-def _preview(item: Submission, where: str, stem: str, manifest: PodGroup | PodGang) -> Artifact:
-    backend, source = item.pool.backend.name, item.declared.origin.path
+def _preview(submission: Submission, where: str, stem: str, manifest: PodGroup | PodGang) -> Artifact:
+    backend, source = submission.pool.backend.name, submission.declared.origin.path
     return Artifact(backend, _PHASE, where, names.file(stem), manifest, source, apply=False)
 
 
 def pod_group_spec(
-    fleet: Fleet, item: Submission, gang: Gang, *, is_owned: bool = False, above: bool = False
+    fleet: Fleet, submission: Submission, gang: Gang, *, is_owned: bool = False, above: bool = False
 ) -> PodGroupSpec:
-    """Returns the spec of a gang's PodGroup. ``item``, which is in the gang, gives queue and priority.
+    """Returns the spec of a gang's PodGroup. ``submission``, which is in the gang, gives queue and priority.
 
     A release without a tree of SubGroups gets no SubGroups. KAI's podgrouper writes no preemptibility, and minMember
     even with SubGroups. A PodGroup that ``render`` owns has preemptibility, and minMember only without SubGroups.
     ``above``: SubGroups with children have minMember too.
     """
-    backend = item.pool.backend
-    parts = gang.parts if backend.has(Feature.SUBGROUP_TREE) else ()
-    whole = _min_sub_group(gang, gang, backend) if parts else None
-    preemptibility = _PREEMPTIBILITY[item.is_preemptible]
+    backend = submission.pool.backend
+    sub_groups = gang.parts if backend.has(Feature.SUBGROUP_TREE) else ()
+    whole = _min_sub_group(gang, gang, backend) if sub_groups else None
+    preemptibility = _PREEMPTIBILITY[submission.is_preemptible]
     return PodGroupSpec(
-        queue=item.queue,
-        priorityClassName=getattr(fleet.config.priorityClasses, item.priority),
+        queue=submission.queue,
+        priorityClassName=getattr(fleet.config.priorityClasses, submission.priority),
         preemptibility=preemptibility if is_owned and backend.has(Feature.PREEMPTIBILITY) else None,
-        minMember=None if parts and (is_owned or whole is not None) else max(1, gang.minimum or 0),
+        minMember=None if sub_groups and (is_owned or whole is not None) else max(1, gang.minimum or 0),
         minSubGroup=whole,
         topologyConstraint=_constraint(gang.constraint) if backend.has(Feature.TOPOLOGY) else None,
-        preemptionDelay=_wait(item, PREEMPTION_DELAY, Feature.PREEMPTION_DELAY),
-        stalenessGracePeriod=_wait(item, STALENESS_GRACE, Feature.STALENESS_GRACE),
+        preemptionDelay=_wait(submission, PREEMPTION_DELAY, Feature.PREEMPTION_DELAY),
+        stalenessGracePeriod=_wait(submission, STALENESS_GRACE, Feature.STALENESS_GRACE),
         subGroups=tuple(
             SubGroup(
-                name=part.name,
-                parent=part.parent,
-                minMember=None if gang.below(part) and not above else _min_member(part, backend),
-                minSubGroup=_min_sub_group(gang, part, backend),
-                topologyConstraint=_constraint(part.constraint),
+                name=sub_group.name,
+                parent=sub_group.parent,
+                minMember=None if gang.below(sub_group) and not above else _min_member(sub_group, backend),
+                minSubGroup=_min_sub_group(gang, sub_group, backend),
+                topologyConstraint=_constraint(sub_group.constraint),
             )
-            for part in parts
+            for sub_group in sub_groups
         ),
     )
 
 
-def _wait(item: Submission, name: str, feature: Feature) -> str | None:
-    return wait(item, name, feature) if isinstance(item, FleetWorkload) else None
+def _wait(submission: Submission, name: str, feature: Feature) -> str | None:
+    return wait(submission, name, feature) if isinstance(submission, FleetWorkload) else None
 
 
-def _min_member(part: Part, backend: FleetBackend) -> int | None:
+def _min_member(unit: Part, backend: FleetBackend) -> int | None:
     """Returns the minimum of a leaf. Before KAI 0.15 the API refuses 0, and the scheduler takes no minimum for 1."""
-    return part.minimum if part.minimum or backend.has(Feature.ZERO_MIN_MEMBER) else None
+    return unit.minimum if unit.minimum or backend.has(Feature.ZERO_MIN_MEMBER) else None
 
 
-def _min_sub_group(gang: Gang, part: Part, backend: FleetBackend) -> int | None:
+def _min_sub_group(gang: Gang, unit: Part, backend: FleetBackend) -> int | None:
     if not backend.has(Feature.MIN_SUBGROUP):
         return None
-    return len(gang.below(part)) if part.needs_all_parts else part.needed_parts
+    return len(gang.below(unit)) if unit.needs_all_parts else unit.needed_parts
 
 
 def _constraint(constraint: Constraint | None) -> TopologyConstraint | None:
@@ -228,15 +237,15 @@ def preview_pod_gangs(fleet: Fleet) -> Iterator[Artifact]:
 
 
 def _pod_gang(fleet: Fleet, submitted: SubmittedSet, gang: Gang) -> PodGang:
-    item, topology = submitted.set, submitted.set.topology
-    annotations = {NOTE: f"What Grove makes of PodCliqueSet {item.name}"}
+    clique_set, topology = submitted.set, submitted.set.topology
+    annotations = {NOTE: f"What Grove makes of {SET.kind} {clique_set.name}"}
     if topology is not None:
         annotations = {TOPOLOGY_NAME: topology.name, **annotations}
     if submitted.pool.backend.writes_pod_groups_of_sets:
         annotations = {SKIP_PODGROUPER: "true", **annotations}
-    labels = {MANAGED_BY: "kubectl-tas", PART_OF: item.name, POOL: submitted.target}
+    labels = {MANAGED_BY: "kubectl-tas", PART_OF: clique_set.name, POOL: submitted.target}
     return PodGang(
-        metadata=Metadata(name=gang.name, namespace=item.namespace, labels=labels, annotations=annotations),
+        metadata=Metadata(name=gang.name, namespace=clique_set.namespace, labels=labels, annotations=annotations),
         spec=PodGangSpec(
             podgroups=tuple(
                 GangMember(name=leaf.name, minReplicas=leaf.minimum or 0, topologyConstraint=_packed(leaf.constraint))
@@ -244,9 +253,11 @@ def _pod_gang(fleet: Fleet, submitted: SubmittedSet, gang: Gang) -> PodGang:
             ),
             topologyConstraint=_packed(gang.constraint),
             topologyConstraintGroupConfigs=tuple(
-                GangPart(name=part.name, podGroupNames=tuple(leaf.name for leaf in cliques), topologyConstraint=packed)
-                for part in gang.parts  # replicas of scaling groups that have a constraint
-                if (cliques := gang.below(part)) and (packed := _packed(part.constraint)) is not None
+                GangPart(
+                    name=sub_group.name, podGroupNames=tuple(leaf.name for leaf in cliques), topologyConstraint=packed
+                )
+                for sub_group in gang.parts  # replicas of scaling groups that have a constraint
+                if (cliques := gang.below(sub_group)) and (packed := _packed(sub_group.constraint)) is not None
             ),
             priorityClassName=str(getattr(fleet.config.priorityClasses, submitted.priority)),
         ),

@@ -55,13 +55,13 @@ def _beside(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup, gang: Gang
     for files in gang.files:
         is_large = fleet.config.gitops == "argocd" and not all(map(fits_annotation, files.files.values()))
         notes = _SERVER_SIDE if is_large else {}
-        about = metadata(fleet, files.name, Phase.COMPANION, namespace=space, labels=labels, annotations=notes)
+        meta = metadata(fleet, files.name, Phase.COMPANION, namespace=space, labels=labels, annotations=notes)
         text = {key: content.decode("utf-8") for key, content in files.files.items() if is_text(content)}
         binary = {key: b64encode(content).decode() for key, content in files.files.items() if key not in text}
-        yield ConfigMap(metadata=about, data=text, binaryData=binary)
+        yield ConfigMap(metadata=meta, data=text, binaryData=binary)
     if gang.hosts is not None:
-        about = metadata(fleet, gang.hosts, Phase.COMPANION, namespace=space, labels=labels)
-        yield Service(metadata=about, spec=ServiceSpec(selector={HOSTS: gang.hosts}))
+        meta = metadata(fleet, gang.hosts, Phase.COMPANION, namespace=space, labels=labels)
+        yield Service(metadata=meta, spec=ServiceSpec(selector={HOSTS: gang.hosts}))
 
 
 def _pods(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup, gang: Gang) -> Iterator[Pod | Job | PassThrough]:
@@ -74,44 +74,47 @@ def _pods(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup, gang: Gang) 
     if gang.hosts is not None:
         labels[HOSTS] = gang.hosts
     fixed = {key: value for key, value in labels.items() if workflow.own_labels.get(key) != value}
-    written = {task.name: task.spec.name for task in group.tasks}
-    for part in (gang, *gang.leaves):
-        for member in part.members:
-            own = {TASK: names.shorten(written[member.name]), **({} if part is gang else {SUBGROUP: part.name})}
-            about = metadata(
+    names_in_file = {task.name: task.spec.name for task in group.tasks}
+    for unit in (gang, *gang.leaves):
+        for member in unit.members:
+            own_labels = {
+                TASK: names.shorten(names_in_file[member.name]),
+                **({} if unit is gang else {SUBGROUP: unit.name}),
+            }
+            meta = metadata(
                 fleet,
                 names.pod(gang.name, workflow.name, group.name, member.name),
                 Phase.POD,
                 namespace=workflow.namespace,
-                labels={**workflow.own_labels, **member.labels, **fixed, **own},
+                labels={**workflow.own_labels, **member.labels, **fixed, **own_labels},
                 annotations=member.annotations | annotations,
             )
             if member.job is not None:
                 notes = dict(sorted((member.annotations | annotations).items()))
-                yield _job(about, TemplateMetadata(labels=about.labels, annotations=notes), member)
+                yield _job(meta, TemplateMetadata(labels=meta.labels, annotations=notes), member)
             elif member.is_open:
-                yield _open(Pod, about, member.spec)
+                yield _open(Pod, meta, member.spec)
             else:
-                yield Pod.model_validate({"metadata": about, "spec": member.spec})
+                yield Pod.model_validate({"metadata": meta, "spec": member.spec})
 
 
-def _job(about: Metadata, template: TemplateMetadata, member: Member) -> Job | PassThrough:
+def _job(meta: Metadata, template: TemplateMetadata, member: Member) -> Job | PassThrough:
     """Returns the Job of a pod with the metadata of ``template``. Only the Job has annotations for the GitOps tool."""
-    notes = {name: value for name, value in about.annotations.items() if name not in template.annotations}
-    about = about.model_copy(update={"annotations": notes})
+    notes = {name: value for name, value in meta.annotations.items() if name not in template.annotations}
+    meta = meta.model_copy(update={"annotations": notes})
     if member.is_open:
         pods = {"metadata": template.model_dump(exclude_defaults=True), "spec": member.spec}
-        return _open(Job, about, {"parallelism": 1, "completions": 1, **(member.job or {}), "template": pods})
+        return _open(Job, meta, {"parallelism": 1, "completions": 1, **(member.job or {}), "template": pods})
     pod = Template(metadata=template, spec=PodSpec.model_validate(member.spec))
-    return Job(metadata=about, spec=JobSpec.model_validate({**(member.job or {}), "template": pod}))
+    return Job(metadata=meta, spec=JobSpec.model_validate({**(member.job or {}), "template": pod}))
 
 
-def _open(kind: type[Pod | Job], about: Metadata, spec: dict[str, Any]) -> PassThrough:
+def _open(kind: type[Pod | Job], meta: Metadata, spec: dict[str, Any]) -> PassThrough:
     """Returns a Pod or Job with parts from pod templates, which may contain any field of Kubernetes."""
     version, name = kind.model_fields["apiVersion"].default, kind.model_fields["kind"].default
-    data = {"apiVersion": version, "kind": name, "metadata": about.model_dump(exclude_defaults=True), "spec": spec}
-    where = Metadata(name=about.name, namespace=about.namespace)
-    return PassThrough(apiVersion=version, kind=name, metadata=where, target=about.labels[POOL], text=block(data))
+    document = {"apiVersion": version, "kind": name, "metadata": meta.model_dump(exclude_defaults=True), "spec": spec}
+    where = Metadata(name=meta.name, namespace=meta.namespace)
+    return PassThrough(apiVersion=version, kind=name, metadata=where, target=meta.labels[POOL], text=block(document))
 
 
 def _labels(workflow: FleetWorkflow, group: FleetGroup) -> dict[str, str]:

@@ -22,7 +22,7 @@ from kubectl_tas.gpus import Gpus
 from kubectl_tas.late import dataclass
 from kubectl_tas.place.capacity import Capacity, DomainRoom, LevelRoom
 from kubectl_tas.place.gangs_to_place import LeftOut
-from kubectl_tas.place.grow import Growth, Waiting
+from kubectl_tas.place.grow import ClusterGrowth, Waiting
 from kubectl_tas.quantities import NO_LIMIT, Amount, as_data
 from kubectl_tas.report import style
 from kubectl_tas.report.text import plural
@@ -54,59 +54,59 @@ class Planned:
     """GPUs that LOW work asks for."""
 
 
-def plan_text(found: Sequence[Planned], broken: Sequence[Diagnostic]) -> str:
+def plan_text(plans: Sequence[Planned], broken: Sequence[Diagnostic]) -> str:
     """Renders a page for each pool, then the guarantees that the nodes cannot keep, or a line that they can."""
-    pages = [_page(item) for item in found]
-    facts = [("Guarantees", f"{item.message}. {item.hint}") for item in broken]
-    kept = [("Guarantees", "nodes that are ready and not cordoned have what all pools are guaranteed")]
-    return "\n".join((*pages, style.pairs(facts or kept)))
+    pages = [_page(plan) for plan in plans]
+    facts = [("Guarantees", f"{shortage.message}. {shortage.hint}") for shortage in broken]
+    promise = [("Guarantees", "nodes that are ready and not cordoned have what all pools are guaranteed")]
+    return "\n".join((*pages, style.pairs(facts or promise)))
 
 
-def _page(item: Planned) -> str:
-    there, pool = item.capacity, item.pool
+def _page(plan: Planned) -> str:
+    capacity, pool = plan.capacity, plan.pool
     facts = [
         ("Pool", pool.name),
-        ("Guarantee", _guarantee(item)),
-        ("Declared", f"{plural(item.fixed, 'GPU')} by HIGH and NORMAL work, {item.preemptible} by LOW work"),
+        ("Guarantee", _guarantee(plan)),
+        ("Declared", f"{plural(plan.fixed, 'GPU')} by HIGH and NORMAL work, {plan.preemptible} by LOW work"),
         ("By quota", _by_quota(pool)),
-        *nodes_facts(there),
+        *nodes_facts(capacity),
     ]
-    if not there.levels:
+    if not capacity.levels:
         return style.pairs(facts)
-    lines = style.table(HEADER, rows(there)).splitlines()
-    notes = (f"  {_never(level.level.key)}\n" for level in there.levels if level.level and not level.is_placed)
+    lines = style.table(HEADER, rows(capacity)).splitlines()
+    notes = (f"  {_never(level.level.key)}\n" for level in capacity.levels if level.level and not level.is_placed)
     return "".join((style.pairs(facts), *(f"  {line}\n" for line in lines), *notes))
 
 
-def nodes_facts(there: Capacity) -> list[tuple[str, str]]:
+def nodes_facts(capacity: Capacity) -> list[tuple[str, str]]:
     """Returns which nodes a pool can use, and their GPUs."""
     facts = [
-        ("Nodes", nodes_text(there.nodes, there.unusable)),
-        *(("Outside", f"{count} {_OUTSIDE} {label}") for label, count in there.outside.items()),
+        ("Nodes", nodes_text(capacity.nodes, capacity.unusable)),
+        *(("Outside", f"{count} {_OUTSIDE} {label}") for label, count in capacity.outside.items()),
     ]
-    if not there.levels:
+    if not capacity.levels:
         return [*facts, ("Gangs", "none can start: no node with GPUs can be used")]
-    (everywhere,) = there.levels[0].domains
+    (everywhere,) = capacity.levels[0].domains
     facts.append(("GPUs", f"{everywhere.gpus} on the nodes that can be used, {everywhere.free} of them free"))
-    facts.append(("Gangs", f"that nodes have room for, of pods with {plural(there.pod_gpus, 'GPU')} each:"))
+    facts.append(("Gangs", f"that nodes have room for, of pods with {plural(capacity.pod_gpus, 'GPU')} each:"))
     return facts
 
 
-def rows(there: Capacity) -> list[tuple[str, ...]]:
+def rows(capacity: Capacity) -> list[tuple[str, ...]]:
     """Returns a row for each level with the largest gang that fits."""
-    return [_row(level, there.pod_gpus) for level in there.levels]
+    return [_row(level, capacity.pod_gpus) for level in capacity.levels]
 
 
-def _guarantee(item: Planned) -> str:
-    most = item.pool.guarantee.gpu
-    is_short = most != NO_LIMIT and item.gpus < most
-    short = f"; usable nodes have {item.gpus}" if is_short else ""
+def _guarantee(plan: Planned) -> str:
+    most = plan.pool.guarantee.gpu
+    is_short = most != NO_LIMIT and plan.gpus < most
+    short = f"; usable nodes have {plan.gpus}" if is_short else ""
     return f"{_gpus(most)}{short}"
 
 
 def _by_quota(pool: FleetPool) -> str:
     """Says how large a gang may be within the quotas."""
-    leaves = [(pool.shared_quota.gpu, pool.name), *((item.quota.gpu, item.canonical) for item in pool.active)]
+    leaves = [(pool.shared_quota.gpu, pool.name), *((subpool.quota.gpu, subpool.canonical) for subpool in pool.active)]
     most, where = max(leaves, key=lambda leaf: leaf[0])
     inside = f" (in {where})" if pool.active else ""
     return f"a HIGH or NORMAL gang has up to {_gpus(most)}{inside}, a LOW one up to {_gpus(pool.maximum.gpu)}"
@@ -117,15 +117,19 @@ def _gpus(amount: Amount) -> str:
 
 
 def _row(room: LevelRoom, pod_gpus: int) -> tuple[str, ...]:
-    what = room.level.key if room.level else "(any nodes)"
+    level_name = room.level.key if room.level else "(any nodes)"
     best = room.best
     if best is None:
-        return (what, "0", "none", "-", "-", "-")
+        return (level_name, "0", "none", "-", "-", "-")
     gang = f"{plural(best.pods, 'pod')}, {plural(best.pods * pod_gpus, 'GPU')}" if best.pods else "none"
     count = str(len(room.domains)) if room.level else "-"
-    following = [f"{_called(item)} ({item.pods})" for item in room.domains[1 : 1 + _NEXT] if item.pods]
+    following = [
+        f"{_called(domain_room)} ({domain_room.pods})"
+        for domain_room in room.domains[1 : 1 + _NEXT]
+        if domain_room.pods
+    ]
     return (
-        what,
+        level_name,
         count,
         gang if room.is_placed else "none, see below",
         _called(best),
@@ -138,31 +142,33 @@ def _never(key: str) -> str:
     return f"{not_tried(key)}. Require that one."
 
 
-def _called(item: DomainRoom) -> str:
-    return place_name(item.domain) if item.domain else "-"
+def _called(domain_room: DomainRoom) -> str:
+    return place_name(domain_room.domain) if domain_room.domain else "-"
 
 
-def plan_data(found: Sequence[Planned], broken: Sequence[Diagnostic]) -> shapes.Plan:
+def plan_data(plans: Sequence[Planned], broken: Sequence[Diagnostic]) -> shapes.PlanJson:
     """Returns the plan as JSON data, with all domains."""
-    shortages: list[shapes.NotGuaranteed] = [{"message": item.message, "hint": item.hint} for item in broken]
-    return {"version": PLAN_VERSION, "pools": list(map(_pool_record, found)), "guaranteesNotKept": shortages}
+    shortages: list[shapes.NotGuaranteedJson] = [
+        {"message": shortage.message, "hint": shortage.hint} for shortage in broken
+    ]
+    return {"version": PLAN_VERSION, "pools": list(map(_pool_record, plans)), "guaranteesNotKept": shortages}
 
 
-def _pool_record(item: Planned) -> shapes.PlannedPool:
-    there, pool = item.capacity, item.pool
+def _pool_record(plan: Planned) -> shapes.PlannedPoolJson:
+    capacity, pool = plan.capacity, plan.pool
     return {
         "pool": pool.name,
         "backend": pool.backend.name,
         "guarantee": as_data("gpu", pool.guarantee.gpu),
         "maximum": as_data("gpu", pool.maximum.gpu),
-        "declared": {"fixed": item.fixed, "preemptible": item.preemptible},
-        "nodes": {"all": there.nodes, "unusable": dict(there.unusable), "withoutLevel": dict(there.outside)},
-        "podGpus": there.pod_gpus,
-        "levels": [_level_record(level, there.pod_gpus) for level in there.levels],
+        "declared": {"fixed": plan.fixed, "preemptible": plan.preemptible},
+        "nodes": {"all": capacity.nodes, "unusable": dict(capacity.unusable), "withoutLevel": dict(capacity.outside)},
+        "podGpus": capacity.pod_gpus,
+        "levels": [_level_record(level, capacity.pod_gpus) for level in capacity.levels],
     }
 
 
-def _level_record(room: LevelRoom, pod_gpus: int) -> shapes.PlannedLevel:
+def _level_record(room: LevelRoom, pod_gpus: int) -> shapes.PlannedLevelJson:
     pods = room.best.pods if room.best and room.is_placed else 0
     return {
         "level": room.level.key if room.level else None,
@@ -170,8 +176,13 @@ def _level_record(room: LevelRoom, pod_gpus: int) -> shapes.PlannedLevel:
         "placed": room.is_placed,
         "largestGang": {"pods": pods, "gpus": pods * pod_gpus},
         "domains": [
-            {"domain": list(item.domain), "gpus": item.gpus, "freeGpus": item.free, "pods": item.pods}
-            for item in room.domains
+            {
+                "domain": list(domain_room.domain),
+                "gpus": domain_room.gpus,
+                "freeGpus": domain_room.free,
+                "pods": domain_room.pods,
+            }
+            for domain_room in room.domains
         ],
     }
 
@@ -179,12 +190,12 @@ def _level_record(room: LevelRoom, pod_gpus: int) -> shapes.PlannedLevel:
 GROWTH_VERSION = 1
 
 
-def growth_text(found: Sequence[tuple[str, Growth]]) -> str:
+def growth_text(growths: Sequence[tuple[str, ClusterGrowth]]) -> str:
     """Renders the facts about each named cluster, with a blank line between."""
-    return "\n".join(style.pairs(_growth_facts(*item)) for item in found)
+    return "\n".join(style.pairs(_growth_facts(*named_growth)) for named_growth in growths)
 
 
-def _growth_facts(backend: str, growth: Growth) -> list[tuple[str, str]]:
+def _growth_facts(backend: str, growth: ClusterGrowth) -> list[tuple[str, str]]:
     waiting, pools = growth.waiting, _pools(growth)
     facts = [
         ("Backend", backend),
@@ -200,54 +211,60 @@ def _growth_facts(backend: str, growth: Growth) -> list[tuple[str, str]]:
     facts.append(("Needs", _needs(growth)))
     if growth.more:
         facts.append(("Filled", "what has room now takes it first, then by priority and name"))
-    return [*facts, *((f"  {item.item.sent.name}", _when(item, copies, growth)) for item, copies in _by_item(waiting))]
+    return [
+        *facts,
+        *(
+            (f"  {last_waiting.item.sent.name}", _when(last_waiting, copies, growth))
+            for last_waiting, copies in _by_item(waiting)
+        ),
+    ]
 
 
-def _pools(growth: Growth) -> list[str]:
-    return sorted({item.sent.pool.name for item in growth.items})
+def _pools(growth: ClusterGrowth) -> list[str]:
+    return sorted({gang.sent.pool.name for gang in growth.items})
 
 
-def _needs(growth: Growth) -> str:
+def _needs(growth: ClusterGrowth) -> str:
     if growth.missing is not None:
         return f"not known: no node has the label {growth.missing.label} of level {growth.missing.key}"
     if growth.waiting and not growth.rack:
         return f"not known: pending work can use no existing {growth.word}"
-    never = ", but for what never goes" if any(item.racks is None for item in growth.waiting) else ""
+    never = ", but for what never goes" if any(waiting.racks is None for waiting in growth.waiting) else ""
     one_by_one = "" if growth.at_once else ", added one after the other"
     return f"{plural(growth.more, growth.word) if growth.more else f'no {growth.word}'} more{one_by_one}{never}"
 
 
 def _by_item(waiting: Sequence[Waiting]) -> list[tuple[Waiting, int]]:
     """Returns each item once, with the last of its equal gangs and the number of them that wait."""
-    last = {id(one.item): one for one in waiting}
-    counts = Counter(id(one.item) for one in waiting)
-    return [(one, counts[key]) for key, one in last.items()]
+    last = {id(waiting_gang.item): waiting_gang for waiting_gang in waiting}
+    counts = Counter(id(waiting_gang.item) for waiting_gang in waiting)
+    return [(waiting_gang, counts[key]) for key, waiting_gang in last.items()]
 
 
-def _when(item: Waiting, copies: int, growth: Growth) -> str:
-    of = f", {copies} of its {item.item.copies} gangs" if item.item.copies > 1 else ""
-    if item.racks is not None:
-        return f"goes with {plural(item.racks, growth.word)} more{of}"
-    short, helps = item.shortage, f"no {growth.word} like this helps" if growth.rack else "waits"
-    if item.lacks:
-        return f"{helps}: {lacks_text(item.lacks)}"
+def _when(waiting: Waiting, copies: int, growth: ClusterGrowth) -> str:
+    of_copies = f", {copies} of its {waiting.item.copies} gangs" if waiting.item.copies > 1 else ""
+    if waiting.racks is not None:
+        return f"goes with {plural(waiting.racks, growth.word)} more{of_copies}"
+    short, helps = waiting.shortage, f"no {growth.word} like this helps" if growth.rack else "waits"
+    if waiting.lacks:
+        return f"{helps}: {lacks_text(waiting.lacks)}"
     if short is None or short.level is None or not short.best:
         return helps
     if not short.best[0].pods:
         return f"{helps}: it has room for none of its pods"
-    return f"{helps}: {must_share(short, short.level, item.item.gang)}, and one has room for {short.best[0].pods}"
+    return f"{helps}: {must_share(short, short.level, waiting.item.gang)}, and one has room for {short.best[0].pods}"
 
 
-def growth_data(found: Sequence[tuple[str, Growth]], left_out: Sequence[LeftOut]) -> shapes.Growth:
+def growth_data(growths: Sequence[tuple[str, ClusterGrowth]], left_out: Sequence[LeftOut]) -> shapes.GrowthJson:
     """Returns the growth of the clusters as JSON data."""
     return {
         "version": GROWTH_VERSION,
-        "clusters": [_cluster_record(*item) for item in found],
+        "clusters": [_cluster_record(*named_growth) for named_growth in growths],
         "leftOut": left_out_data(left_out),
     }
 
 
-def _cluster_record(backend: str, growth: Growth) -> shapes.GrowthCluster:
+def _cluster_record(backend: str, growth: ClusterGrowth) -> shapes.GrowthClusterJson:
     return {
         "backend": backend,
         "pools": _pools(growth),
@@ -261,13 +278,13 @@ def _cluster_record(backend: str, growth: Growth) -> shapes.GrowthCluster:
         "atOnce": growth.at_once,
         "waiting": [
             {
-                "workflow": one.item.sent.name,
-                "kind": one.item.sent.kind,
-                "podGroup": one.item.gang.name,
+                "workflow": last_waiting.item.sent.name,
+                "kind": last_waiting.item.sent.kind,
+                "podGroup": last_waiting.item.gang.name,
                 "copies": copies,
-                "more": one.racks,
-                "lacks": lacks_data(one.lacks),
+                "more": last_waiting.racks,
+                "lacks": lacks_data(last_waiting.lacks),
             }
-            for one, copies in _by_item(growth.waiting)
+            for last_waiting, copies in _by_item(growth.waiting)
         ],
     }

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count
 
 from kubectl_tas.draw import html, svg, tree
-from kubectl_tas.draw.figure import Box, Figure, Look, rooted, within
+from kubectl_tas.draw.figure import Box, BoxLook, Figure, rooted, within
 from kubectl_tas.draw.palette import LIGHT, STROKES
 from kubectl_tas.late import late_pattern
 from kubectl_tas.report.style import printable
@@ -24,12 +24,12 @@ def mermaid(figures: Sequence[Figure]) -> str:
     """Renders the figures as one flowchart, drawn from left to right."""
     title = _numbered(", ".join(figure.title for figure in figures))
     shown = [within(rooted(figure), MOST_BOXES // len(figures)) for figure in figures]
-    used = {item.look for box in shown for item in box.all}
+    used = {inner.look for box in shown for inner in box.all}
     lines = [
         f"accTitle: {title}",
         f"accDescr: {title}, and what is in it from the left to the right",
         *_graph(shown, _mermaid_node, "n{} --- n{}"),
-        *(f"classDef {look.value} {_mermaid_style(look)}" for look in Look if look in used),
+        *(f"classDef {look.value} {_mermaid_style(look)}" for look in BoxLook if look in used),
     ]
     return f"{_SETTINGS}\nflowchart LR\n" + "".join(f"  {line}\n" for line in lines)
 
@@ -50,12 +50,12 @@ def _graph(boxes: Iterator[Box] | Sequence[Box], node: Callable[[int, Box], str]
     """Yields a line for each numbered box, and a line for the arrow from a box to each box inside it."""
     numbers = count()
 
-    def below(box: Box, own: int) -> Iterator[str]:
-        yield node(own, box)
+    def below(box: Box, parent: int) -> Iterator[str]:
+        yield node(parent, box)
         for child in box.children:
             number = next(numbers)
             yield from below(child, number)
-            yield arrow.format(own, number)
+            yield arrow.format(parent, number)
 
     for box in boxes:
         yield from below(box, next(numbers))
@@ -71,7 +71,7 @@ def _numbered(content: str) -> str:
     return _SPECIAL.sub(lambda match: f"#{ord(match[0])};", printable(content))
 
 
-def _mermaid_style(look: Look) -> str:
+def _mermaid_style(look: BoxLook) -> str:
     """Returns the style of a box. The text has a colour too: Mermaid has one style for light and dark pages."""
     (fill, line), (wide, dashes) = LIGHT.looks[look], STROKES[look]
     dashed = f",stroke-dasharray:{dashes}" if dashes else ""
@@ -81,7 +81,7 @@ def _mermaid_style(look: Look) -> str:
 def _dot_node(number: int, box: Box) -> str:
     text = "".join(f"{_escaped(line)}\\l" for line in (box.title, *box.lines, *map(tree.bar, box.bars)))
     (fill, line), (wide, dashes) = LIGHT.looks[box.look], STROKES[box.look]
-    style = "dotted" if box.look is Look.OUT else "dashed" if dashes else "solid"
+    style = "dotted" if box.look is BoxLook.OUT else "dashed" if dashes else "solid"
     drawn = f'style="rounded,filled,{style}", fillcolor="{fill}", color="{line}", penwidth={wide}'
     return f'n{number} [label="{text}", {drawn}];'
 

@@ -24,7 +24,7 @@ MOST_BESIDE = 60
 """Maximum number of sibling boxes that are drawn."""
 
 
-class Look(Enum):
+class BoxLook(Enum):
     """The visual style of a box. The words of the box say the same."""
 
     PLAIN = "plain"
@@ -42,7 +42,7 @@ class Look(Enum):
     """A box that replaces folded boxes."""
 
 
-SMALL = (Look.ITEM, Look.MORE)
+SMALL = (BoxLook.ITEM, BoxLook.MORE)
 """The looks whose boxes are only as large as their content."""
 
 
@@ -76,7 +76,7 @@ class Box:
     """Words about this box alone, shown after the name. Boxes that differ only in name and note count as equal."""
     words: tuple[str, ...] = ()
     """One line each."""
-    look: Look = Look.PLAIN
+    look: BoxLook = BoxLook.PLAIN
     bars: tuple[Bar, ...] = ()
     children: tuple[Box, ...] = ()
     count: int = 1
@@ -129,27 +129,27 @@ def folded(boxes: Sequence[Box]) -> tuple[Box, ...]:
     shapes = [_shape(box) for box in boxes]
     counts = Counter(shapes)
     last = dict(zip(shapes, boxes, strict=True))
-    first: dict[object, list[Box]] = {}
-    found: list[Box] = []
+    shown_by_shape: dict[object, list[Box]] = {}
+    drawn: list[Box] = []
     for shape, box in zip(shapes, boxes, strict=True):
-        shown = first.setdefault(shape, [])
+        shown = shown_by_shape.setdefault(shape, [])
         if counts[shape] <= ALL_SHOWN or len(shown) < FIRST_SHOWN:
-            found.append(box)
+            drawn.append(box)
         elif len(shown) == FIRST_SHOWN:
-            rest = counts[shape] - FIRST_SHOWN
-            found.append(_more(rest, f"like {shown[-1].name}", f"the last is {last[shape].name}"))
+            hidden = counts[shape] - FIRST_SHOWN
+            drawn.append(_more(hidden, f"like {shown[-1].name}", f"the last is {last[shape].name}"))
         shown.append(box)
-    if len(found) > MOST_BESIDE:
-        cut = found[MOST_BESIDE - 1 :]
-        rest = sum(box.count if box.look is Look.MORE else 1 for box in cut)
-        found = [*found[: MOST_BESIDE - 1], _more(rest, "", "")]
-    return tuple(found)
+    if len(drawn) > MOST_BESIDE:
+        cut = drawn[MOST_BESIDE - 1 :]
+        hidden = sum(box.count if box.look is BoxLook.MORE else 1 for box in cut)
+        drawn = [*drawn[: MOST_BESIDE - 1], _more(hidden, "", "")]
+    return tuple(drawn)
 
 
 def rooted(figure: Figure) -> Box:
     """Returns one box that has the facts as words and contains all boxes of the figure."""
     words = tuple(f"{name}: {text}" for name, text in figure.facts)
-    return Box(figure.name, figure.kind, words=words, look=Look.ITEM, children=figure.boxes)
+    return Box(figure.name, figure.kind, words=words, look=BoxLook.ITEM, children=figure.boxes)
 
 
 def within(box: Box, most: int) -> Box:
@@ -157,7 +157,7 @@ def within(box: Box, most: int) -> Box:
     depth, wide = 1, box.children
     number = len(wide)
     while wide and number <= most:
-        wide = tuple(child for item in wide for child in item.children)
+        wide = tuple(child for parent in wide for child in parent.children)
         number, depth = number + len(wide), depth + 1
     return _cut(box, depth) if wide else box
 
@@ -171,10 +171,10 @@ def _cut(box: Box, depth: int) -> Box:
 
 
 def _more(count: int, like: str, note: str) -> Box:
-    return Box(f"and {count} more {like}".rstrip(), note=note, look=Look.MORE, count=count)
+    return Box(f"and {count} more {like}".rstrip(), note=note, look=BoxLook.MORE, count=count)
 
 
 def _shape(box: Box) -> object:
     """Returns the attributes that equal boxes have in common."""
-    name = box.name if box.look is Look.MORE else ""
+    name = box.name if box.look is BoxLook.MORE else ""
     return box.kind, name, box.words, box.look, box.bars, box.count, tuple(map(_shape, box.children))

@@ -8,29 +8,29 @@ from dataclasses import replace
 from functools import cached_property
 
 from kubectl_tas.draw import fitpages as pages
-from kubectl_tas.draw.figure import ALL_SHOWN, FIRST_SHOWN, Bar, Box, Figure, Look, folded
+from kubectl_tas.draw.figure import ALL_SHOWN, FIRST_SHOWN, Bar, Box, BoxLook, Figure, folded
 from kubectl_tas.gpus import GPU
 from kubectl_tas.late import dataclass
 from kubectl_tas.place.answers import Fit, nodes_of
 from kubectl_tas.place.node_cells import multiples
-from kubectl_tas.place.node_resources import CPU, Domain, Node, Nodes, domain_of
-from kubectl_tas.place.shapes import Shape
+from kubectl_tas.place.node_resources import CPU, ClusterNodes, Domain, NodeResources, domain_of
+from kubectl_tas.place.shapes import PodShape
 from kubectl_tas.quantities import ResourceName, said, show
 from kubectl_tas.report.text import plural
 
 
-def figure(answer: Fit, nodes: Nodes, given: str) -> Figure:
-    """Draws the answer on the nodes that it was computed for. ``given``: options that name the source of the nodes."""
+def figure(answer: Fit, nodes: ClusterNodes, node_options: str) -> Figure:
+    """Draws the answer on the nodes that it was computed for. ``node_options`` names the source of the nodes."""
     sent = answer.sent
-    facts = tuple((name.strip(), text) for name, text in pages.about(answer, given)[1:])
+    facts = tuple((name.strip(), text) for name, text in pages.about(answer, node_options)[1:])
     return Figure(sent.kind, sent.name, sent.declared.origin.path, facts, _boxes(answer, nodes))
 
 
-def _boxes(answer: Fit, nodes: Nodes) -> tuple[Box, ...]:
-    own = nodes_of(answer.item, nodes)
-    within: dict[Domain, list[Node]] = {}
-    outside: list[Node] = []
-    for node in own:
+def _boxes(answer: Fit, nodes: ClusterNodes) -> tuple[Box, ...]:
+    usable = nodes_of(answer.item, nodes)
+    within: dict[Domain, list[NodeResources]] = {}
+    outside: list[NodeResources] = []
+    for node in usable:
         domain = domain_of(node, answer.item.labels)
         (outside if domain is None else within.setdefault(domain, [])).append(node)
     drawing = _Drawing(answer, answer.item.wanted.shapes)
@@ -38,9 +38,9 @@ def _boxes(answer: Fit, nodes: Nodes) -> tuple[Box, ...]:
     boxes = [drawing.domain(tops.pop() if len(tops) == 1 else (), within)] if tops else []
     if outside:
         boxes.append(drawing.outside(outside))
-    elsewhere = len(nodes.nodes) - len(own)
+    elsewhere = len(nodes.nodes) - len(usable)
     if elsewhere:
-        boxes.append(Box("of another shard of the scheduler", words=(plural(elsewhere, "node"),), look=Look.OUT))
+        boxes.append(Box("of another shard of the scheduler", words=(plural(elsewhere, "node"),), look=BoxLook.OUT))
     return tuple(boxes)
 
 
@@ -49,60 +49,65 @@ class _Drawing:
     """Draws boxes from one answer and the shapes of its pods."""
 
     answer: Fit
-    shapes: Sequence[Shape]
+    shapes: Sequence[PodShape]
 
-    def domain(self, domain: Domain, inside: Mapping[Domain, Sequence[Node]]) -> Box:
+    def domain(self, domain: Domain, inside: Mapping[Domain, Sequence[NodeResources]]) -> Box:
         """Draws a domain and the domains in it, those with pods first. ``inside`` maps finest domains to nodes. A
         domain without pods is drawn closed if pods go elsewhere.
         """
         levels, depth = self.answer.levels, len(domain)
         kind = "".join(pages.level_words(levels[depth - 1].key, domain)) if domain else ""
         name = domain[-1] if domain else "all nodes"
-        below: dict[Domain, dict[Domain, Sequence[Node]]] = {}
+        below: dict[Domain, dict[Domain, Sequence[NodeResources]]] = {}
         is_closed = depth == len(levels) or (self._taken and domain not in self._taken)
-        for found, nodes in () if is_closed else inside.items():
-            below.setdefault(found[: depth + 1], {})[found] = nodes
+        for finest, nodes in () if is_closed else inside.items():
+            below.setdefault(finest[: depth + 1], {})[finest] = nodes
         box = Box(name, kind, children=tuple(self._inside(below)))
         return self._box(box, [node for nodes in inside.values() for node in nodes], self._placed(inside))
 
-    def _inside(self, below: Mapping[Domain, Mapping[Domain, Sequence[Node]]]) -> Iterator[Box]:
+    def _inside(self, below: Mapping[Domain, Mapping[Domain, Sequence[NodeResources]]]) -> Iterator[Box]:
         """Draws the domains in another one, those with pods first, and only a few of many different domains without
         pods. ``below`` maps each domain to its nodes by finest domain.
         """
-        taken = [one for one in sorted(below) if one in self._taken]
-        others = [one for one in sorted(below) if one not in self._taken]
-        boxes = folded([self.domain(one, below[one]) for one in (*taken, *others)])
+        taken = [domain for domain in sorted(below) if domain in self._taken]
+        empty = [domain for domain in sorted(below) if domain not in self._taken]
+        boxes = folded([self.domain(domain, below[domain]) for domain in (*taken, *empty)])
         if len(boxes) <= len(taken) + ALL_SHOWN:
             yield from boxes
             return
-        left = others[FIRST_SHOWN:]
-        yield from (self.domain(one, below[one]) for one in (*taken, *others[:FIRST_SHOWN]))
-        nodes = [node for one in left for found in below[one].values() for node in found]
-        yield self._box(Box(f"and {len(left)} more", look=Look.MORE, count=len(left)), nodes, {})
+        hidden = empty[FIRST_SHOWN:]
+        yield from (self.domain(domain, below[domain]) for domain in (*taken, *empty[:FIRST_SHOWN]))
+        nodes = [
+            node
+            for hidden_domain in hidden
+            for nodes_of_domain in below[hidden_domain].values()
+            for node in nodes_of_domain
+        ]
+        yield self._box(Box(f"and {len(hidden)} more", look=BoxLook.MORE, count=len(hidden)), nodes, {})
 
-    def outside(self, nodes: Sequence[Node]) -> Box:
+    def outside(self, nodes: Sequence[NodeResources]) -> Box:
         """Draws the nodes that lack the label of a level. A gang with levels cannot use them."""
         if not any(unit.is_constrained for unit in self.answer.item.wanted.unit.units):
             return self._box(Box("outside of the topology"), nodes, self._placed([None]))
         lacks = Counter(label for node in nodes for label in self.answer.item.labels if label not in node.labels)
         words = [f"{count} without the label {label}" for label, count in lacks.items()]
-        return Box("outside of the topology", words=(plural(len(nodes), "node"), *words), look=Look.OUT)
+        return Box("outside of the topology", words=(plural(len(nodes), "node"), *words), look=BoxLook.OUT)
 
     @cached_property
     def _taken(self) -> set[Domain]:
         """All domains that take pods."""
-        places = (place for found in self.answer.placed.values() for place in found if place is not None)
-        return {place[:depth] for place in places for depth in range(len(place) + 1)}
+        domains = (domain for counts in self.answer.placed.values() for domain in counts if domain is not None)
+        return {domain[:depth] for domain in domains for depth in range(len(domain) + 1)}
 
     def _placed(self, domains: Collection[Domain | None]) -> dict[str, int]:
         """Returns how many pods of each SubGroup go to the given finest domains."""
-        found = {
-            name: sum(pods for place, pods in places.items() if place in domains)
+        pods_by_unit = {
+            name: sum(pods for domain, pods in places.items() if domain in domains)
             for name, places in self.answer.placed.items()
         }
-        return {name: pods for name, pods in found.items() if pods}
+        return {name: pods for name, pods in pods_by_unit.items() if pods}
 
-    def _box(self, box: Box, nodes: Sequence[Node], placed: dict[str, int]) -> Box:
+    def _box(self, box: Box, nodes: Sequence[NodeResources], placed: dict[str, int]) -> Box:
         """Adds to a box the resources of its nodes and the pods that go there."""
         refusals = [self._refusal(node) for node in nodes]
         usable = [node for node, refusal in zip(nodes, refusals, strict=True) if not refusal]
@@ -111,11 +116,11 @@ class _Drawing:
         number = plural(len(nodes), "node")
         room = self._room(usable) if usable else ()
         words = (*goes, *room, f"{len(usable)} of {number} can be used" if reasons else number)
-        look = Look.CHOSEN if goes else box.look if usable else Look.OUT
+        look = BoxLook.CHOSEN if goes else box.look if usable else BoxLook.OUT
         bars = (self._bar(usable, placed),) if usable else ()
         return replace(box, words=(*words, *(f"{count} {reason}" for reason, count in reasons)), look=look, bars=bars)
 
-    def _room(self, nodes: Sequence[Node]) -> tuple[str, ...]:
+    def _room(self, nodes: Sequence[NodeResources]) -> tuple[str, ...]:
         """Says how many pods the nodes have room for; says nothing if the pods ask for different amounts."""
         if len(self.shapes) != 1:
             return ()
@@ -124,12 +129,12 @@ class _Drawing:
         takes = sum(multiples(asks, [node.free.get(name, 0) for name, _ in shape.asks]) for node in nodes)
         return (f"room for {plural(takes, 'pod')}",)
 
-    def _refusal(self, node: Node) -> str:
+    def _refusal(self, node: NodeResources) -> str:
         """Returns why no pod may use a node; empty if a pod may."""
         refusals = [shape.rules.refusal(node) for shape in self.shapes]
         return refusals[0] if refusals and all(refusals) else ""
 
-    def _bar(self, nodes: Sequence[Node], placed: dict[str, int]) -> Bar:
+    def _bar(self, nodes: Sequence[NodeResources], placed: dict[str, int]) -> Bar:
         """Returns the bar of the nodes' GPUs, or of their cpu if no pod asks for a GPU."""
         name: ResourceName = "gpu" if any(dict(shape.asks).get(GPU) for shape in self.shapes) else "cpu"
         resource = GPU if name == "gpu" else CPU
@@ -143,9 +148,9 @@ class _Drawing:
         return f"{unit}: {plural(pods, 'pod')}" + (f", {plural(gpus, 'GPU')}" if gpus else "")
 
     @cached_property
-    def _pods(self) -> dict[str, list[Shape]]:
+    def _pods(self) -> dict[str, list[PodShape]]:
         """The pods of each SubGroup in one copy of the gang."""
-        return {unit.name: [self.shapes[place] for place in unit.pods] for unit in self.answer.item.wanted.unit.units}
+        return {unit.name: [self.shapes[index] for index in unit.pods] for unit in self.answer.item.wanted.unit.units}
 
     def _asked(self, unit: str, pods: int, resource: str) -> int:
         """Returns what this many pods of a SubGroup ask for; 0 if the amount depends on which pods they are."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from kubectl_tas.gangs.gang import Gang
 from kubectl_tas.gpus import GPU
 from kubectl_tas.place import solver
-from kubectl_tas.place.answers import Fit, Outcome, Spread
+from kubectl_tas.place.answers import Fit, FitOutcome, Spread
 from kubectl_tas.place.feasibility import Lack, Shortage
 from kubectl_tas.place.gangs_to_place import LeftOut
 from kubectl_tas.place.kai_allocate import MEMORY
@@ -27,24 +27,24 @@ VERSION = 1
 _SHOWN = 4
 """Maximum number of domains that are shown for a SubGroup."""
 _EXISTS = {
-    Outcome.FITS: "yes",
-    Outcome.MISSED: "yes",
-    Outcome.NO_ROOM: "no",
-    Outcome.UNKNOWN: "not known",
+    FitOutcome.FITS: "yes",
+    FitOutcome.MISSED: "yes",
+    FitOutcome.NO_ROOM: "no",
+    FitOutcome.UNKNOWN: "not known",
 }
 _FOUND = {
-    Outcome.MISSED: "no: KAI tries one order of names and domains, and this order fails",
-    Outcome.NO_ROOM: "no",
-    Outcome.UNKNOWN: "no",
+    FitOutcome.MISSED: "no: KAI places groups alphabetically, without backtracking",
+    FitOutcome.NO_ROOM: "no",
+    FitOutcome.UNKNOWN: "no",
 }
 
 
-def render(answers: Sequence[Fit], given: str) -> str:
-    """Renders the facts about each answer. ``given``: options that name the source of the nodes."""
-    return "\n".join(style.pairs(about(answer, given)) for answer in answers)
+def render(answers: Sequence[Fit], node_options: str) -> str:
+    """Renders the facts about each answer. ``node_options`` names the source of the nodes."""
+    return "\n".join(style.pairs(about(answer, node_options)) for answer in answers)
 
 
-def about(answer: Fit, given: str) -> list[tuple[str, str]]:
+def about(answer: Fit, node_options: str) -> list[tuple[str, str]]:
     """Returns all facts about an answer, first the work and gang that the answer is about."""
     gang, pods = answer.gang, answer.item.copies * answer.gang.pods
     facts = [
@@ -55,7 +55,7 @@ def about(answer: Fit, given: str) -> list[tuple[str, str]]:
     ]
     if answer.running:
         facts.append(("Runs", f"{answer.running} of {plural(pods, 'pod')} are on nodes already"))
-    if answer.outcome is Outcome.RUNS:
+    if answer.outcome is FitOutcome.RUNS:
         return facts
     if answer.copies < answer.item.copies:
         facts.append(
@@ -63,20 +63,20 @@ def about(answer: Fit, given: str) -> list[tuple[str, str]]:
         )
     facts.append(("A placement exists", _EXISTS[answer.outcome]))
     facts.append(("KAI finds it", "no" if answer.not_tried else _FOUND.get(answer.outcome, "yes")))
-    facts += [(f"  {name}", _places(found)) for name, found in answer.placed.items()]
-    facts += [("Not kept", _spread(answer, item)) for item in answer.spreads]
-    if answer.outcome is not Outcome.FITS:
+    facts += [(f"  {name}", _places(counts)) for name, counts in answer.placed.items()]
+    facts += [("Not kept", _spread(answer, spread)) for spread in answer.spreads]
+    if answer.outcome is not FitOutcome.FITS:
         facts += [("Why", why(answer)), ("Room", _room(answer))]
     if answer.lacks:
         facts.append(("Lacks", lacks_text(answer.lacks)))
     facts += [("Helps" if not index else "or", change.text) for index, change in enumerate(answer.changes)]
-    if answer.outcome is Outcome.UNKNOWN and not solver.is_installed():
-        facts.append(("Solver", "none; kubectl-tas[fit] has one, which tells of pods that differ too"))
-    if answer.outcome is not Outcome.FITS and not answer.changes:
-        command = f"kubectl tas fit {answer.sent.name}{given} --grow"
+    if answer.outcome is FitOutcome.UNKNOWN and not solver.is_installed():
+        facts.append(("Solver", "none; ortools is one, which tells of pods that differ too"))
+    if answer.outcome is not FitOutcome.FITS and not answer.changes:
+        command = f"kubectl tas fit {answer.sent.name}{node_options} --grow"
         facts.append(("Helps", f"no smaller change that was tried; more nodes: {command}"))
-        if answer.outcome is Outcome.NO_ROOM and not solver.is_installed():
-            facts.append(("or", "ask with a solver which nodes to free: pip install 'kubectl-tas[fit]'"))
+        if answer.outcome is FitOutcome.NO_ROOM and not solver.is_installed():
+            facts.append(("or", "ask with a solver which nodes to free: pip install ortools"))
     return facts
 
 
@@ -93,10 +93,10 @@ def nodes_text(nodes: int, unusable: Mapping[str, int]) -> str:
     return f"{nodes - sum(unusable.values())} of {nodes} can be used" + (f"; {reasons}" if reasons else "")
 
 
-def _places(found: dict[Domain | None, int]) -> str:
-    shown = [f"{place_name(domain)} ({count})" for domain, count in list(found.items())[:_SHOWN]]
-    more = [f"{plural(len(found) - _SHOWN, 'more domain')}"] if len(found) > _SHOWN else []
-    return ", ".join((*shown, *more))
+def _places(counts: dict[Domain | None, int]) -> str:
+    shown = [f"{place_name(domain)} ({count})" for domain, count in list(counts.items())[:_SHOWN]]
+    hidden = [f"{plural(len(counts) - _SHOWN, 'more domain')}"] if len(counts) > _SHOWN else []
+    return ", ".join((*shown, *hidden))
 
 
 def place_name(domain: Domain | None) -> str:
@@ -110,9 +110,9 @@ def level_words(key: str, domain: Domain | None) -> tuple[str, ...]:
     return () if is_said else (key,)
 
 
-def _spread(answer: Fit, item: Spread) -> str:
-    who = "the gang" if item.unit == answer.gang.name else item.unit
-    return f"{who} prefers one {item.level.key}, and is in {item.domains}"
+def _spread(answer: Fit, spread: Spread) -> str:
+    unit_name = "the gang" if spread.unit == answer.gang.name else spread.unit
+    return f"{unit_name} prefers one {spread.level.key}, and is in {spread.domains}"
 
 
 def why(answer: Fit) -> str:
@@ -122,9 +122,9 @@ def why(answer: Fit) -> str:
         return _short(short, answer.gang)
     if answer.not_tried is not None:
         return not_tried(answer.not_tried.key)
-    if answer.outcome is Outcome.MISSED:
+    if answer.outcome is FitOutcome.MISSED:
         return "SubGroups go in the order of their names, the tightest domain first; what one takes, another needs"
-    if answer.outcome is Outcome.UNKNOWN:
+    if answer.outcome is FitOutcome.UNKNOWN:
         return "each kind of pod has room by itself, but KAI's order finds no placement for all"
     return "each part has room by itself, but not all of them at once"
 
@@ -137,8 +137,8 @@ def lacks_text(lacks: Sequence[Lack]) -> str:
 def _lack(lack: Lack) -> str:
     if lack.resource == GPU:
         return f"{plural(lack.asked, 'GPU')}, and the most that is free on one is {lack.most}"
-    asked, most = (_amount(lack.resource, amount) for amount in (lack.asked, lack.most))
-    return f"{asked} of {lack.resource}, and the most that is free on one is {most}"
+    requested, most = (_amount(lack.resource, amount) for amount in (lack.asked, lack.most))
+    return f"{requested} of {lack.resource}, and the most that is free on one is {most}"
 
 
 def _amount(resource: str, amount: int) -> str:
@@ -159,8 +159,8 @@ def _room(answer: Fit) -> str:
         " ".join(("in", *level_words(level.key, best.domain), place_name(best.domain))) if level else "on all nodes"
         for level, best in answer.best
     ]
-    parts = [f"{best.pods} {place}" for (_, best), place in zip(answer.best, places, strict=True)]
-    return f"for {', '.join(parts)}, of {pods}"
+    phrases = [f"{best.pods} {inside}" for (_, best), inside in zip(answer.best, places, strict=True)]
+    return f"for {', '.join(phrases)}, of {pods}"
 
 
 def _short(short: Shortage, gang: Gang) -> str:
@@ -185,7 +185,7 @@ def _pods_of(short: Shortage, gang: Gang) -> str:
     return f"its {pods}" if short.pods == 1 else f"all {pods}"
 
 
-def data(answers: Sequence[Fit], left_out: Sequence[LeftOut] = ()) -> shapes.Fits:
+def data(answers: Sequence[Fit], left_out: Sequence[LeftOut] = ()) -> shapes.FitsJson:
     """Returns the answers, and the work without an answer, as JSON data."""
     return {
         "version": VERSION,
@@ -194,17 +194,17 @@ def data(answers: Sequence[Fit], left_out: Sequence[LeftOut] = ()) -> shapes.Fit
     }
 
 
-def lacks_data(lacks: Sequence[Lack]) -> list[shapes.Lack]:
+def lacks_data(lacks: Sequence[Lack]) -> list[shapes.LackJson]:
     """Returns the resources that no node has enough of, as JSON data."""
-    return [{"resource": item.resource, "asked": item.asked, "most": item.most} for item in lacks]
+    return [{"resource": lack.resource, "asked": lack.asked, "most": lack.most} for lack in lacks]
 
 
-def left_out_data(left_out: Sequence[LeftOut]) -> list[shapes.LeftOut]:
+def left_out_data(left_out: Sequence[LeftOut]) -> list[shapes.LeftOutJson]:
     """Returns the work without an answer, as JSON data."""
-    return [{"kind": item.sent.kind, "name": item.sent.name, "reason": item.reason} for item in left_out]
+    return [{"kind": work.sent.kind, "name": work.sent.name, "reason": work.reason} for work in left_out]
 
 
-def _record(answer: Fit) -> shapes.FitGang:
+def _record(answer: Fit) -> shapes.FitGangJson:
     gang, short = answer.gang, answer.shortage
     return {
         "workflow": answer.sent.name,
@@ -215,16 +215,18 @@ def _record(answer: Fit) -> shapes.FitGang:
         "pods": gang.pods,
         "gpus": gang.gpus,
         "outcome": answer.outcome.value,
-        "why": None if answer.outcome in (Outcome.FITS, Outcome.RUNS) else why(answer),
+        "why": None if answer.outcome in (FitOutcome.FITS, FitOutcome.RUNS) else why(answer),
         "notTried": answer.not_tried.key if answer.not_tried else None,
         "levels": [level.key for level in answer.levels],
         "nodes": {"all": answer.nodes, "unusable": dict(answer.unusable)},
         "placed": [
             {"part": name, "domain": None if domain is None else list(domain), "pods": count}
-            for name, found in answer.placed.items()
-            for domain, count in found.items()
+            for name, counts in answer.placed.items()
+            for domain, count in counts.items()
         ],
-        "notKept": [{"part": item.unit, "level": item.level.key, "domains": item.domains} for item in answer.spreads],
+        "notKept": [
+            {"part": spread.unit, "level": spread.level.key, "domains": spread.domains} for spread in answer.spreads
+        ],
         "shortage": None
         if short is None
         else {

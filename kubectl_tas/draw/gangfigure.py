@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Literal
 
-from kubectl_tas.draw.figure import CUT, MOST_DEEP, Box, Facts, Figure, Look, folded
+from kubectl_tas.draw.figure import CUT, MOST_DEEP, Box, BoxLook, Facts, Figure, folded
 from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.admission import Admission, Verdict
 from kubectl_tas.gangs.gang import Gang, Member, Part, SubGroup
@@ -44,55 +44,59 @@ class Picture:
     """Further facts about the submission."""
 
 
-def picture(fleet: Fleet, item: Submission, admission: Admission | None = None) -> Picture:
+def picture(fleet: Fleet, submission: Submission, admission: Admission | None = None) -> Picture:
     """Computes the picture of one submission. For many pictures, pass the ``admission`` of ``fleet`` to save time."""
-    match item:
+    match submission:
         case FleetWorkflow():
-            topology, gangs = _pool_topology(item), tuple(gangs_of_workflow(fleet, item))
+            topology, gangs = _pool_topology(submission), tuple(gangs_of_workflow(fleet, submission))
             facts: Facts = ()
         case FleetWorkload():
-            gangs = tuple(gang_of(fleet, part) for part in podgrouper.by_pod_group(item))
-            topology, facts = _topology(item), _facts(item, gangs[0])
+            gangs = tuple(gang_of(fleet, one_gang) for one_gang in podgrouper.by_pod_group(submission))
+            topology, facts = _topology(submission), _facts(submission, gangs[0])
         case SubmittedSet():
-            known = item.set.topology
-            topology = known.name if known else item.set.topology_name
-            gangs = tuple(gangs_of_set(item.set)) if item.set.is_previewed else ()
-            facts = (("Gangs", _count(item.set)),)
+            resolved = submission.set.topology
+            topology = resolved.name if resolved else submission.set.topology_name
+            gangs = tuple(gangs_of_set(submission.set)) if submission.set.is_previewed else ()
+            facts = (("Gangs", _count(submission.set)),)
         case SubmittedPodGroup():
-            named = (constraint.topology for constraint, _ in item.group.constraints)
-            topology, gangs = next(named, None), (gang_of_pod_group(fleet, item.group),)
-            facts = (("Pods", str(len(item.group.pods))),)
+            named = (constraint.topology for constraint, _ in submission.group.constraints)
+            topology, gangs = next(named, None), (gang_of_pod_group(fleet, submission.group),)
+            facts = (("Pods", str(len(submission.group.pods))),)
         case _:
-            raise TypeError(item)
-    return Picture(item, (admission or Admission(fleet)).verdict(item), topology, gangs, facts)
+            raise TypeError(submission)
+    return Picture(submission, (admission or Admission(fleet)).verdict(submission), topology, gangs, facts)
 
 
-def _count(item: FleetPodCliqueSet) -> str:
-    scaled = item.gang_count - item.replicas
-    text = f"{item.gang_count}: {item.replicas} base and {scaled} scaled"
-    return text if item.is_previewed else f"{text}; more than {MAX_PREVIEWED} gangs or cliques are not shown"
+def _count(clique_set: FleetPodCliqueSet) -> str:
+    scaled = clique_set.gang_count - clique_set.replicas
+    text = f"{clique_set.gang_count}: {clique_set.replicas} base and {scaled} scaled"
+    return text if clique_set.is_previewed else f"{text}; more than {MAX_PREVIEWED} gangs or cliques are not shown"
 
 
 def _facts(workload: FleetWorkload, gang: Gang) -> Facts:
-    found = [("PodGroup", _note(workload, gang))]
-    for item in workload.outside if gang.minimum is not None else ():
-        pods, gpus = plural(item.replicas, "pod"), plural(item.replicas * item.gpus, "GPU")
-        found.append(("Beside", f"{item.name}, {pods} with {gpus}, is no part of the gang: nothing waits for it"))
-    for item in workload.replicas:  # an Indexed Job may have more indices than pods at a time
-        if item.segments is not None and item.indices > item.replicas:
-            found.append(("Indices", f"{item.indices} of {item.name}, {item.replicas} at a time"))
-    for item in workload.replicas:
-        if item.segments is not None and not workload.lists_segments:
-            text = f"{item.segment_count} segments of {plural(item.segments.size, 'pod')} of {item.name}"
-            levels = (*_constraint("required", item.segments), *_constraint("preferred", item.segments))
-            found.append(("Segments", ", ".join([text, *levels, f"more than the {MAX_SEGMENTS} that are listed"])))
-    return tuple(found)
+    facts = [("PodGroup", _note(workload, gang))]
+    for wait in podgrouper.waits(workload):
+        facts.append(("Starts", f"never: KAI waits for all needed pods, and {wait.why}"))
+    for replicated in workload.outside if gang.minimum is not None else ():
+        pods, gpus = plural(replicated.replicas, "pod"), plural(replicated.replicas * replicated.gpus, "GPU")
+        facts.append(("Beside", f"{replicated.name}, {pods} with {gpus}, is no part of the gang: nothing waits for it"))
+    for replicated in workload.replicas:  # an Indexed Job may have more indices than pods at a time
+        if replicated.segments is not None and replicated.indices > replicated.replicas:
+            facts.append(("Indices", f"{replicated.indices} of {replicated.name}, {replicated.replicas} at a time"))
+    for replicated in workload.replicas:
+        if replicated.segments is not None and not workload.lists_segments:
+            text = (
+                f"{replicated.segment_count} segments of {plural(replicated.segments.size, 'pod')} of {replicated.name}"
+            )
+            levels = (*_constraint("required", replicated.segments), *_constraint("preferred", replicated.segments))
+            facts.append(("Segments", ", ".join([text, *levels, f"more than the {MAX_SEGMENTS} that are listed"])))
+    return tuple(facts)
 
 
-def _constraint(what: Literal["required", "preferred"], segments: Segments) -> Iterator[str]:
-    asked = getattr(segments.placement, what, None)
-    if asked is not None:
-        yield f"each {what} in one {asked.level.key} ({asked.level.label})"
+def _constraint(strength: Literal["required", "preferred"], segments: Segments) -> Iterator[str]:
+    level = getattr(segments.placement, strength, None)
+    if level is not None:
+        yield f"each {strength} in one {level.level.key} ({level.level.label})"
 
 
 def _note(workload: FleetWorkload, gang: Gang) -> str:
@@ -103,44 +107,46 @@ def _note(workload: FleetWorkload, gang: Gang) -> str:
         return f"{podgrouper.pod_group_name(workload)}, written by kubectl-tas"
     if not workload.pool.backend.is_kai:
         return f"none; backend {workload.pool.backend.name} has no KAI Scheduler"
-    own = [item.pod_group for item in workload.replicas if podgrouper.names_its_own(workload, item)]
-    if own:
-        named = " and ".join(dict.fromkeys(name for name in own if name is not None))
+    pod_groups = [
+        replicated.pod_group for replicated in workload.replicas if podgrouper.names_its_own(workload, replicated)
+    ]
+    if pod_groups:
+        named = " and ".join(dict.fromkeys(name for name in pod_groups if name is not None))
         return f"{named}, named by the pods themselves" if named else "none; the pods name none, and KAI makes none"
     if not podgrouper.is_predicted(workload):
-        why = podgrouper.row(workload).unpredicted or f"not predicted for a {workload.kind}"
-        return f"made by KAI's PodGrouper; {why}"
+        reason = podgrouper.row(workload).unpredicted or f"not predicted for a {workload.kind}"
+        return f"made by KAI's PodGrouper; {reason}"
     return podgrouper.note(workload, divided=bool(gang.parts))
 
 
 def _topology(workload: FleetWorkload) -> str | None:
     """Returns the Topology that the workload's placements name, else the Topology of its pool."""
-    found = [whole_placement(workload)[0], *(item.placement for item in workload.replicas)]
-    found += [item.segments.placement for item in workload.replicas if item.segments]
-    named = next((placement.topology for placement in found if placement), None)
+    placements = [whole_placement(workload)[0], *(replicated.placement for replicated in workload.replicas)]
+    placements += [replicated.segments.placement for replicated in workload.replicas if replicated.segments]
+    named = next((placement.topology for placement in placements if placement), None)
     return named or _pool_topology(workload)
 
 
-def _pool_topology(item: Submission) -> str | None:
-    topology = item.pool.topology
-    return topology.name_on(item.pool.backend) if topology else None
+def _pool_topology(submission: Submission) -> str | None:
+    topology = submission.pool.topology
+    return topology.name_on(submission.pool.backend) if topology else None
 
 
 def figure(picture: Picture) -> Figure:
     """Draws the facts of a picture and the trees of its gangs."""
-    item = picture.item
-    preemptible = "preemptible" if item.is_preemptible else "non-preemptible"
+    submission = picture.item
+    preemptible = "preemptible" if submission.is_preemptible else "non-preemptible"
     facts = (
-        ("Pool", item.target),
-        ("Queue", item.queue),
-        ("Priority", f"{item.priority}, {preemptible}"),
-        ("GPUs", str(item.gpus)),
+        ("Pool", submission.target),
+        ("Queue", submission.queue),
+        ("Priority", f"{submission.priority}, {preemptible}"),
+        ("GPUs", str(submission.gpus)),
         ("Admission", f"{picture.verdict.outcome}: {picture.verdict.text}"),
         ("Topology", picture.topology or "none"),
         *picture.facts,
     )
     boxes = folded([tree_of(gang) for gang in picture.gangs])
-    return Figure(item.kind, item.name, item.declared.origin.path, facts, boxes)
+    return Figure(submission.kind, submission.name, submission.declared.origin.path, facts, boxes)
 
 
 def tree_of(gang: Gang) -> Box:
@@ -148,88 +154,88 @@ def tree_of(gang: Gang) -> Box:
     return _part(gang, gang, MOST_DEEP)
 
 
-def _part(gang: Gang, part: Part, deep: int) -> Box:
-    constraint = part.constraint
+def _part(gang: Gang, unit: Part, deep: int) -> Box:
+    constraint = unit.constraint
     is_required = constraint is not None and constraint.required is not None
     is_preferred = constraint is not None and constraint.preferred is not None
-    kind = "SubGroup" if isinstance(part, SubGroup) else gang.kind
-    below = gang.below(part)
-    inside = [*(_part(gang, child, deep - 1) for child in below), *map(_task, part.members)] if deep else []
-    gpus = f"with {plural(part.gpus, 'GPU')}" if part.gpus else ""
-    pods = "" if part.indices else f"{plural(part.pods, 'pod')} {gpus}".rstrip()
+    kind = "SubGroup" if isinstance(unit, SubGroup) else gang.kind
+    below = gang.below(unit)
+    inside = [*(_part(gang, child, deep - 1) for child in below), *map(_task, unit.members)] if deep else []
+    gpus = f"with {plural(unit.gpus, 'GPU')}" if unit.gpus else ""
+    pods = "" if unit.indices else f"{plural(unit.pods, 'pod')} {gpus}".rstrip()
     return Box(
-        part.name,
+        unit.name,
         kind,
-        note=f"{_indices(*part.indices)} {gpus}".rstrip() if part.indices else "",
-        words=tuple(word for word in (pods, *_words(gang, part), *_cut(part, below, deep)) if word),
-        look=Look.REQUIRED if is_required else Look.PREFERRED if is_preferred else Look.PLAIN,
+        note=f"{_indices(*unit.indices)} {gpus}".rstrip() if unit.indices else "",
+        words=tuple(word for word in (pods, *_words(gang, unit), *_cut(unit, below, deep)) if word),
+        look=BoxLook.REQUIRED if is_required else BoxLook.PREFERRED if is_preferred else BoxLook.PLAIN,
         children=folded(inside),
-        count=part.pods,
+        count=unit.pods,
     )
 
 
-def _words(gang: Gang, part: Part) -> Iterator[str]:
-    if part.minimum is not None and part.minimum != part.pods and not gang.below(part):
-        yield f"{part.minimum} needed" if part.minimum else "elastic"
-    if part.constraint is not None and part.constraint.required is not None:
-        yield f"required in one {part.constraint.required.key} ({part.constraint.required.label})"
-    if part.constraint is not None and part.constraint.preferred is not None:
-        yield f"preferred in one {part.constraint.preferred.key} ({part.constraint.preferred.label})"
+def _words(gang: Gang, unit: Part) -> Iterator[str]:
+    if unit.minimum is not None and unit.minimum != unit.pods and not gang.below(unit):
+        yield f"{unit.minimum} needed" if unit.minimum else "elastic"
+    if unit.constraint is not None and unit.constraint.required is not None:
+        yield f"required in one {unit.constraint.required.key} ({unit.constraint.required.label})"
+    if unit.constraint is not None and unit.constraint.preferred is not None:
+        yield f"preferred in one {unit.constraint.preferred.key} ({unit.constraint.preferred.label})"
 
 
-def _cut(part: Part, below: Sequence[Part], deep: int) -> Iterator[str]:
+def _cut(unit: Part, below: Sequence[Part], deep: int) -> Iterator[str]:
     """Says that parts are not drawn, if the depth is exhausted."""
-    if not deep and (below or part.members):
+    if not deep and (below or unit.members):
         yield CUT
 
 
-def _indices(first: int, last: int) -> str:
-    return f"pod {first}" if first == last else f"pods {first} to {last}"
+def _indices(start: int, last: int) -> str:
+    return f"pod {start}" if start == last else f"pods {start} to {last}"
 
 
 def _task(member: Member) -> Box:
-    return Box(member.name, words=(plural(member.gpus, "GPU"),), look=Look.ITEM)
+    return Box(member.name, words=(plural(member.gpus, "GPU"),), look=BoxLook.ITEM)
 
 
 VERSION = 1
 
 
-def as_data(pictures: Sequence[Picture]) -> shapes.Explained | shapes.SeveralExplained:
+def as_data(pictures: Sequence[Picture]) -> shapes.ExplainedJson | shapes.SeveralExplainedJson:
     """Returns the facts and gangs as JSON data; several pictures become a list in one object."""
-    found = [_record(picture) for picture in pictures]
-    several: shapes.SeveralExplained = {"version": VERSION, "items": found}
-    return found[0] if len(found) == 1 else several
+    records = [_record(picture) for picture in pictures]
+    several: shapes.SeveralExplainedJson = {"version": VERSION, "items": records}
+    return records[0] if len(records) == 1 else several
 
 
-def segments_as_data(index: int, found: Sequence[tuple[FleetWorkload, PodSegment]]) -> shapes.Segments:
+def segments_as_data(index: int, segments_of_work: Sequence[tuple[FleetWorkload, PodSegment]]) -> shapes.SegmentsJson:
     """Returns the segments that contain the pods with ``index``."""
-    segments: list[shapes.Segment] = [
+    segments: list[shapes.SegmentJson] = [
         {
-            "kind": item.kind,
-            "workload": item.name,
+            "kind": workload.kind,
+            "workload": workload.name,
             "replicaType": segment.replica_type,
             "segment": segment.segment,
             "indices": list(segment.indices),
             "indexLabel": segment.index_label,
         }
-        for item, segment in found
+        for workload, segment in segments_of_work
     ]
     return {"version": VERSION, "podIndex": index, "segments": segments}
 
 
-def _record(picture: Picture) -> shapes.Explained:
-    item, verdict = picture.item, picture.verdict
+def _record(picture: Picture) -> shapes.ExplainedJson:
+    submission, verdict = picture.item, picture.verdict
     return {
         "version": VERSION,
-        "kind": item.kind,
-        "workflow": item.name,
-        "file": item.declared.origin.path,
-        "pool": item.target,
-        "backend": item.pool.backend.name,
-        "queue": item.queue,
-        "priority": item.priority,
-        "preemptible": item.is_preemptible,
-        "gpus": item.gpus,
+        "kind": submission.kind,
+        "workflow": submission.name,
+        "file": submission.declared.origin.path,
+        "pool": submission.target,
+        "backend": submission.pool.backend.name,
+        "queue": submission.queue,
+        "priority": submission.priority,
+        "preemptible": submission.is_preemptible,
+        "gpus": submission.gpus,
         "topology": picture.topology,
         "admission": {
             "outcome": verdict.outcome,
@@ -244,23 +250,25 @@ def _record(picture: Picture) -> shapes.Explained:
     }
 
 
-def _part_record(gang: Gang, part: Part) -> shapes.Part:
-    below = gang.below(part)
-    tasks: list[shapes.Part] = [{"kind": "Task", "name": member.name, "gpus": member.gpus} for member in part.members]
-    found: shapes.Part = {
-        "kind": "SubGroup" if isinstance(part, SubGroup) else gang.kind,
-        "name": part.name,
-        "pods": part.pods,
-        "minMember": None if below else part.minimum,
-        "gpus": part.gpus,
-        "required": _level_record(part.constraint.required if part.constraint else None),
-        "preferred": _level_record(part.constraint.preferred if part.constraint else None),
+def _part_record(gang: Gang, unit: Part) -> shapes.PartJson:
+    below = gang.below(unit)
+    tasks: list[shapes.PartJson] = [
+        {"kind": "Task", "name": member.name, "gpus": member.gpus} for member in unit.members
+    ]
+    record: shapes.PartJson = {
+        "kind": "SubGroup" if isinstance(unit, SubGroup) else gang.kind,
+        "name": unit.name,
+        "pods": unit.pods,
+        "minMember": None if below else unit.minimum,
+        "gpus": unit.gpus,
+        "required": _level_record(unit.constraint.required if unit.constraint else None),
+        "preferred": _level_record(unit.constraint.preferred if unit.constraint else None),
         "children": [*(_part_record(gang, child) for child in below), *tasks],
     }
-    if part.indices:
-        found["indices"] = list(part.indices)
-    return found
+    if unit.indices:
+        record["indices"] = list(unit.indices)
+    return record
 
 
-def _level_record(level: Level | None) -> shapes.Level | None:
+def _level_record(level: Level | None) -> shapes.LevelJson | None:
     return None if level is None else {"key": level.key, "label": level.label}

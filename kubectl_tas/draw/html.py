@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 from kubectl_tas.draw import svg
-from kubectl_tas.draw.figure import SMALL, Bar, Box, Figure, Look
+from kubectl_tas.draw.figure import SMALL, Bar, Box, BoxLook, Figure
 from kubectl_tas.draw.palette import DARK, LEGEND, LIGHT, NAMESPACE, STROKES, Theme, css_class, head, style_sheet
 from kubectl_tas.report.style import printable
 
@@ -78,15 +78,15 @@ def boxes(figure: Figure) -> str:
     return drawn + (f'<ul class="{NAMESPACE}-legend" role="list">\n{legend}</ul>\n' if legend else "")
 
 
-def _boxes(found: Sequence[Box]) -> Iterator[str]:
+def _boxes(boxes: Sequence[Box]) -> Iterator[str]:
     """Renders a list of boxes. Some screen readers announce a list without markers only if it has the role "list"."""
-    if not found:
+    if not boxes:
         return
-    large = [box for box in found if box.look not in SMALL]
+    large = [box for box in boxes if box.look not in SMALL]
     grid = "" if large else f" {NAMESPACE}-small"
     yield f'<ul class="{NAMESPACE}-boxes{grid}" role="list">\n'
     beside = f" {NAMESPACE}-{'wide' if any(box.children for box in large) else 'half'}"
-    for box in found:
+    for box in boxes:
         size = "" if box.look in SMALL else beside
         yield f'<li class="{NAMESPACE}-box {css_class(box.look)}{size}">\n'
         for line in (box.title, *box.lines):
@@ -116,7 +116,7 @@ def _rules(theme: Theme) -> Iterator[str]:
     for look, (fill, line) in theme.looks.items():
         name = f".{NAMESPACE}-box.{css_class(look)}, .{NAMESPACE}-sample.{css_class(look)}"
         yield f"{name} {{ background: {fill}; border-color: {line}; color: {theme.text} }}"
-    quiet = (f"{css_class(Look.MORE)} p", f"{NAMESPACE}-facts dt", f"{NAMESPACE}-legend")
+    quiet = (f"{css_class(BoxLook.MORE)} p", f"{NAMESPACE}-facts dt", f"{NAMESPACE}-legend")
     yield f"{', '.join(f'.{name}' for name in quiet)} {{ color: {theme.quiet} }}"
 
 
@@ -127,7 +127,7 @@ def _shapes() -> Iterator[str]:
     one_column = f"{name}-facts {{ grid-template-columns: 1fr }} {name}-facts dd {{ margin-bottom: .4rem }}"
     yield f"@media (max-width: 30rem) {{ {one_column} }}"
     for look, (line, dashes) in STROKES.items():
-        kind = "dotted" if look is Look.OUT else "dashed" if dashes else "solid"
+        kind = "dotted" if look is BoxLook.OUT else "dashed" if dashes else "solid"
         yield f"{name}-box.{css_class(look)}, {name}-sample.{css_class(look)} {{ border: {line}px {kind} }}"
 
 

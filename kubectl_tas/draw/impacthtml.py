@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from kubectl_tas.compare.impact import Impact
-from kubectl_tas.draw.impactsections import Section, counted, risk_line, sections
+from kubectl_tas.draw.impactsections import ImpactSection, counted, risk_line, sections
 from kubectl_tas.draw.palette import head
 from kubectl_tas.report import text
 from kubectl_tas.report.style import printable
@@ -32,12 +32,12 @@ def render(impact: Impact) -> str:
     )
     body = "".join(map(_section, sections(impact)))
     if impact.findings:
-        found = escape(text.blocks(impact.findings))
-        body += f"<details open><summary>Findings ({len(impact.findings)})</summary><pre>{found}</pre></details>\n"
+        lines = escape(text.blocks(impact.findings))
+        body += f"<details open><summary>Findings ({len(impact.findings)})</summary><pre>{lines}</pre></details>\n"
     return f"{head(title, _STYLE)}<body>\n<h1>{title}</h1>\n{body}{risk}\n</body>\n</html>\n"
 
 
-def _section(section: Section) -> str:
+def _section(section: ImpactSection) -> str:
     head = "".join(f"<th>{_text(cell)}</th>" for cell in section.header)
     rows = "".join(f"<tr>{''.join(f'<td>{_text(cell)}</td>' for cell in row)}</tr>\n" for row in section.rows)
     title = f"{_text(section.title)} ({len(section.rows)})"

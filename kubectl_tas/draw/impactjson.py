@@ -19,67 +19,71 @@ VERSION = 1
 def render(impact: Impact) -> str:
     """Renders one JSON object. ``before`` of a created thing is null, and so is ``after`` of a dropped thing."""
     risk, reasons = impact.risk
-    found: shapes.Impact = {
+    record: shapes.ImpactJson = {
         "version": VERSION,
         "base": impact.revision,
         "risk": {"level": risk, "reasons": list(reasons)},
-        "settings": [{"setting": item.path, "before": item.before, "after": item.after} for item in impact.settings],
-        "beside": [{"path": item.path, "change": item.kind, "why": item.effect} for item in impact.beside],
+        "settings": [
+            {"setting": setting.path, "before": setting.before, "after": setting.after} for setting in impact.settings
+        ],
+        "beside": [{"path": file.path, "change": file.kind, "why": file.effect} for file in impact.beside],
         "queues": [
             {
-                "cluster": item.backend,
-                "queue": item.name,
-                "change": item.kind,
-                "before": _queue(item.before),
-                "after": _queue(item.after),
+                "cluster": queue.backend,
+                "queue": queue.name,
+                "change": queue.kind,
+                "before": _queue(queue.before),
+                "after": _queue(queue.after),
             }
-            for item in impact.queues
+            for queue in impact.queues
         ],
-        "subpools": [{"subpool": item.name, "before": item.before, "after": item.after} for item in impact.subpools],
+        "subpools": [
+            {"subpool": subpool.name, "before": subpool.before, "after": subpool.after} for subpool in impact.subpools
+        ],
         "topologies": [
             {
-                "topology": item.name,
-                "change": item.kind,
-                "before": _levels(item.before),
-                "after": _levels(item.after),
+                "topology": topology.name,
+                "change": topology.kind,
+                "before": _levels(topology.before),
+                "after": _levels(topology.after),
             }
-            for item in impact.topologies
+            for topology in impact.topologies
         ],
         "work": [
             {
-                "cluster": item.backend,
-                "kind": item.work_kind,
-                "name": item.name,
-                "change": item.kind,
-                "before": _work(item.before),
-                "after": _work(item.after),
+                "cluster": work.backend,
+                "kind": work.work_kind,
+                "name": work.name,
+                "change": work.kind,
+                "before": _work(work.before),
+                "after": _work(work.after),
             }
-            for item in impact.work
+            for work in impact.work
         ],
         "restarts": [
-            {"kind": item.kind, "before": item.name, "after": item.successor, "why": item.why}
-            for item in impact.restarts
+            {"kind": restart.kind, "before": restart.name, "after": restart.successor, "why": restart.why}
+            for restart in impact.restarts
         ],
         "guard": {
             "before": impact.guard[0] if impact.guard else None,
             "after": impact.guard[1] if impact.guard else None,
-            "rules": [{"rule": item.code, "before": item.before, "after": item.after} for item in impact.rules],
+            "rules": [{"rule": rule.code, "before": rule.before, "after": rule.after} for rule in impact.rules],
             "policies": [
-                {"cluster": item.backend, "policy": item.name, "change": item.kind, "what": list(item.what)}
-                for item in impact.policies
+                {"cluster": policy.backend, "policy": policy.name, "change": policy.kind, "what": list(policy.what)}
+                for policy in impact.policies
             ],
         },
         "objects": [
-            {"kind": item.kind, "made": item.made, "changed": item.changed, "dropped": item.dropped}
-            for item in impact.objects
+            {"kind": counts.kind, "made": counts.made, "changed": counts.changed, "dropped": counts.dropped}
+            for counts in impact.objects
         ],
-        "diagnostics": [json.record(item) for item in impact.findings],
+        "diagnostics": [json.record(finding) for finding in impact.findings],
         "notCompared": list(impact.unread),
     }
-    return json.dump(found)
+    return json.dump(record)
 
 
-def _queue(state: QueueState | None) -> shapes.QueueState | None:
+def _queue(state: QueueState | None) -> shapes.QueueStateJson | None:
     if state is None:
         return None
     return {
@@ -95,7 +99,7 @@ def _queue(state: QueueState | None) -> shapes.QueueState | None:
     }
 
 
-def _amounts(amounts: Amounts) -> shapes.Capacity:
+def _amounts(amounts: Amounts) -> shapes.CapacityJson:
     """Returns GPUs as a number, and cpu and memory as Kubernetes quantities. Null means: no limit."""
     return {
         "gpu": as_data("gpu", amounts.gpu),
@@ -104,7 +108,7 @@ def _amounts(amounts: Amounts) -> shapes.Capacity:
     }
 
 
-def _work(state: WorkState | None) -> shapes.WorkState | None:
+def _work(state: WorkState | None) -> shapes.WorkStateJson | None:
     if state is None:
         return None
     return {
@@ -118,5 +122,5 @@ def _work(state: WorkState | None) -> shapes.WorkState | None:
     }
 
 
-def _levels(levels: tuple[Level, ...] | None) -> list[shapes.Level] | None:
+def _levels(levels: tuple[Level, ...] | None) -> list[shapes.LevelJson] | None:
     return None if levels is None else [{"key": level.key, "label": level.label} for level in levels]

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from kubectl_tas.compare.impact import Impact, QueueChange
 from kubectl_tas.diagnostics import Diagnostic
-from kubectl_tas.draw.impactsections import Section, counted, quota_text, risk_line, sections
+from kubectl_tas.draw.impactsections import ImpactSection, counted, quota_text, risk_line, sections
 from kubectl_tas.report import text
 from kubectl_tas.report.style import printable, width
 
@@ -45,17 +45,17 @@ def render(impact: Impact) -> str:
     return next(text for shown in _SHOWN if len((text := _page(impact, tables, shown)).encode()) <= LIMIT or not shown)
 
 
-def _page(impact: Impact, tables: Sequence[Section], shown: int) -> str:
+def _page(impact: Impact, tables: Sequence[ImpactSection], shown: int) -> str:
     """Renders the page with at most ``shown`` rows of each table."""
-    parts = [f"### Changes since {code(impact.revision)}: {counted(impact)}\n", f"**{risk_line(impact)}**\n"]
+    paragraphs = [f"### Changes since {code(impact.revision)}: {counted(impact)}\n", f"**{risk_line(impact)}**\n"]
     folded = [_folded(section, shown) for section in tables]
     if impact.queues:
         folded.append(_tree(impact.queues, min(shown, MAX_NODES)))
-    parts += folded
+    paragraphs += folded
     if impact.findings:
-        parts.append(_findings(impact.findings, shown))
-    parts.append(f"{risk_line(impact)}\n")
-    return "\n".join(parts)
+        paragraphs.append(_findings(impact.findings, shown))
+    paragraphs.append(f"{risk_line(impact)}\n")
+    return "\n".join(paragraphs)
 
 
 def code(content: str) -> str:
@@ -64,21 +64,21 @@ def code(content: str) -> str:
     cut = f" (and {len(shown) - MAX_CELL} more characters)" if len(shown) > MAX_CELL else ""
     if _SPAN.fullmatch(shown[:MAX_CELL]) and shown[:MAX_CELL] == shown[:MAX_CELL].strip():
         return f"`{shown[:MAX_CELL]}`{cut}"
-    return f"<code>{_PLAIN.sub(lambda found: _number(found[0]), shown[:MAX_CELL])}</code>{cut}"
+    return f"<code>{_PLAIN.sub(lambda match: _number(match[0]), shown[:MAX_CELL])}</code>{cut}"
 
 
 def _number(character: str) -> str:
     return f"&#{ord(character)};"
 
 
-def _folded(section: Section, shown: int) -> str:
+def _folded(section: ImpactSection, shown: int) -> str:
     """Renders a folded table, with a line that counts the omitted rows."""
-    rows, left = section.rows[:shown], len(section.rows) - shown
+    rows, hidden = section.rows[:shown], len(section.rows) - shown
     cells = [section.header, *(tuple(map(code, row)) for row in rows)]
     wide = [min(_PADDED, max(map(width, column))) for column in zip(*cells, strict=True)]
     lines = [_row(row, wide) for row in (cells[0], ["-" * size for size in wide], *cells[1:])]
-    more = f"\n{_left_out(left)}\n" if left > 0 else ""
-    return _details(f"{section.title} ({len(section.rows)})", "\n".join(lines) + "\n" + more)
+    note = f"\n{_left_out(hidden)}\n" if hidden > 0 else ""
+    return _details(f"{section.title} ({len(section.rows)})", "\n".join(lines) + "\n" + note)
 
 
 def _left_out(number: int) -> str:
@@ -96,7 +96,7 @@ def _details(title: str, body: str) -> str:
 
 
 def _findings(findings: Sequence[Diagnostic], shown: int) -> str:
-    blocks = [text.blocks([item]) for item in findings[:shown]]
+    blocks = [text.blocks([finding]) for finding in findings[:shown]]
     cut = [
         block
         if len(block) <= MAX_FINDING
@@ -104,10 +104,10 @@ def _findings(findings: Sequence[Diagnostic], shown: int) -> str:
         for block in blocks
     ]
     body = "\n".join(cut)
-    left = len(findings) - shown
-    more = f"\n{_left_out(left)}\n" if left > 0 else ""
+    hidden = len(findings) - shown
+    note = f"\n{_left_out(hidden)}\n" if hidden > 0 else ""
     fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", body)), default=0))
-    return _details(f"Findings ({len(findings)})", f"{fence}text\n{body}{fence}\n{more}")
+    return _details(f"Findings ({len(findings)})", f"{fence}text\n{body}{fence}\n{note}")
 
 
 def _tree(queues: Sequence[QueueChange], shown: int) -> str:
@@ -115,21 +115,21 @@ def _tree(queues: Sequence[QueueChange], shown: int) -> str:
     drawn = queues[:shown]
     if not drawn:
         return f"{_left_out(len(queues))}\n"
-    nodes = {(item.backend, item.name): f"q{index}" for index, item in enumerate(drawn)}
+    nodes = {(queue.backend, queue.name): f"q{index}" for index, queue in enumerate(drawn)}
     lines = ["```mermaid\n", "graph LR\n", *(f"  {line}\n" for line in _lines(drawn, nodes)), _CLASSES, "```\n"]
-    left = len(queues) - len(drawn)
-    return "".join([*lines, f"\n{_left_out(left)}\n" if left else ""])
+    hidden = len(queues) - len(drawn)
+    return "".join([*lines, f"\n{_left_out(hidden)}\n" if hidden else ""])
 
 
 def _lines(drawn: Sequence[QueueChange], nodes: dict[tuple[str, str], str]) -> Iterator[str]:
     above: dict[tuple[str, str], str] = {}
-    for item in drawn:
-        name = nodes[item.backend, item.name]
-        label = f"{_label(item.name)}<br/>{_label(quota_text(item, 'gpu'))} GPUs"
-        yield f'{name}["{label}"]:::{item.kind}'
-        parent = item.state.parent
+    for queue in drawn:
+        name = nodes[queue.backend, queue.name]
+        label = f"{_label(queue.name)}<br/>{_label(quota_text(queue, 'gpu'))} GPUs"
+        yield f'{name}["{label}"]:::{queue.kind}'
+        parent = queue.state.parent
         if parent is not None:
-            key = item.backend, parent
+            key = queue.backend, parent
             if key not in nodes and key not in above:
                 above[key] = f"p{len(above)}"
                 yield f'{above[key]}["{_label(parent)}"]'
@@ -138,4 +138,4 @@ def _lines(drawn: Sequence[QueueChange], nodes: dict[tuple[str, str], str]) -> I
 
 def _label(content: str) -> str:
     """Escapes the text of a node: Mermaid reads special characters as numbers."""
-    return _LABEL.sub(lambda found: f"#{ord(found[0])};", printable(content)[:MAX_CELL])
+    return _LABEL.sub(lambda match: f"#{ord(match[0])};", printable(content)[:MAX_CELL])

@@ -25,7 +25,7 @@ _HEADS: dict[ResourceName, str] = {"gpu": "GPUs", "cpu": "CPU", "memory": "Memor
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class ImpactSection:
     """One table."""
 
     title: str
@@ -33,10 +33,10 @@ class Section:
     rows: tuple[Row, ...]
 
 
-def sections(impact: Impact) -> tuple[Section, ...]:
+def sections(impact: Impact) -> tuple[ImpactSection, ...]:
     """Returns the sections that have rows, the most important first."""
-    found = (make(impact) for make in _SECTIONS)
-    return tuple(section for section in found if section.rows)
+    made = (make(impact) for make in _SECTIONS)
+    return tuple(section for section in made if section.rows)
 
 
 def counted(impact: Impact) -> str:
@@ -50,10 +50,16 @@ def counted(impact: Impact) -> str:
         (len(impact.work), "workflow or workload"),
         (len(impact.restarts), "restart"),
         (len(_guard(impact).rows), "guard rule"),
-        (sum(item.made + item.changed + item.dropped for item in impact.objects), "object"),
+        (
+            sum(
+                counts_of_kind.made + counts_of_kind.changed + counts_of_kind.dropped
+                for counts_of_kind in impact.objects
+            ),
+            "object",
+        ),
     )
-    told = [_counted(number, noun) for number, noun in counts if number]
-    return f"{', '.join(told) or 'nothing'}{'; not all could be compared' if impact.unread else ''}"
+    phrases = [_counted(number, noun) for number, noun in counts if number]
+    return f"{', '.join(phrases) or 'nothing'}{'; not all could be compared' if impact.unread else ''}"
 
 
 def _counted(number: int, noun: str) -> str:
@@ -73,56 +79,58 @@ def risk_line(impact: Impact) -> str:
 
 def render_text(impact: Impact) -> str:
     """Renders a table for each section, the findings and the risk line."""
-    parts = [f"{printable(f'Changes since {impact.revision}')}: {counted(impact)}\n"]
-    parts += [style.section(item.title, [cell.upper() for cell in item.header], item.rows) for item in sections(impact)]
+    paragraphs = [f"{printable(f'Changes since {impact.revision}')}: {counted(impact)}\n"]
+    paragraphs += [
+        style.section(table.title, [cell.upper() for cell in table.header], table.rows) for table in sections(impact)
+    ]
     if impact.findings:
-        parts.append(blocks(impact.findings))
-    return "\n".join([*parts, f"{printable(risk_line(impact))}\n"])
+        paragraphs.append(blocks(impact.findings))
+    return "\n".join([*paragraphs, f"{printable(risk_line(impact))}\n"])
 
 
-def _settings(impact: Impact) -> Section:
-    rows = [(item.path, item.before, item.after) for item in impact.settings]
+def _settings(impact: Impact) -> ImpactSection:
+    rows = [(setting.path, setting.before, setting.after) for setting in impact.settings]
     title = "Settings that decide what is read and what is applied"
-    return Section(title, ("Setting", "Before", "After"), tuple(rows))
+    return ImpactSection(title, ("Setting", "Before", "After"), tuple(rows))
 
 
-def _beside(impact: Impact) -> Section:
-    rows = [(item.path, f"kept, {item.kind}" if item.kind else "refused", item.effect) for item in impact.beside]
-    return Section("Files that kubectl-tas did not write", ("File", "State", "What it does"), tuple(rows))
+def _beside(impact: Impact) -> ImpactSection:
+    rows = [(file.path, f"kept, {file.kind}" if file.kind else "refused", file.effect) for file in impact.beside]
+    return ImpactSection("Files that kubectl-tas did not write", ("File", "State", "What it does"), tuple(rows))
 
 
-def _queues(impact: Impact) -> Section:
-    used = [name for name in RESOURCES if name == "gpu" or any(_has(item, name) for item in impact.queues)]
+def _queues(impact: Impact) -> ImpactSection:
+    used = [name for name in RESOURCES if name == "gpu" or any(_has(queue, name) for queue in impact.queues)]
     clusters = _clusters(impact)
     header = (*("Cluster",)[:clusters], "Queue", "Of", "Change", *(_HEADS[name] for name in used), "Also")
     rows = [
         (
-            *(item.backend,)[:clusters],
-            item.name,
-            f"{item.state.target} (all of it)" if item.state.is_container else item.state.target,
-            item.kind,
-            *(quota_text(item, name) for name in used),
-            "; ".join(_also(item)) or NOTHING,
+            *(queue.backend,)[:clusters],
+            queue.name,
+            f"{queue.state.target} (all of it)" if queue.state.is_container else queue.state.target,
+            queue.kind,
+            *(quota_text(queue, name) for name in used),
+            "; ".join(_also(queue)) or NOTHING,
         )
-        for item in impact.queues
+        for queue in impact.queues
     ]
-    return Section("Queues", header, tuple(rows))
+    return ImpactSection("Queues", header, tuple(rows))
 
 
 def _clusters(impact: Impact) -> int:
     """Returns the number of columns that name the cluster: 1 if several clusters have changes, else 0."""
-    names = {item.backend for item in impact.queues} | {item.backend for item in impact.work}
+    names = {change.backend for change in impact.queues} | {change.backend for change in impact.work}
     return int(len(names) > 1)
 
 
-def _has(item: QueueChange, name: ResourceName) -> bool:
+def _has(queue: QueueChange, name: ResourceName) -> bool:
     """Whether a queue has a quota of a resource before or after the change."""
-    return any(state is not None and state.quota.of(name) != NO_LIMIT for state in (item.before, item.after))
+    return any(state is not None and state.quota.of(name) != NO_LIMIT for state in (queue.before, queue.after))
 
 
-def quota_text(item: QueueChange, name: ResourceName) -> str:
+def quota_text(queue: QueueChange, name: ResourceName) -> str:
     """Returns ``30 -> 40 (+10)``, or one amount if the quota does not change."""
-    return move_text(name, *(state.quota if state else None for state in (item.before, item.after)))
+    return move_text(name, *(state.quota if state else None for state in (queue.before, queue.after)))
 
 
 def move_text(name: ResourceName, before: Amounts | None, after: Amounts | None) -> str:
@@ -141,8 +149,8 @@ def difference(name: ResourceName, before: Amounts, after: Amounts) -> str:
     return f" ({'+' if delta > 0 else ''}{show(name, delta)})"
 
 
-def _also(item: QueueChange) -> Iterator[str]:
-    before, after = item.before, item.after
+def _also(queue: QueueChange) -> Iterator[str]:
+    before, after = queue.before, queue.after
     if before is None or after is None:
         return
     if before.parent != after.parent:
@@ -155,84 +163,87 @@ def _also(item: QueueChange) -> Iterator[str]:
             yield f"weight of {UNITS[name]} {before.weight.of(name)} -> {after.weight.of(name)}"
     if before.priority != after.priority:
         yield f"priority {_number(before)} -> {_number(after)}"
-    for what, old, new in (
+    for what_changes, old, new in (
         ("label", before.labels, after.labels),
         ("annotation", before.annotations, after.annotations),
     ):
         for key in sorted({*old, *new}):
             if old.get(key) != new.get(key):
-                yield f"{what} {key} {old.get(key, NOTHING)} -> {new.get(key, NOTHING)}"
+                yield f"{what_changes} {key} {old.get(key, NOTHING)} -> {new.get(key, NOTHING)}"
 
 
 def _number(state: QueueState) -> str:
     return NOTHING if state.priority is None else str(state.priority)
 
 
-def _gains(impact: Impact) -> Section:
+def _gains(impact: Impact) -> ImpactSection:
     """Lists for each pool which targets get more of each resource than before, and which get less."""
     rows = []
     for backend, pool, moves in impact.gains:
         for name in RESOURCES:
-            known = [(target, old.of(name), new.of(name)) for target, old, new in moves]
+            finite = [(target, old.of(name), new.of(name)) for target, old, new in moves]
             deltas: list[tuple[Amount, str]] = [
-                (new - old, target) for target, old, new in known if old != new and NO_LIMIT not in (old, new)
+                (new - old, target) for target, old, new in finite if old != new and NO_LIMIT not in (old, new)
             ]
-            more = sorted((-delta, target) for delta, target in deltas if delta > 0)
-            gained = ", ".join(f"{target} +{said(name, -delta)}" for delta, target in more)
+            gains = sorted((-delta, target) for delta, target in deltas if delta > 0)
+            gained = ", ".join(f"{target} +{said(name, -delta)}" for delta, target in gains)
             lost = ", ".join(f"{target} {said(name, delta)}" for delta, target in sorted(deltas) if delta < 0)
             if deltas:
                 rows.append((backend, pool, gained or NOTHING, lost or NOTHING))
-    return Section("Who gains", ("Cluster", "Pool", "Gains", "Loses"), tuple(rows))
+    return ImpactSection("Who gains", ("Cluster", "Pool", "Gains", "Loses"), tuple(rows))
 
 
-def _subpools(impact: Impact) -> Section:
-    rows = [(item.name, item.before or NOTHING, item.after or NOTHING) for item in impact.subpools]
-    return Section("Subpools", ("Subpool", "Before", "After"), tuple(rows))
+def _subpools(impact: Impact) -> ImpactSection:
+    rows = [(subpool.name, subpool.before or NOTHING, subpool.after or NOTHING) for subpool in impact.subpools]
+    return ImpactSection("Subpools", ("Subpool", "Before", "After"), tuple(rows))
 
 
-def _topologies(impact: Impact) -> Section:
-    rows = [(item.name, item.kind, _levels(item.before), _levels(item.after)) for item in impact.topologies]
-    return Section("Topologies", ("Topology", "Change", "Before", "After"), tuple(rows))
+def _topologies(impact: Impact) -> ImpactSection:
+    rows = [
+        (topology.name, topology.kind, _levels(topology.before), _levels(topology.after))
+        for topology in impact.topologies
+    ]
+    return ImpactSection("Topologies", ("Topology", "Change", "Before", "After"), tuple(rows))
 
 
 def _levels(levels: tuple[Level, ...] | None) -> str:
     return NOTHING if levels is None else " > ".join(f"{level.key} ({level.label})" for level in levels)
 
 
-def _work(impact: Impact) -> Section:
+def _work(impact: Impact) -> ImpactSection:
     rows, clusters = [], _clusters(impact)
-    for item in impact.work:
-        targets = _arrow(item.before, item.after, lambda state: state.target)
-        gpus = _arrow(item.before, item.after, lambda state: str(state.asks.gpu))
-        verdicts = _arrow(item.before, item.after, lambda state: state.verdict.outcome)
-        verdict = {"made": f"new: {verdicts}", "dropped": "gone"}.get(item.kind, verdicts)
-        why = item.after.verdict.text if item.after else NOTHING
-        priority = _arrow(item.before, item.after, lambda state: state.priority)
-        own = (f"{item.work_kind}/{item.name}", targets, priority, gpus, verdict, why)
-        rows.append((*(item.backend,)[:clusters], *own))
+    for work in impact.work:
+        targets = _arrow(work.before, work.after, lambda state: state.target)
+        gpus = _arrow(work.before, work.after, lambda state: str(state.asks.gpu))
+        verdicts = _arrow(work.before, work.after, lambda state: state.verdict.outcome)
+        verdict = {"made": f"new: {verdicts}", "dropped": "gone"}.get(work.kind, verdicts)
+        reason = work.after.verdict.text if work.after else NOTHING
+        priority = _arrow(work.before, work.after, lambda state: state.priority)
+        cells = (f"{work.work_kind}/{work.name}", targets, priority, gpus, verdict, reason)
+        rows.append((*(work.backend,)[:clusters], *cells))
     header = (*("Cluster",)[:clusters], "Work", "Pool", "Priority", "GPUs", "Verdict", "Why")
-    return Section("Work", header, tuple(rows))
+    return ImpactSection("Work", header, tuple(rows))
 
 
-def _arrow(before: WorkState | None, after: WorkState | None, told: Callable[[WorkState], str]) -> str:
+def _arrow(before: WorkState | None, after: WorkState | None, show_state: Callable[[WorkState], str]) -> str:
     """Returns ``before -> after``, or one word if both are the same or one is missing."""
-    texts = dict.fromkeys(told(state) for state in (before, after) if state is not None)
+    texts = dict.fromkeys(show_state(state) for state in (before, after) if state is not None)
     return " -> ".join(texts)
 
 
-def _restarts(impact: Impact) -> Section:
+def _restarts(impact: Impact) -> ImpactSection:
     rows = []
-    for item in impact.restarts:
-        name = item.name if item.name == item.successor else f"{item.name} -> {item.successor}"
-        rows.append((f"{item.kind}/{name}", item.why))
-    return Section("Work whose running pods end and start again", ("What", "Why"), tuple(rows))
+    for restart in impact.restarts:
+        name = restart.name if restart.name == restart.successor else f"{restart.name} -> {restart.successor}"
+        rows.append((f"{restart.kind}/{name}", restart.why))
+    return ImpactSection("Work whose running pods end and start again", ("What", "Why"), tuple(rows))
 
 
-def _guard(impact: Impact) -> Section:
+def _guard(impact: Impact) -> ImpactSection:
     """Lists the changes of the guard. One row names the queues whose quotas change, not each table of a policy."""
     rows = [("guard", impact.guard[0], impact.guard[1])] if impact.guard else []
-    rows += [(f"rule {item.code}", item.before, item.after) for item in impact.rules]
-    several = len({item.backend for item in impact.policies}) > 1
+    rows += [(f"rule {rule.code}", rule.before, rule.after) for rule in impact.rules]
+    several = len({policy.backend for policy in impact.policies}) > 1
     moved: dict[str, list[str]] = {}
     for queue in impact.queues:
         if queue.moves and not queue.state.is_container:
@@ -240,29 +251,29 @@ def _guard(impact: Impact) -> Section:
     quotas, policies = set[str](), list[Row]()
     for policy in impact.policies:
         where = f" on {policy.backend}" if several else ""
-        named = [part for part in policy.what if policy.backend in moved and _OF_QUOTAS.fullmatch(part)]
+        named = [table for table in policy.what if policy.backend in moved and _OF_QUOTAS.fullmatch(table)]
         if named and policy.backend not in quotas:
             quotas.add(policy.backend)
             whose = shortened(moved[policy.backend], MAX_NAMED)
             rows.append((f"quotas{where}", "the old ones", f"the new ones, of {whose}"))
-        rest = [part for part in policy.what if part not in named]
-        if rest or not named:
-            what = f": {', '.join(rest)}" if rest else ""
+        other_tables = [table for table in policy.what if table not in named]
+        if other_tables or not named:
+            details = f": {', '.join(other_tables)}" if other_tables else ""
             before = NOTHING if policy.kind == "made" else "there"
-            policies.append((f"policy {policy.name}{where}", before, f"{policy.kind}{what}"))
-    return Section("Guard rules", ("Rule", "Before", "After"), (*rows, *policies))
+            policies.append((f"policy {policy.name}{where}", before, f"{policy.kind}{details}"))
+    return ImpactSection("Guard rules", ("Rule", "Before", "After"), (*rows, *policies))
 
 
-def _objects(impact: Impact) -> Section:
-    rows = [(item.kind, str(item.made), str(item.changed), str(item.dropped)) for item in impact.objects]
-    return Section("Objects", ("Kind", "Made", "Changed", "Dropped"), tuple(rows))
+def _objects(impact: Impact) -> ImpactSection:
+    rows = [(counts.kind, str(counts.made), str(counts.changed), str(counts.dropped)) for counts in impact.objects]
+    return ImpactSection("Objects", ("Kind", "Made", "Changed", "Dropped"), tuple(rows))
 
 
-def _unread(impact: Impact) -> Section:
-    return Section("Not compared", ("Why",), tuple((text,) for text in impact.unread))
+def _unread(impact: Impact) -> ImpactSection:
+    return ImpactSection("Not compared", ("Why",), tuple((text,) for text in impact.unread))
 
 
-_SECTIONS: tuple[Callable[[Impact], Section], ...] = (
+_SECTIONS: tuple[Callable[[Impact], ImpactSection], ...] = (
     _unread,
     _settings,
     _beside,

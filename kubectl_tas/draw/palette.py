@@ -6,7 +6,7 @@ import base64
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
 
-from kubectl_tas.draw.figure import Look
+from kubectl_tas.draw.figure import BoxLook
 from kubectl_tas.late import dataclass
 
 NAMESPACE = "tas"
@@ -21,7 +21,7 @@ class Theme:
     text: str
     quiet: str
     """Colour of lines and of less important text."""
-    looks: Mapping[Look, tuple[str, str]]
+    looks: Mapping[BoxLook, tuple[str, str]]
     """Fill colour and line colour of each look."""
     size: str
     """Colour of the whole of a bar."""
@@ -36,13 +36,13 @@ LIGHT = Theme(
     text="#1f2328",
     quiet="#57606a",
     looks={
-        Look.PLAIN: ("#f6f8fa", "#6e7781"),
-        Look.REQUIRED: ("#e8f2ff", "#0550ae"),
-        Look.PREFERRED: ("#f7f0ff", "#6639ba"),
-        Look.CHOSEN: ("#e6f7ea", "#116329"),
-        Look.OUT: ("#fff4ec", "#953800"),
-        Look.ITEM: ("#ffffff", "#6e7781"),
-        Look.MORE: ("#ffffff", "#6e7781"),
+        BoxLook.PLAIN: ("#f6f8fa", "#6e7781"),
+        BoxLook.REQUIRED: ("#e8f2ff", "#0550ae"),
+        BoxLook.PREFERRED: ("#f7f0ff", "#6639ba"),
+        BoxLook.CHOSEN: ("#e6f7ea", "#116329"),
+        BoxLook.OUT: ("#fff4ec", "#953800"),
+        BoxLook.ITEM: ("#ffffff", "#6e7781"),
+        BoxLook.MORE: ("#ffffff", "#6e7781"),
     },
     size="#ffffff",
     filled="#0969da",
@@ -54,13 +54,13 @@ DARK = Theme(
     text="#e6edf3",
     quiet="#9da7b1",
     looks={
-        Look.PLAIN: ("#161b22", "#8b949e"),
-        Look.REQUIRED: ("#0f2440", "#79c0ff"),
-        Look.PREFERRED: ("#251a3d", "#d2a8ff"),
-        Look.CHOSEN: ("#0f2a18", "#56d364"),
-        Look.OUT: ("#2d1a0e", "#ffa657"),
-        Look.ITEM: ("#0d1117", "#8b949e"),
-        Look.MORE: ("#0d1117", "#8b949e"),
+        BoxLook.PLAIN: ("#161b22", "#8b949e"),
+        BoxLook.REQUIRED: ("#0f2440", "#79c0ff"),
+        BoxLook.PREFERRED: ("#251a3d", "#d2a8ff"),
+        BoxLook.CHOSEN: ("#0f2a18", "#56d364"),
+        BoxLook.OUT: ("#2d1a0e", "#ffa657"),
+        BoxLook.ITEM: ("#0d1117", "#8b949e"),
+        BoxLook.MORE: ("#0d1117", "#8b949e"),
     },
     size="#0d1117",
     filled="#58a6ff",
@@ -68,31 +68,33 @@ DARK = Theme(
     over="#f0883e",
 )
 STROKES = {
-    Look.PLAIN: ("1", ""),
-    Look.REQUIRED: ("2.5", ""),
-    Look.PREFERRED: ("2", "7 4"),
-    Look.CHOSEN: ("2.5", ""),
-    Look.OUT: ("2", "2 3"),
-    Look.ITEM: ("1", ""),
-    Look.MORE: ("1", "3 3"),
+    BoxLook.PLAIN: ("1", ""),
+    BoxLook.REQUIRED: ("2.5", ""),
+    BoxLook.PREFERRED: ("2", "7 4"),
+    BoxLook.CHOSEN: ("2.5", ""),
+    BoxLook.OUT: ("2", "2 3"),
+    BoxLook.ITEM: ("1", ""),
+    BoxLook.MORE: ("1", "3 3"),
 }
 """Line width and dash pattern of each look."""
 LEGEND = {
-    Look.REQUIRED: "solid: required, all pods in one domain or none runs",
-    Look.PREFERRED: "dashed: preferred, in one domain if possible",
-    Look.CHOSEN: "thick: takes pods of this gang; in bars, its part has stripes",
-    Look.OUT: "dotted: takes no new pods",
+    BoxLook.REQUIRED: "solid: required, all pods in one domain or none runs",
+    BoxLook.PREFERRED: "dashed: preferred, in one domain if possible",
+    BoxLook.CHOSEN: "thick: takes pods of this gang; in bars, its part has stripes",
+    BoxLook.OUT: "dotted: takes no new pods",
 }
 """Explanations of the line styles."""
 
 
 def style_sheet(always: Iterable[str], rules: Callable[[Theme], Iterable[str]]) -> str:
     """Builds a style sheet of fixed rules and theme rules. The reader's system chooses the light or the dark theme."""
-    light, dark = ("".join(f"{rule}\n" for rule in found) for found in ((*always, *rules(LIGHT)), rules(DARK)))
+    light, dark = (
+        "".join(f"{rule}\n" for rule in theme_rules) for theme_rules in ((*always, *rules(LIGHT)), rules(DARK))
+    )
     return f"{light}@media (prefers-color-scheme: dark) {{\n{dark}}}\n"
 
 
-def css_class(look: Look) -> str:
+def css_class(look: BoxLook) -> str:
     """Returns the CSS class of a box."""
     return f"{NAMESPACE}-{look.value}"
 

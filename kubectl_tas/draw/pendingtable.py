@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kubectl_tas.draw.fitpages import left_out_data, place_name
-from kubectl_tas.place.actions import Outcome, Pending, Turn
-from kubectl_tas.place.fairshare import Refusal
-from kubectl_tas.place.gangs_to_place import LeftOut, Unplaced
-from kubectl_tas.place.scenarios import Batch
-from kubectl_tas.place.schedulers import Scheduler
+from kubectl_tas.place.actions import Pending, Turn, TurnOutcome
+from kubectl_tas.place.fairshare import QuotaRefusal
+from kubectl_tas.place.gangs_to_place import GangToPlace, LeftOut
+from kubectl_tas.place.scenarios import VictimPods
+from kubectl_tas.place.schedulers import ShardScheduler
 from kubectl_tas.place.scheduling_session import asks_of, sum_of
 from kubectl_tas.quantities import as_data, said, show
 from kubectl_tas.report import style
@@ -26,109 +26,114 @@ _FEWER = "; KAI may end less"
 _NOT_ALL = "; KAI may end or move other work for it"
 _SHOWN = 3
 """Maximum number of names or domains that are shown for one gang."""
-Answer = tuple[Scheduler, Pending]
+Answer = tuple[ShardScheduler, Pending]
 Row = tuple[str, str, str, str, str, str, str]
 
 
-def render(answers: Sequence[Answer], given: str) -> str:
-    """Renders the gangs and queues of each scheduler. ``given``: options that name the source of the nodes."""
-    return "\n".join(_one(scheduler, found, given) for scheduler, found in answers)
+def render(answers: Sequence[Answer], node_options: str) -> str:
+    """Renders the gangs and queues of each scheduler. ``node_options`` names the source of the nodes."""
+    return "\n".join(_one(scheduler, pending, node_options) for scheduler, pending in answers)
 
 
-def _one(scheduler: Scheduler, found: Pending, given: str) -> str:
+def _one(scheduler: ShardScheduler, pending: Pending, node_options: str) -> str:
     names = _names(scheduler)
     header = ("#", "Name", "Pool", "Priority", "Pods", "GPUs", "What becomes of it")
     rows = [
         (
             str(number),
             *_cells(names[turn.work.name], scheduler.gangs[turn.work.name]),
-            _said(turn, names, scheduler, given),
+            _said(turn, names, scheduler, node_options),
         )
-        for number, turn in enumerate(found.turns, start=1)
+        for number, turn in enumerate(pending.turns, start=1)
     ]
-    rows += [("-", *_cells(_name(item), item), _runs(item, len(groups))) for item, groups in scheduler.running]
-    rows += [_further(turn, names, scheduler, given) for turn in found.further]
-    leaves = [name for name in found.start.tree.by_name if found.start.tree.is_leaf(name)]
-    queues = [_queue(scheduler, name, found) for name in leaves if found.requests[name].asked]
-    parts = [_head(scheduler, found), style.table(header, rows, rule=True)]
+    rows += [("-", *_cells(_name(gang), gang), _runs(gang, len(groups))) for gang, groups in scheduler.running]
+    rows += [_further(turn, names, scheduler, node_options) for turn in pending.further]
+    leaves = [name for name in pending.start.tree.by_name if pending.start.tree.is_leaf(name)]
+    queues = [_queue(scheduler, name, pending) for name in leaves if pending.requests[name].asked]
+    sections = [_head(scheduler, pending), style.table(header, rows, rule=True)]
     if queues:
-        parts.append(style.section("GPUs by pool", ("Pool", "Guarantee", "Holds", "Asks", "Fair share"), queues))
-    return "\n".join(parts)
+        sections.append(style.section("GPUs by pool", ("Pool", "Guarantee", "Holds", "Asks", "Fair share"), queues))
+    return "\n".join(sections)
 
 
-def _further(turn: Turn, names: Mapping[str, str], scheduler: Scheduler, given: str) -> Row:
+def _further(turn: Turn, names: Mapping[str, str], scheduler: ShardScheduler, node_options: str) -> Row:
     """Returns the row about further pods of a running gang."""
     work, gpus = turn.work, sum_of(pod for pod, _, _ in turn.placed).gpu
     pool = scheduler.called.get(work.queue, work.queue)
     pods = str(len(turn.placed))
     cells = "-", names.get(work.name, work.name), pool, "", pods, show("gpu", gpus)
-    return *cells, f"runs; {plural(len(turn.placed), 'more pod')}: {_said(turn, names, scheduler, given)}"
+    return *cells, f"runs; {plural(len(turn.placed), 'more pod')}: {_said(turn, names, scheduler, node_options)}"
 
 
-def _queue(scheduler: Scheduler, name: str, found: Pending) -> tuple[str, ...]:
-    columns = (found.start.tree.by_name[name].quota, found.allocated[name], found.requests[name], found.fair[name])
+def _queue(scheduler: ShardScheduler, name: str, pending: Pending) -> tuple[str, ...]:
+    columns = (
+        pending.start.tree.by_name[name].quota,
+        pending.allocated[name],
+        pending.requests[name],
+        pending.fair[name],
+    )
     return scheduler.called.get(name, name), *(show("gpu", amounts.gpu) for amounts in columns)
 
 
-def _head(scheduler: Scheduler, found: Pending) -> str:
+def _head(scheduler: ShardScheduler, pending: Pending) -> str:
     shard = f", shard {scheduler.shard}" if scheduler.shard else ""
-    waiting = sum(turn.asks.gpu for turn in found.turns)
-    has = f"{show('gpu', found.start.total.gpu)} GPUs, {found.held} held"
-    wait = "waits" if len(found.turns) == 1 else "wait"
-    return f"{scheduler.backend}{shard}: {has}; {plural(len(found.turns), 'gang')} that {wait} for {waiting}\n"
+    waiting = sum(turn.asks.gpu for turn in pending.turns)
+    has = f"{show('gpu', pending.start.total.gpu)} GPUs, {pending.held} held"
+    wait = "waits" if len(pending.turns) == 1 else "wait"
+    return f"{scheduler.backend}{shard}: {has}; {plural(len(pending.turns), 'gang')} that {wait} for {waiting}\n"
 
 
-def _names(scheduler: Scheduler) -> dict[str, str]:
+def _names(scheduler: ShardScheduler) -> dict[str, str]:
     """Returns the displayed name of each gang, by the name of its PodGroup."""
-    running = {group: _name(item) for item, groups in scheduler.running for group in groups}
+    running = {group: _name(gang) for gang, groups in scheduler.running for group in groups}
     return running | {job.name: _name(scheduler.gangs[job.name], job.name) for job in scheduler.jobs}
 
 
-def _name(item: Unplaced, job: str = "") -> str:
-    has_several = isinstance(item.sent, FleetWorkflow) and len(item.sent.groups) > 1
-    group = f"/{item.group.name}" if item.group is not None and has_several else ""
+def _name(gang: GangToPlace, job: str = "") -> str:
+    has_several = isinstance(gang.sent, FleetWorkflow) and len(gang.sent.groups) > 1
+    group = f"/{gang.group.name}" if gang.group is not None and has_several else ""
     copy = job[job.index(" (") :] if " (" in job else ""
     where = job[: job.rindex("/") + 1] if "/" in job else ""
-    return f"{where}{item.sent.name}{group}{copy}"
+    return f"{where}{gang.sent.name}{group}{copy}"
 
 
-def _cells(name: str, item: Unplaced) -> tuple[str, str, str, str, str]:
-    sent, pods = item.sent, len(item.wanted.unit.all_pods)
-    return name, sent.target, sent.priority, str(pods), show("gpu", asks_of(item.wanted).gpu)
+def _cells(name: str, gang: GangToPlace) -> tuple[str, str, str, str, str]:
+    sent, pods = gang.sent, len(gang.wanted.unit.all_pods)
+    return name, sent.target, sent.priority, str(pods), show("gpu", asks_of(gang.wanted).gpu)
 
 
-def _runs(item: Unplaced, copies: int) -> str:
-    return "runs" if item.copies == 1 else f"{copies} of {item.copies} run"
+def _runs(gang: GangToPlace, copies: int) -> str:
+    return "runs" if gang.copies == 1 else f"{copies} of {gang.copies} run"
 
 
-def _said(turn: Turn, names: Mapping[str, str], scheduler: Scheduler, given: str) -> str:
+def _said(turn: Turn, names: Mapping[str, str], scheduler: ShardScheduler, node_options: str) -> str:
     limited = _FEWER if turn.placed else _NOT_ALL
     text, hint = _becomes(turn, names, scheduler), ""
-    if turn.outcome is Outcome.NO_ROOM:
-        hint = f"; why: kubectl tas fit {scheduler.gangs[turn.work.name].sent.name}{given}"
+    if turn.outcome is TurnOutcome.NO_ROOM:
+        hint = f"; why: kubectl tas fit {scheduler.gangs[turn.work.name].sent.name}{node_options}"
     return f"{text}{limited if turn.is_cut else ''}{hint}"
 
 
-def _becomes(turn: Turn, names: Mapping[str, str], scheduler: Scheduler) -> str:
+def _becomes(turn: Turn, names: Mapping[str, str], scheduler: ShardScheduler) -> str:
     match turn.outcome:
-        case Outcome.STARTS:
-            more = f"; others of its pods once {_gone(turn, names, scheduler.called)}" if turn.action else ""
-            return f"starts{_where(turn)}{more}"
-        case Outcome.LATER:
+        case TurnOutcome.STARTS:
+            further_pods = f"; others of its pods once {_gone(turn, names, scheduler.called)}" if turn.action else ""
+            return f"starts{_where(turn)}{further_pods}"
+        case TurnOutcome.LATER:
             return f"starts{_where(turn)} next, once what goes for others is gone"
-        case Outcome.EVICTS:
+        case TurnOutcome.EVICTS:
             return f"starts{_where(turn)} once {_gone(turn, names, scheduler.called)}"
-        case Outcome.WAITS if turn.ahead:
+        case TurnOutcome.WAITS if turn.ahead:
             return f"waits: the nodes that it would have go to {_listed(_called(turn.ahead, names))}"
-        case Outcome.WAITS:
+        case TurnOutcome.WAITS:
             return "waits: what starts before it leaves too little room"
-        case Outcome.NO_ROOM:
+        case TurnOutcome.NO_ROOM:
             return "KAI finds no room on what is free, even for it alone"
-        case Outcome.NO_QUEUE:
+        case TurnOutcome.NO_QUEUE:
             if turn.work.queue in scheduler.start.tree.by_name:
                 return "never starts: its queue has other queues below it, and KAI starts work of the lowest alone"
             return "never starts: its queue is not there"
-        case Outcome.REFUSED:
+        case TurnOutcome.REFUSED:
             assert turn.refusal is not None
             sent = scheduler.gangs[turn.work.name].sent
             if sent.is_draining and not sent.is_preemptible:  # its queue has no quota any more
@@ -138,47 +143,48 @@ def _becomes(turn: Turn, names: Mapping[str, str], scheduler: Scheduler) -> str:
 
 
 def _where(turn: Turn) -> str:
-    found = list(dict.fromkeys(domain for _, _, domain in turn.placed))
-    inside = [place_name(domain) for domain in found if domain]
+    domains = list(dict.fromkeys(domain for _, _, domain in turn.placed))
+    inside = [place_name(domain) for domain in domains if domain]
     places = [f"in {_listed(inside)}"] if inside else []
-    places += [place_name(None)] if None in found else []
+    places += [place_name(None)] if None in domains else []
     started, pods = len(turn.placed), len(turn.work.pods)
-    part = f" with {started} of its {pods} pods" if started < pods and turn.work.age[0] else ""
-    return f" {' and '.join(places)}{part}" if places else part
+    share_of_pods = f" with {started} of its {pods} pods" if started < pods and turn.work.age[0] else ""
+    return f" {' and '.join(places)}{share_of_pods}" if places else share_of_pods
 
 
 def _gone(turn: Turn, names: Mapping[str, str], queues: Mapping[str, str]) -> str:
     ends = "ended, since its pool holds more than its share" if turn.action == "reclaim" else "preempted"
-    parts = [
-        f"{_listed(_victims(items, names, queues))} {'is' if len(items) == 1 and _is_whole(items[0]) else 'are'} {what}"
-        for items, what in ((turn.evicted, ends), (turn.moved, "moved to other nodes"))
-        if items
+    phrases = [
+        f"{_listed(_victims(batches, names, queues))} "
+        f"{'is' if len(batches) == 1 and _is_whole(batches[0]) else 'are'} {verb}"
+        for batches, verb in ((turn.evicted, ends), (turn.moved, "moved to other nodes"))
+        if batches
     ]
-    return ", and ".join(parts)
+    return ", and ".join(phrases)
 
 
-def _is_whole(batch: Batch) -> bool:
+def _is_whole(batch: VictimPods) -> bool:
     return len(batch.pods) == len(batch.work.pods)
 
 
-def _victims(items: Iterable[Batch], names: Mapping[str, str], queues: Mapping[str, str]) -> list[str]:
-    found = []
-    for item in items:
-        work = item.work
-        part = "" if _is_whole(item) else f"{len(item.pods)} of {len(work.pods)} pods of "
-        gpus = said("gpu", sum_of(item.pods).gpu)
-        found.append(f"{part}{names.get(work.name, work.name)} ({gpus} of {queues.get(work.queue, work.queue)})")
-    return found
+def _victims(batches: Iterable[VictimPods], names: Mapping[str, str], queues: Mapping[str, str]) -> list[str]:
+    victims = []
+    for batch in batches:
+        work = batch.work
+        fraction = "" if _is_whole(batch) else f"{len(batch.pods)} of {len(work.pods)} pods of "
+        gpus = said("gpu", sum_of(batch.pods).gpu)
+        victims.append(f"{fraction}{names.get(work.name, work.name)} ({gpus} of {queues.get(work.queue, work.queue)})")
+    return victims
 
 
-def _refused(refused: Refusal, queue: str, ahead: Sequence[str]) -> str:
-    what = "limit" if refused.reason == "OverLimit" else "quota"
+def _refused(refused: QuotaRefusal, queue: str, ahead: Sequence[str]) -> str:
+    bound = "limit" if refused.reason == "OverLimit" else "quota"
     asks = f"it asks for {said(refused.resource, refused.asked)}"
     if refused.asked > refused.most:
-        return f"never starts: {asks}, and the {what} of {queue} is {show(refused.resource, refused.most)}"
+        return f"never starts: {asks}, and the {bound} of {queue} is {show(refused.resource, refused.most)}"
     by = f", {_listed(ahead)} among them" if ahead else ""
     held = f"of {said(refused.resource, refused.most)} {show(refused.resource, refused.held)} are held{by}"
-    return f"waits for the {what} of {queue}: {held}, and {asks}"
+    return f"waits for the {bound} of {queue}: {held}, and {asks}"
 
 
 def _called(pod_groups: Iterable[str], names: Mapping[str, str]) -> list[str]:
@@ -186,51 +192,51 @@ def _called(pod_groups: Iterable[str], names: Mapping[str, str]) -> list[str]:
 
 
 def _listed(names: Sequence[str]) -> str:
-    more = [f"{len(names) - _SHOWN} more"] if len(names) > _SHOWN else []
-    shown = [*names[:_SHOWN], *more]
+    hidden = [f"{len(names) - _SHOWN} more"] if len(names) > _SHOWN else []
+    shown = [*names[:_SHOWN], *hidden]
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
-def data(answers: Sequence[Answer], left_out: Sequence[LeftOut] = ()) -> shapes.Pending:
+def data(answers: Sequence[Answer], left_out: Sequence[LeftOut] = ()) -> shapes.PendingJson:
     """Returns the answers, and the work without an answer, as JSON data."""
     return {
         "version": VERSION,
-        "schedulers": [_record(scheduler, found) for scheduler, found in answers],
+        "schedulers": [_record(scheduler, pending) for scheduler, pending in answers],
         "leftOut": left_out_data(left_out),
     }
 
 
-def _record(scheduler: Scheduler, found: Pending) -> shapes.PendingScheduler:
-    tree = found.start.tree
+def _record(scheduler: ShardScheduler, pending: Pending) -> shapes.PendingSchedulerJson:
+    tree = pending.start.tree
     return {
         "backend": scheduler.backend,
         "shard": scheduler.shard,
-        "gpus": found.start.total.gpu,
+        "gpus": pending.start.total.gpu,
         "queues": [
             {
                 "name": name,
                 "parent": queue.parent,
                 "guarantee": as_data("gpu", queue.quota.gpu),
                 "limit": as_data("gpu", queue.limit.gpu),
-                "holds": found.allocated[name].gpu,
-                "asks": found.requests[name].gpu,
-                "fairShare": found.fair[name].gpu,
+                "holds": pending.allocated[name].gpu,
+                "asks": pending.requests[name].gpu,
+                "fairShare": pending.fair[name].gpu,
             }
             for name, queue in tree.by_name.items()
         ],
-        "gangs": [_turn(turn, scheduler.gangs[turn.work.name]) for turn in found.turns],
+        "gangs": [_turn(turn, scheduler.gangs[turn.work.name]) for turn in pending.turns],
         "running": [
-            {"workflow": item.sent.name, "kind": item.sent.kind, "podGroup": item.gang.name, "gangs": len(groups)}
-            for item, groups in scheduler.running
+            {"workflow": gang.sent.name, "kind": gang.sent.kind, "podGroup": gang.gang.name, "gangs": len(groups)}
+            for gang, groups in scheduler.running
         ],
         "further": [
             {"podGroup": turn.work.name, "queue": turn.work.queue, "placed": _placed(turn), **_others(turn)}
-            for turn in found.further
+            for turn in pending.further
         ],
     }
 
 
-def _placed(turn: Turn) -> list[shapes.Placed]:
+def _placed(turn: Turn) -> list[shapes.PlacedJson]:
     """Counts the placed pods of a gang by SubGroup and domain."""
     counts = Counter((pod.unit, domain) for pod, _, domain in turn.placed)
     return [
@@ -239,15 +245,15 @@ def _placed(turn: Turn) -> list[shapes.Placed]:
     ]
 
 
-def _turn(turn: Turn, item: Unplaced) -> shapes.PendingGang:
+def _turn(turn: Turn, gang: GangToPlace) -> shapes.PendingGangJson:
     work, refused = turn.work, turn.refusal
     return {
-        "workflow": item.sent.name,
-        "kind": item.sent.kind,
+        "workflow": gang.sent.name,
+        "kind": gang.sent.kind,
         "podGroup": work.name,
         "queue": work.queue,
-        "priority": item.sent.priority,
-        "pods": len(item.wanted.unit.all_pods),
+        "priority": gang.sent.priority,
+        "pods": len(gang.wanted.unit.all_pods),
         "gpus": turn.asks.gpu,
         "outcome": turn.outcome.value,
         "placed": _placed(turn),
@@ -266,7 +272,7 @@ def _turn(turn: Turn, item: Unplaced) -> shapes.PendingGang:
     }
 
 
-def _others(turn: Turn) -> shapes.Consequences:
+def _others(turn: Turn) -> shapes.ConsequencesJson:
     """Returns what KAI evicts and moves for the gang."""
     return {
         "action": turn.action or None,
@@ -276,7 +282,7 @@ def _others(turn: Turn) -> shapes.Consequences:
     }
 
 
-def _batch(batch: Batch) -> shapes.Batch:
+def _batch(batch: VictimPods) -> shapes.BatchJson:
     work = batch.work
     runs = not work.age[0]
     return {

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from kubectl_tas.draw import pooltables as pages
-from kubectl_tas.draw.figure import CUT, MOST_DEEP, Bar, Box, Figure, Look, folded
+from kubectl_tas.draw.figure import CUT, MOST_DEEP, Bar, Box, BoxLook, Figure, folded
 from kubectl_tas.gangs.quota_usage import Account
 from kubectl_tas.quantities import NO_LIMIT, RESOURCES, Amount, Amounts, ResourceName, said, show
 from kubectl_tas.report.text import plural
@@ -21,7 +21,7 @@ def figure(work: Sequence[Submission], target: Target, rows: Sequence[Account], 
     target and of everything below it. ``source`` says where the usage comes from.
     """
     pool, subpool = target
-    facts = [item for item in pages.facts(pool, subpool) if item[0] not in ("Name", "File")]
+    facts = [fact for fact in pages.facts(pool, subpool) if fact[0] not in ("Name", "File")]
     if subpool is None and pool.levels:
         facts.append(("Topology keys", ", ".join(level.key for level in pool.levels)))
     facts.append(("Used", source))
@@ -35,23 +35,23 @@ def figure(work: Sequence[Submission], target: Target, rows: Sequence[Account], 
 class _Boxes:
     """Makes the boxes of pools and subpools."""
 
-    def __init__(self, rows: Sequence[Account], items: Sequence[Submission]) -> None:
+    def __init__(self, rows: Sequence[Account], submissions: Sequence[Submission]) -> None:
         self._rows = rows
         self._work: dict[str, list[Submission]] = {}
-        for item in items:
-            self._work.setdefault(item.target, []).append(item)
+        for submission in submissions:
+            self._work.setdefault(submission.target, []).append(submission)
 
     def of_pool(self, row: Account, deep: int) -> Box:
         """Draws the pool of a row and everything below it, at most ``deep`` child pools deep."""
         pool = row.pool
         if not pool.is_split:
             return self.of_queue(row)
-        below = [item for item in self._rows if pool.name in (above.name for above in item.pool.chain)]
-        direct = [item for item in below if item.parent == pool.name] if deep else []
+        below = [account for account in self._rows if pool.name in (above.name for above in account.pool.chain)]
+        direct = [account for account in below if account.parent == pool.name] if deep else []
         inside = [
             self._leaf(Box(f"left to {pool.name} itself"), row),
-            *(self.of_queue(item) for item in direct if item.subpool),
-            *(self.of_pool(item, deep - 1) for item in direct if not item.subpool),
+            *(self.of_queue(account) for account in direct if account.subpool),
+            *(self.of_pool(account, deep - 1) for account in direct if not account.subpool),
         ]
         box = Box(pool.name, "Pool", note="" if deep else CUT, children=folded(inside))
         return _box(box, pool.guarantee, pages.used_by(below), row)
@@ -62,8 +62,8 @@ class _Boxes:
         return self._leaf(box, row)
 
     def _leaf(self, box: Box, row: Account) -> Box:
-        look = Look.PLAIN if row.state in (None, "ACTIVE") else Look.OUT
-        work = folded([_work(item) for item in self._work.get(row.name, ())])
+        look = BoxLook.PLAIN if row.state in (None, "ACTIVE") else BoxLook.OUT
+        work = folded([_work(submission) for submission in self._work.get(row.name, ())])
         return _box(replace(box, look=look, children=work), row.quota, row.used, row)
 
 
@@ -96,5 +96,10 @@ def _bar(name: ResourceName, quota: Amount, used: Amount) -> Bar:
     return Bar(text, quota, used)
 
 
-def _work(item: Submission) -> Box:
-    return Box(item.name, item.kind, words=(f"{plural(item.gpus, 'GPU')}, {item.priority}",), look=Look.ITEM)
+def _work(submission: Submission) -> Box:
+    return Box(
+        submission.name,
+        submission.kind,
+        words=(f"{plural(submission.gpus, 'GPU')}, {submission.priority}",),
+        look=BoxLook.ITEM,
+    )

@@ -72,12 +72,12 @@ def render(rows: Sequence[Account], *, wide: bool = False) -> str:
         _cells(row, branch) + (_wide_cells(row) if wide else ())
         for row, branch in zip(rows, _branches(depths(rows)), strict=True)
     ]
-    sums = [item for item in totals(rows) if item.pools > 1]
-    lines += [_sum(item) + (_wide_sum(item) if wide else ()) for item in sums]
+    sums = [cluster_total for cluster_total in totals(rows) if cluster_total.pools > 1]
+    lines += [_sum(cluster_total) + (_wide_sum(cluster_total) if wide else ()) for cluster_total in sums]
     if wide:
         return style.table(HEADER + WIDE, lines, rule=True, widths=WIDTHS)
     last: tuple[str, ...] = ()
-    backends = [*(row.pool.backend.name for row in rows), *(item.backend for item in sums)]
+    backends = [*(row.pool.backend.name for row in rows), *(cluster_total.backend for cluster_total in sums)]
     if len(set(backends)) > 1:
         last = (BACKEND,)
         lines = [(*cells, backend) for cells, backend in zip(lines, backends, strict=True)]
@@ -95,27 +95,27 @@ def _fits(text: str) -> bool:
 
 def _branches(depths: Sequence[int]) -> list[str]:
     """Returns the branch lines before each name, which connect it to its parent row."""
-    found: list[str] = []
+    branches: list[str] = []
     following: set[int] = set()  # the depths at which another row follows below the same parent
     for depth in reversed(depths):
         past = "".join(_PAST if above in following else _BLANK for above in range(1, depth))
-        found.append(f"{past}{_INNER if depth in following else _LAST}" if depth else "")
+        branches.append(f"{past}{_INNER if depth in following else _LAST}" if depth else "")
         following = {above for above in following if above < depth} | {depth}
-    return found[::-1]
+    return branches[::-1]
 
 
-def _sum(item: Total) -> tuple[str, ...]:
+def _sum(cluster_total: Total) -> tuple[str, ...]:
     return (
-        f"Total ({item.backend})",
+        f"Total ({cluster_total.backend})",
         "-",
         "-",
-        *(amount_text("gpu", part) for part in (item.quota, item.used, item.available)),
+        *(amount_text("gpu", amount) for amount in (cluster_total.quota, cluster_total.used, cluster_total.available)),
     )
 
 
-def _wide_sum(item: Total) -> tuple[str, ...]:
-    others = (amount_text(name, part) for name in OTHERS for part in (item.quota, item.used))
-    return ("-", "-", *others, "-", item.backend, "-", "-")
+def _wide_sum(cluster_total: Total) -> tuple[str, ...]:
+    amounts = (amount_text(name, amount) for name in OTHERS for amount in (cluster_total.quota, cluster_total.used))
+    return ("-", "-", *amounts, "-", cluster_total.backend, "-", "-")
 
 
 def _cells(row: Account, branch: str) -> tuple[str, ...]:
@@ -144,47 +144,52 @@ def amount_text(resource: ResourceName, amounts: Amounts | None) -> str:
 
 def _wide_cells(row: Account) -> tuple[str, ...]:
     running = "-" if row.running is None else str(row.running)
-    others = (cell for name in OTHERS for cell in (quota_text(name, row), used_text(name, row)))
+    cells = (cell for name in OTHERS for cell in (quota_text(name, row), used_text(name, row)))
     mine = (amount_text("gpu", row.limit), str(row.weight.gpu))
-    return (*mine, *others, running, row.pool.backend.name, row.queue or "-", row.file)
+    return (*mine, *cells, running, row.pool.backend.name, row.queue or "-", row.file)
 
 
 def data(
     rows: Sequence[Account], source: str, uncharged: Mapping[str, Iterable[Uncharged]] | None = None
-) -> shapes.PoolList:
+) -> shapes.PoolListJson:
     """Returns the rows as JSON data. ``source`` says where ``used`` comes from. ``uncharged`` is by backend."""
-    sums = [_total_record(item) for item in totals(rows)]
-    found: shapes.PoolList = {"version": 1, "usedFrom": source, "pools": [_record(row) for row in rows], "totals": sums}
+    sums = [_total_record(cluster_total) for cluster_total in totals(rows)]
+    record: shapes.PoolListJson = {
+        "version": 1,
+        "usedFrom": source,
+        "pools": [_record(row) for row in rows],
+        "totals": sums,
+    }
     if uncharged is not None:
-        found["uncharged"] = [
+        record["uncharged"] = [
             {
                 "backend": backend,
-                "gpus": item.gpus,
-                "work": item.work,
-                "namespace": item.namespace,
-                "since": item.since or None,
-                "why": f"held {item.why}",
+                "gpus": holding.gpus,
+                "work": holding.work,
+                "namespace": holding.namespace,
+                "since": holding.since or None,
+                "why": f"held {holding.why}",
             }
-            for backend, items in uncharged.items()
-            for item in items
+            for backend, holdings in uncharged.items()
+            for holding in holdings
         ]
-    return found
+    return record
 
 
-def _total_record(item: Total) -> shapes.Total:
+def _total_record(cluster_total: Total) -> shapes.TotalJson:
     return {
-        "backend": item.backend,
-        **_total_amounts(item, "gpu"),
-        "cpu": _total_amounts(item, "cpu"),
-        "memory": _total_amounts(item, "memory"),
+        "backend": cluster_total.backend,
+        **_total_amounts(cluster_total, "gpu"),
+        "cpu": _total_amounts(cluster_total, "cpu"),
+        "memory": _total_amounts(cluster_total, "memory"),
     }
 
 
-def _total_amounts(item: Total, resource: ResourceName) -> shapes.TotalAmounts:
+def _total_amounts(cluster_total: Total, resource: ResourceName) -> shapes.TotalAmountsJson:
     return {
-        "quota": _amount(resource, item.quota),
-        "used": _amount(resource, item.used),
-        "available": _amount(resource, item.available),
+        "quota": _amount(resource, cluster_total.quota),
+        "used": _amount(resource, cluster_total.used),
+        "available": _amount(resource, cluster_total.available),
     }
 
 
@@ -203,14 +208,14 @@ def comma_separated(rows: Sequence[Account], not_counted: Sequence[str] = ()) ->
     for row in rows:
         record: dict[str, Any] = {**_record(row), "notCounted": " ".join(not_counted)}
         for resource in OTHERS:
-            own = record.pop(resource).items()
-            record |= {f"{resource}{field[0].upper()}{field[1:]}": value for field, value in own}
+            amounts = record.pop(resource).items()
+            record |= {f"{resource}{field[0].upper()}{field[1:]}": value for field, value in amounts}
         cells = {name: printable(value) if isinstance(value, str) else value for name, value in record.items()}
         writer.writerow(cells)
     return out.getvalue()
 
 
-def _record(row: Account) -> shapes.PoolQueue:
+def _record(row: Account) -> shapes.PoolQueueJson:
     return {
         "name": row.name,
         "kind": "pool" if row.state is None else "subpool",
@@ -227,7 +232,7 @@ def _record(row: Account) -> shapes.PoolQueue:
     }
 
 
-def _amounts_of(row: Account, resource: ResourceName) -> shapes.QueueAmounts:
+def _amounts_of(row: Account, resource: ResourceName) -> shapes.QueueAmountsJson:
     return {
         "quota": _amount(resource, row.quota),
         "total": _amount(resource, row.total),
@@ -239,66 +244,68 @@ def _amounts_of(row: Account, resource: ResourceName) -> shapes.QueueAmounts:
     }
 
 
-def subpools(items: Sequence[FleetSubpool], *, wide: bool = False) -> str:
+def subpools(listed_subpools: Sequence[FleetSubpool], *, wide: bool = False) -> str:
     """Renders subpools as a table."""
     header = ("POOL", "NAME", "STATE", "DECLARED", "QUOTA", "FILE")
     rows = []
-    for item in items:
-        more = (_all(item.maximum), weight(item.weight), _queue(item) or "-") if wide else ()
-        declared = item.declared.spec.spec.quota_text
-        rows.append((item.pool, item.name, item.state, declared, _all(item.quota), _file(item), *more))
+    for subpool in listed_subpools:
+        wide_cells = (_all(subpool.maximum), weight(subpool.weight), _queue(subpool) or "-") if wide else ()
+        declared = subpool.declared.spec.spec.quota_text
+        rows.append(
+            (subpool.pool, subpool.name, subpool.state, declared, _all(subpool.quota), _file(subpool), *wide_cells)
+        )
     return style.table((*header, *(("LIMIT", "WEIGHT", "QUEUE") if wide else ())), rows)
 
 
-def _queue(item: FleetSubpool) -> str | None:
-    return item.queue if item.state != "ARCHIVED" else None
+def _queue(subpool: FleetSubpool) -> str | None:
+    return subpool.queue if subpool.state != "ARCHIVED" else None
 
 
-def subpools_data(items: Sequence[FleetSubpool]) -> shapes.SubpoolList:
+def subpools_data(listed: Sequence[FleetSubpool]) -> shapes.SubpoolListJson:
     """Returns subpools as JSON data."""
-    found: list[shapes.ListedSubpool] = [
+    records: list[shapes.ListedSubpoolJson] = [
         {
-            "pool": item.pool,
-            "name": item.name,
-            "state": item.state,
-            "declaredQuota": _declared_quota(item),
-            "quota": item.quota.gpu,
-            "cpu": as_data("cpu", item.quota.cpu),
-            "memory": as_data("memory", item.quota.memory),
-            "queue": _queue(item),
-            "file": _file(item),
+            "pool": subpool.pool,
+            "name": subpool.name,
+            "state": subpool.state,
+            "declaredQuota": _declared_quota(subpool),
+            "quota": subpool.quota.gpu,
+            "cpu": as_data("cpu", subpool.quota.cpu),
+            "memory": as_data("memory", subpool.quota.memory),
+            "queue": _queue(subpool),
+            "file": _file(subpool),
         }
-        for item in items
+        for subpool in listed
     ]
-    return {"version": 1, "subpools": found}
+    return {"version": 1, "subpools": records}
 
 
-def _declared_quota(item: FleetSubpool) -> int | str | dict[str, int | str]:
-    quota = item.declared.spec.spec.quota
+def _declared_quota(subpool: FleetSubpool) -> int | str | dict[str, int | str]:
+    quota = subpool.declared.spec.spec.quota
     return quota.model_dump(exclude_unset=True) if isinstance(quota, QuotaAmounts) else quota
 
 
 def _all(amounts: Amounts) -> str:
     """Returns the GPUs and all other limited resources as text."""
-    others = (said(name, amounts.of(name)) for name in OTHERS if amounts.of(name) != NO_LIMIT)
-    return ", ".join((show("gpu", amounts.gpu), *others))
+    limited = (said(name, amounts.of(name)) for name in OTHERS if amounts.of(name) != NO_LIMIT)
+    return ", ".join((show("gpu", amounts.gpu), *limited))
 
 
 def keys(pool: FleetPool, *, wide: bool = False) -> str:
     """Renders the topology keys of a pool as a table."""
-    more = (pool.topology.name,) if wide and pool.topology else ()
-    rows = [(level.key, level.label, *more) for level in pool.levels]
+    wide_cells = (pool.topology.name,) if wide and pool.topology else ()
+    rows = [(level.key, level.label, *wide_cells) for level in pool.levels]
     return style.table(("KEY", "LABEL", *(("TOPOLOGY",) if wide else ())), rows)
 
 
-def keys_data(pool: FleetPool) -> shapes.TopologyKeys:
+def keys_data(pool: FleetPool) -> shapes.TopologyKeysJson:
     """Returns the topology keys of a pool as JSON data."""
-    found: list[shapes.Level] = [{"key": level.key, "label": level.label} for level in pool.levels]
-    return {"version": 1, "pool": pool.name, "topologyKeys": found}
+    levels: list[shapes.LevelJson] = [{"key": level.key, "label": level.label} for level in pool.levels]
+    return {"version": 1, "pool": pool.name, "topologyKeys": levels}
 
 
-def _file(item: FleetSubpool) -> str:
-    return item.declared.origin.path
+def _file(subpool: FleetSubpool) -> str:
+    return subpool.declared.origin.path
 
 
 def facts(pool: FleetPool, subpool: FleetSubpool | None) -> list[tuple[str, str]]:
@@ -312,21 +319,21 @@ def page(fleet: Fleet, target: Target, rows: Sequence[Account]) -> str:
     if subpool is None:
         levels = [(level.key, level.label) for level in pool.levels]
         header = ("NAME", "STATE", "QUOTA", "USED", "LIMIT", "WEIGHT")
-        parts = [
+        sections = [
             style.pairs(facts(pool, None)),
             style.section("Topology keys", ("KEY", "LABEL"), levels),
             style.section("Queues", header, queues(pool, rows)),
         ]
     else:
         (row,) = rows
-        parts = [style.pairs([*facts(pool, subpool), ("Used", _used(row.used))])]
-    workflows = [(item.name, *_work_cells(item)) for item in _sent_to(target, fleet.workflows)]
-    parts.append(style.section("Workflows", ("NAME", "POOL", "PRIORITY", "GPUS"), workflows))
-    others = (*fleet.workloads, *fleet.submitted_sets, *fleet.submitted_pod_groups)
-    workloads = [(item.name, item.kind, *_work_cells(item)) for item in _sent_to(target, others)]
+        sections = [style.pairs([*facts(pool, subpool), ("Used", _used(row.used))])]
+    workflows = [(workflow.name, *_work_cells(workflow)) for workflow in _sent_to(target, fleet.workflows)]
+    sections.append(style.section("Workflows", ("NAME", "POOL", "PRIORITY", "GPUS"), workflows))
+    other_work = (*fleet.workloads, *fleet.submitted_sets, *fleet.submitted_pod_groups)
+    workloads = [(workload.name, workload.kind, *_work_cells(workload)) for workload in _sent_to(target, other_work)]
     if workloads:
-        parts.append(style.section("Workloads", ("NAME", "KIND", "POOL", "PRIORITY", "GPUS"), workloads))
-    return "\n".join(parts)
+        sections.append(style.section("Workloads", ("NAME", "KIND", "POOL", "PRIORITY", "GPUS"), workloads))
+    return "\n".join(sections)
 
 
 def _pool_facts(pool: FleetPool) -> list[tuple[str, str]]:
@@ -347,24 +354,24 @@ def _pool_facts(pool: FleetPool) -> list[tuple[str, str]]:
         *(("Runs before reclaimed", text) for text in (spec.reclaimMinRuntime,) if text is not None),
         ("Topology", pool.topology.name if pool.topology else "none"),
         *_places(pool),
-        *(("Platform", _platform(pool, item)) for item in pool.platforms.by_name.values()),
+        *(("Platform", _platform(pool, platform)) for platform in pool.platforms.by_name.values()),
         *_access(access_to(pool)),
     ]
 
 
 def _platform(pool: FleetPool, platform: FleetPlatform) -> str:
     """Returns the name, the nodes and the permissions of a platform."""
-    spec, told = platform.spec, []
+    spec, phrases = platform.spec, []
     nodes = platform.merged.data.get("spec", {}).get("nodeSelector", {})
     selector = {**platform.spec.nodes.selector, **(nodes if isinstance(nodes, dict) else {})}
     if selector:
-        told.append(", ".join(f"{key}={value}" for key, value in selector.items()))
+        phrases.append(", ".join(f"{key}={value}" for key, value in selector.items()))
     allowed = [("privileged", spec.privileged_allowed), ("hostNetwork", spec.host_network_allowed)]
     names = [name for name, is_allowed in allowed if is_allowed] + [f"mounts of {path}" for path in spec.allowed_mounts]
     if names:
-        told.append(f"allows {', '.join(names)}")
+        phrases.append(f"allows {', '.join(names)}")
     called = f"{platform.name} (default)" if platform is pool.platforms.default else platform.name
-    return f"{called}: {'; '.join(told)}" if told else called
+    return f"{called}: {'; '.join(phrases)}" if phrases else called
 
 
 def _places(pool: FleetPool) -> Iterator[tuple[str, str]]:
@@ -377,20 +384,20 @@ def _places(pool: FleetPool) -> Iterator[tuple[str, str]]:
     if spec.nodes.selector:
         yield "Node selector", ", ".join(f"{key}={value}" for key, value in spec.nodes.selector.items())
     if spec.nodes.tolerations:
-        yield "Tolerations", ", ".join(_toleration(item) for item in spec.nodes.tolerations)
+        yield "Tolerations", ", ".join(_toleration(toleration) for toleration in spec.nodes.tolerations)
 
 
-def _toleration(item: Toleration) -> str:
+def _toleration(toleration: Toleration) -> str:
     """Formats a toleration like ``kubectl describe``."""
-    value = f"={item.value}" if item.value else ""
-    effect = f":{item.effect}" if item.effect else ""
-    exists = " op=Exists" if item.operator == "Exists" else ""
-    seconds = f" for {item.tolerationSeconds}s" if item.tolerationSeconds is not None else ""
-    return f"{item.key or ''}{value}{effect}{exists}{seconds}"
+    value = f"={toleration.value}" if toleration.value else ""
+    effect = f":{toleration.effect}" if toleration.effect else ""
+    exists = " op=Exists" if toleration.operator == "Exists" else ""
+    seconds = f" for {toleration.tolerationSeconds}s" if toleration.tolerationSeconds is not None else ""
+    return f"{toleration.key or ''}{value}{effect}{exists}{seconds}"
 
 
 def _subpool_facts(pool: FleetPool, subpool: FleetSubpool) -> list[tuple[str, str]]:
-    written = subpool.declared.spec.spec.namespaces
+    namespaces = subpool.declared.spec.spec.namespaces
     return [
         ("Name", subpool.canonical),
         ("File", subpool.declared.origin.path),
@@ -400,7 +407,7 @@ def _subpool_facts(pool: FleetPool, subpool: FleetSubpool) -> list[tuple[str, st
         *((("Weight", weight(subpool.weight)),) if subpool.declared.spec.spec.weight is not None else ()),
         *_order(subpool.declared.spec.spec.priority),
         ("Queue", subpool.queue if subpool.state != "ARCHIVED" else "none"),
-        *([("Namespaces", ", ".join(written))] if written else []),
+        *([("Namespaces", ", ".join(namespaces))] if namespaces else []),
         *_access(access_to(pool, subpool)),
     ]
 
@@ -419,13 +426,13 @@ def _order(priority: int | None) -> list[tuple[str, str]]:
 
 def queues(pool: FleetPool, rows: Sequence[Account]) -> list[tuple[str, ...]]:
     """Returns the queues of a pool, each with its state, quota, usage, limit and weight."""
-    own = [
+    subpool_rows = [
         (row.queue, row.state or "-", _quota(row), _used(row.used), _all(row.limit), weight(row.weight))
         for row in rows
         if row.pool.name == pool.name and row.queue is not None
     ]
     used = _used(used_by(rows))
-    return [(pool.queue, "-", _all(pool.guarantee), used, _all(pool.maximum), weight(pool.weight)), *own]
+    return [(pool.queue, "-", _all(pool.guarantee), used, _all(pool.maximum), weight(pool.weight)), *subpool_rows]
 
 
 def _quota(row: Account) -> str:
@@ -434,19 +441,19 @@ def _quota(row: Account) -> str:
 
 def used_by(rows: Sequence[Account]) -> Amounts | None:
     """Returns the total usage of the rows; None if the usage of a row is not known."""
-    known = [row.used for row in rows if row.used is not None]
-    return total(known) if len(known) == len(rows) else None
+    usages = [row.used for row in rows if row.used is not None]
+    return total(usages) if len(usages) == len(rows) else None
 
 
 def _used(amounts: Amounts | None) -> str:
     """Returns the used GPUs and other used resources as text."""
     if amounts is None:
         return "unknown"
-    others = (said(name, amounts.of(name)) for name in OTHERS if amounts.of(name))
-    return ", ".join((show("gpu", amounts.gpu), *others))
+    used_amounts = (said(name, amounts.of(name)) for name in OTHERS if amounts.of(name))
+    return ", ".join((show("gpu", amounts.gpu), *used_amounts))
 
 
-def describe_data(fleet: Fleet, target: Target, rows: Sequence[Account], source: str) -> shapes.PoolPage:
+def describe_data(fleet: Fleet, target: Target, rows: Sequence[Account], source: str) -> shapes.PoolPageJson:
     """Returns the page as JSON data. ``source`` says where ``used`` comes from."""
     pool, subpool = target
     return {
@@ -458,8 +465,14 @@ def describe_data(fleet: Fleet, target: Target, rows: Sequence[Account], source:
         "topology": pool.topology.name if pool.topology else None,
         "topologyKeys": [{"key": level.key, "label": level.label} for level in pool.levels],
         "workflows": [
-            {"kind": item.kind, "name": item.name, "pool": item.target, "priority": item.priority, "gpus": item.gpus}
-            for item in work_of(fleet, rows)
+            {
+                "kind": submission.kind,
+                "name": submission.name,
+                "pool": submission.target,
+                "priority": submission.priority,
+                "gpus": submission.gpus,
+            }
+            for submission in work_of(fleet, rows)
         ],
     }
 
@@ -467,26 +480,30 @@ def describe_data(fleet: Fleet, target: Target, rows: Sequence[Account], source:
 def work_of(fleet: Fleet, rows: Sequence[Account]) -> list[Submission]:
     """Returns the work that is sent to the queues of the rows."""
     places = {row.name for row in rows}
-    return [item for item in fleet.submissions if item.target in places]
+    return [submission for submission in fleet.submissions if submission.target in places]
 
 
-def _sent_to(target: Target, items: Sequence[Submission]) -> Iterator[Submission]:
+def _sent_to(target: Target, submissions: Sequence[Submission]) -> Iterator[Submission]:
     pool, subpool = target
-    return (item for item in items if item.pool == pool and (subpool is None or item.subpool == subpool))
+    return (
+        submission
+        for submission in submissions
+        if submission.pool == pool and (subpool is None or submission.subpool == subpool)
+    )
 
 
-def _work_cells(item: Submission) -> tuple[str, ...]:
-    return item.target, item.priority, str(item.gpus)
+def _work_cells(submission: Submission) -> tuple[str, ...]:
+    return submission.target, submission.priority, str(submission.gpus)
 
 
 def _sentence(amounts: Amounts) -> str:
     """Returns the GPUs and all other limited resources as text with units."""
     gpus = "no limit" if amounts.gpu == NO_LIMIT else said("gpu", amounts.gpu)
-    others = (said(name, amounts.of(name)) for name in OTHERS if amounts.of(name) != NO_LIMIT)
-    return ", ".join((gpus, *others))
+    limited = (said(name, amounts.of(name)) for name in OTHERS if amounts.of(name) != NO_LIMIT)
+    return ", ".join((gpus, *limited))
 
 
 def weight(weights: Amounts) -> str:
     """Returns one weight, or the weights of GPUs, cpu and memory if they differ."""
-    parts = [f"{name} {weights.of(name)}" for name in RESOURCES]
-    return str(weights.gpu) if weights.gpu == weights.cpu == weights.memory else ", ".join(parts)
+    weights_by_name = [f"{name} {weights.of(name)}" for name in RESOURCES]
+    return str(weights.gpu) if weights.gpu == weights.cpu == weights.memory else ", ".join(weights_by_name)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 from kubectl_tas.draw import tree
-from kubectl_tas.draw.figure import SMALL, Bar, Box, Figure, Look
+from kubectl_tas.draw.figure import SMALL, Bar, Box, BoxLook, Figure
 from kubectl_tas.draw.palette import LEGEND, NAMESPACE, STROKES, Theme, css_class, style_sheet
 from kubectl_tas.late import dataclass
 from kubectl_tas.quantities import summed
@@ -35,7 +35,7 @@ _NARROW, _WIDE = set("!'(),.:;I[]fijlrt|` "), set("@MWmw%")
 
 
 @dataclass(frozen=True, slots=True)
-class _Line:
+class _TextLine:
     """One line of text."""
 
     style: str
@@ -57,8 +57,8 @@ class _Laid:
     box: Box
     width: float
     height: float
-    lines: tuple[_Line, ...]
-    bars: tuple[tuple[Bar, float, tuple[_Line, ...]], ...]
+    lines: tuple[_TextLine, ...]
+    bars: tuple[tuple[Bar, float, tuple[_TextLine, ...]], ...]
     """Bars, each with its distance from the top and the lines beside it."""
     inside: _Rows
 
@@ -78,10 +78,10 @@ class _Rows:
         """Yields each box with its position and size, when the rows are ``wide`` units wide."""
         for down, high, laid in self.rows:
             right = 0.0
-            for item in laid:
-                own = (wide + _GAP) / self.columns - _GAP if self.columns else item.width
-                yield item, right, down, own, high
-                right += own + _GAP
+            for laid_box in laid:
+                box_width = (wide + _GAP) / self.columns - _GAP if self.columns else laid_box.width
+                yield laid_box, right, down, box_width, high
+                right += box_width + _GAP
 
 
 def render(figures: Sequence[Figure]) -> str:
@@ -116,10 +116,10 @@ def _figure(figure: Figure, down: float) -> tuple[list[str], float, float]:
     down += _GAP
     for name, text in (("File", figure.file), *figure.facts):
         labels, values = _wrapped("fact", name, _LABELS - _GAP), _wrapped("fact", text, most - _LABELS)
-        for place, line in enumerate(labels):
-            drawn.append(_draw(line, _MARGIN, down + line.height * (place + 1), quiet=True))
-        for place, line in enumerate(values):
-            drawn.append(_draw(line, _MARGIN + _LABELS, down + line.height * (place + 1)))
+        for row, line in enumerate(labels):
+            drawn.append(_draw(line, _MARGIN, down + line.height * (row + 1), quiet=True))
+        for row, line in enumerate(values):
+            drawn.append(_draw(line, _MARGIN + _LABELS, down + line.height * (row + 1)))
         down += max(summed(line.height for line in lines) for lines in (labels, values))
     down += 2 * _GAP
     reach = 0.0
@@ -161,27 +161,27 @@ def _rows(boxes: Sequence[Box], most: float, down: float) -> tuple[_Rows, float]
     beside = max(1, int((most + _GAP) // (least + _GAP))) if large else len(boxes)
     columns = -(-len(boxes) // max(1, -(-len(boxes) // max(1, beside))))  # as many in each row, if possible
     laid = [_lay(box, (most + _GAP) / columns - _GAP if large else most) for box in boxes]
-    column = max((item.width for item in laid), default=0.0)
+    column = max((box.width for box in laid), default=0.0)
     rows = _broken(laid, columns, math.inf if large else most)
     if not large and rows:
         rows = _broken(laid, -(-len(laid) // len(rows)), most)
     placed = []
     for row in rows:
-        height = max(item.height for item in row)
+        height = max(box.height for box in row)
         placed.append((down + _GAP, height, tuple(row)))
         down += _GAP + height
-    widest = max((summed(item.width + _GAP for item in row) - _GAP for row in rows), default=0.0)
+    widest = max((summed(box.width + _GAP for box in row) - _GAP for row in rows), default=0.0)
     return _Rows(columns * (column + _GAP) - _GAP if large else widest, columns if large else 0, tuple(placed)), down
 
 
 def _broken(laid: Sequence[_Laid], columns: int, most: float) -> list[list[_Laid]]:
     """Breaks boxes into rows of at most ``columns`` boxes and ``most`` units."""
     rows: list[list[_Laid]] = []
-    for item in laid:
-        together = summed(other.width + _GAP for other in rows[-1]) + item.width if rows else 0.0
+    for box in laid:
+        together = summed(left_box.width + _GAP for left_box in rows[-1]) + box.width if rows else 0.0
         if not rows or len(rows[-1]) == columns or together > most:
             rows.append([])
-        rows[-1].append(item)
+        rows[-1].append(box)
     return rows
 
 
@@ -195,15 +195,15 @@ def _box(laid: _Laid, x: float, y: float, size: tuple[float, float]) -> Iterator
     down = y + _PAD / 2
     for line in laid.lines:
         down += line.height
-        yield _draw(line, x + _PAD, down, quiet=laid.box.look is Look.MORE)
+        yield _draw(line, x + _PAD, down, quiet=laid.box.look is BoxLook.MORE)
     for bar, at, beside in laid.bars:
         down = y + at
         yield from bar_shapes(bar, x + _PAD, down + (beside[0].height - BAR_HEIGHT) / 2)
         for line in beside:
             down += line.height
             yield _draw(line, x + _PAD + BAR_WIDTH + _GAP, down)
-    for child, right, at, own, height in laid.inside.spread(wide - 2 * _PAD):
-        yield from _box(child, x + _PAD + right, y + at, (own, height))
+    for child, right, at, child_width, height in laid.inside.spread(wide - 2 * _PAD):
+        yield from _box(child, x + _PAD + right, y + at, (child_width, height))
 
 
 def bar_shapes(bar: Bar, x: float, y: float) -> Iterator[str]:
@@ -217,40 +217,40 @@ def bar_shapes(bar: Bar, x: float, y: float) -> Iterator[str]:
         yield _striped("added", x + filled, y, bar.part(bar.added) * BAR_WIDTH)
 
 
-def _bar(what: str, x: float, y: float, wide: float) -> str:
-    return f'<rect class="{NAMESPACE}-{what}" x="{_n(x)}" y="{_n(y)}" width="{_n(wide)}" height="{_n(BAR_HEIGHT)}"/>'
+def _bar(css: str, x: float, y: float, wide: float) -> str:
+    return f'<rect class="{NAMESPACE}-{css}" x="{_n(x)}" y="{_n(y)}" width="{_n(wide)}" height="{_n(BAR_HEIGHT)}"/>'
 
 
-def _striped(what: str, x: float, y: float, wide: float) -> str:
+def _striped(css: str, x: float, y: float, wide: float) -> str:
     """Draws a striped part of a bar, which readers can recognise without colour."""
     path = f"M{_n(x)} {_n(y + BAR_HEIGHT / 2)}h{_n(wide)}"
-    return f'<path class="{NAMESPACE}-{what}" stroke-width="{_n(BAR_HEIGHT)}" d="{path}"/>'
+    return f'<path class="{NAMESPACE}-{css}" stroke-width="{_n(BAR_HEIGHT)}" d="{path}"/>'
 
 
-def _sample(look: Look, down: float) -> Iterator[str]:
+def _sample(look: BoxLook, down: float) -> Iterator[str]:
     """Draws a line of the legend."""
     yield f'<rect class="{css_class(look)}" x="{_n(_MARGIN)}" y="{_n(down + 5)}" width="24" height="12" rx="3"/>'
-    yield _draw(_Line("fact", LEGEND[look]), _MARGIN + 32, down + _line_height("fact"), quiet=True)
+    yield _draw(_TextLine("fact", LEGEND[look]), _MARGIN + 32, down + _line_height("fact"), quiet=True)
 
 
-def _draw(line: _Line, x: float, bottom: float, *, quiet: bool = False) -> str:
+def _draw(line: _TextLine, x: float, bottom: float, *, quiet: bool = False) -> str:
     """Draws a line of text whose lower edge is at ``bottom``."""
     baseline = bottom - line.height * 0.25
     classes = f"{NAMESPACE}-{line.style}" + (f" {NAMESPACE}-quiet" if quiet else "")
     return f'<text class="{classes}" x="{_n(x)}" y="{_n(baseline)}">{_text(line.text)}</text>'
 
 
-def _wrapped(style: str, text: str, most: float) -> list[_Line]:
+def _wrapped(style: str, text: str, most: float) -> list[_TextLine]:
     """Breaks text into lines of at most ``most`` units: at blanks, after hyphens and slashes, or anywhere."""
     whole, start = printable(text), 0
-    found: list[_Line] = []
+    lines: list[_TextLine] = []
     while True:
         end = _fitting(style, whole, start, most)
         if end == len(whole):
-            return [*found, _Line(style, whole[start:])]
+            return [*lines, _TextLine(style, whole[start:])]
         at = max(whole.rfind(" ", start, end + 1), *(whole.rfind(char, start, end) + 1 for char in "-/"))
         end = at if at > start + (end - start) / 3 else end
-        found.append(_Line(style, whole[start:end].rstrip()))
+        lines.append(_TextLine(style, whole[start:end].rstrip()))
         start = end + (whole[end] == " ")
 
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kubectl_tas.compare.cluster_nodes import Coverage
-from kubectl_tas.compare.nodelevels import Domains, Suggestion
+from kubectl_tas.compare.nodelevels import Domains, SuggestedLevels
 from kubectl_tas.compare.topology_drift import (
     CONDITION,
-    Condition,
     Drift,
-    Use,
+    GroveCondition,
+    TopologyUse,
     cluster_of,
     condition,
     declared_levels,
@@ -30,7 +30,10 @@ from kubectl_tas.words import shortened
 if TYPE_CHECKING:
     from kubectl_tas.report import json_shapes as shapes
 
-HEADER = ("TOPOLOGY", "PODCLIQUESET", CONDITION, "REASON", "MISSING")
+AVAILABLE = "ALL LEVELS AVAILABLE"
+HEADER = ("TOPOLOGY", "PODCLIQUESET", AVAILABLE, "REASON", "MISSING")
+_IS_AVAILABLE = {"False": "yes", "True": "no", "Unknown": "unknown"}
+"""An answer for each status of ``CONDITION``, which Grove words the other way round."""
 DRIFT_HEADER = ("TOPOLOGY", "IN THE REPOSITORY", "IN THE CLUSTER")
 COVERAGE_HEADER = ("TOPOLOGY", "NODES OUTSIDE", "LEVEL", "NODES WITHOUT ITS LABEL")
 SUGGESTION_HEADER = ("LEVEL", "LABEL", "SET BY", "NODES WITHOUT", "DOMAINS", "NODES IN EACH", "GPUS IN EACH")
@@ -56,9 +59,9 @@ def render(fleet: Fleet, *, wide: bool = False) -> str:
     return style.table((*header, *(("LABELS", "FILE") if wide else ())), rows)
 
 
-def data(fleet: Fleet) -> shapes.TopologyList:
+def data(fleet: Fleet) -> shapes.TopologyListJson:
     """Returns all topologies as JSON data."""
-    found: list[shapes.ListedTopology] = [
+    records: list[shapes.ListedTopologyJson] = [
         {
             "name": topology.name,
             "kind": topology.declared.spec.kind,
@@ -69,7 +72,7 @@ def data(fleet: Fleet) -> shapes.TopologyList:
         }
         for topology in fleet.topologies
     ]
-    return {"version": 1, "topologies": found}
+    return {"version": 1, "topologies": records}
 
 
 def page(fleet: Fleet, topology: FleetTopology) -> str:
@@ -83,13 +86,13 @@ def page(fleet: Fleet, topology: FleetTopology) -> str:
     header = ("KEY", "LABEL") if topology.pool else ("DOMAIN", "LABEL")
     levels = [(level.key, level.label) for level in topology.levels]
     pools = [(pool.name, pool.backend.name) for pool in fleet.pools if pool.topology == topology]
-    parts = [style.pairs(facts), style.section("Levels", header, levels)]
-    parts.append(style.section("Pools", ("NAME", "BACKEND"), pools))
-    work = [(item.what, item.queue) for item in fleet.placed_by(topology)]
-    parts.append(style.section("Placed work", ("NAME", "QUEUE"), work))
+    sections = [style.pairs(facts), style.section("Levels", header, levels)]
+    sections.append(style.section("Pools", ("NAME", "BACKEND"), pools))
+    work = [(placed.what, placed.queue) for placed in fleet.placed_by(topology)]
+    sections.append(style.section("Placed work", ("NAME", "QUEUE"), work))
     if topology.pool is None:
-        parts.append(style.section("PodCliqueSets", ("NAME", CONDITION), list(sets(fleet, topology))))
-    return "\n".join(parts)
+        sections.append(style.section("PodCliqueSets", ("NAME", AVAILABLE), list(sets(fleet, topology))))
+    return "\n".join(sections)
 
 
 def objects(fleet: Fleet, topology: FleetTopology) -> Iterator[str]:
@@ -113,121 +116,121 @@ def _pools(fleet: Fleet, topology: FleetTopology) -> list[str]:
 
 
 def _set_names(fleet: Fleet, topology: FleetTopology) -> list[str]:
-    return [_set_name(fleet, item) for item in _sets_of(fleet, topology)]
+    return [_set_name(fleet, clique_set) for clique_set in _sets_of(fleet, topology)]
 
 
 def _sets_of(fleet: Fleet, topology: FleetTopology) -> list[FleetPodCliqueSet]:
     """Returns the PodCliqueSets that use a cluster topology."""
     if topology.pool is not None:
         return []
-    return [item for item in fleet.pod_clique_sets if item.topology_name == topology.name]
+    return [clique_set for clique_set in fleet.pod_clique_sets if clique_set.topology_name == topology.name]
 
 
-def _set_name(fleet: Fleet, item: FleetPodCliqueSet) -> str:
+def _set_name(fleet: Fleet, clique_set: FleetPodCliqueSet) -> str:
     """Returns the cluster (if there are several), namespace and name of a PodCliqueSet."""
-    return full_name(cluster_of(fleet, item), *item.key)
+    return full_name(cluster_of(fleet, clique_set), *clique_set.key)
 
 
 def sets(fleet: Fleet, topology: FleetTopology) -> Iterator[tuple[str, str]]:
     """Yields the PodCliqueSets that use a cluster topology, each with the condition that Grove would report."""
-    known = domains(declared_levels(fleet))
-    for item in _sets_of(fleet, topology):
-        state = condition(item.spec, known)
+    declared_domains = domains(declared_levels(fleet))
+    for clique_set in _sets_of(fleet, topology):
+        state = condition(clique_set.spec, declared_domains)
         assert state is not None  # a set that uses a topology has the condition
         missing = f" (it lacks {', '.join(state.missing)})" if state.missing else ""
-        yield _set_name(fleet, item), f"{state.status}{missing}"
+        yield _set_name(fleet, clique_set), f"{_IS_AVAILABLE[state.status]}{missing}"
 
 
-def uses(found: Sequence[Use]) -> str:
+def uses(topology_uses: Sequence[TopologyUse]) -> str:
     """Renders a line for each PodCliqueSet, grouped by topology."""
-    rows = [(use.label, use.full_name) for use in _in_order(found)]
+    rows = [(use.label, use.full_name) for use in _in_order(topology_uses)]
     return style.table(("", ""), rows).partition("\n")[2]
 
 
-def conditions(found: Sequence[Use]) -> str:
+def conditions(topology_uses: Sequence[TopologyUse]) -> str:
     """Renders a line for each PodCliqueSet, with the condition that Grove reports."""
-    rows = [(use.label, use.full_name, *_condition_cells(use.condition)) for use in _in_order(found)]
+    rows = [(use.label, use.full_name, *_condition_cells(use.condition)) for use in _in_order(topology_uses)]
     return style.table(HEADER, rows)
 
 
-def _condition_cells(found: Condition | None) -> tuple[str, str, str]:
-    if found is None:
+def _condition_cells(condition: GroveCondition | None) -> tuple[str, str, str]:
+    if condition is None:
         return NONE, NONE, NONE
-    return found.status, found.reason, ", ".join(found.missing) or NONE
+    return _IS_AVAILABLE[condition.status], condition.reason, ", ".join(condition.missing) or NONE
 
 
 def differences(drifts: Sequence[Drift]) -> str:
     """Renders the topologies that differ, with both hierarchies."""
-    rows = [(item.full_name, _levels(item.declared), _levels(item.live)) for item in drifts]
+    rows = [(drift.full_name, _levels(drift.declared), _levels(drift.live)) for drift in drifts]
     return style.table(DRIFT_HEADER, rows)
 
 
-def covered(found: Sequence[Coverage]) -> str:
+def covered(coverages: Sequence[Coverage]) -> str:
     """Renders how many nodes are outside of each topology, and which labels they lack."""
     rows = []
-    for item in found:
-        count = f"{len(item.outside)} of {item.nodes}"
-        levels = [(f"{level.key} ({level.label})", shortened(names, MAX_NODES)) for level, names in item.missing]
+    for coverage in coverages:
+        count = f"{len(coverage.outside)} of {coverage.nodes}"
+        levels = [(f"{level.key} ({level.label})", shortened(names, MAX_NODES)) for level, names in coverage.missing]
         for index, level in enumerate(levels or [(NONE, NONE)]):
-            rows.append((item.full_name, count, *level) if index == 0 else ("", "", *level))
+            rows.append((coverage.full_name, count, *level) if index == 0 else ("", "", *level))
     return style.table(COVERAGE_HEADER, rows)
 
 
-def suggested(found: Suggestion) -> str:
+def suggested(suggestion: SuggestedLevels) -> str:
     """Renders the levels that nodes could have, the omitted labels with reasons, and the lines for a Pool."""
     rows = [
         (
-            item.key,
-            item.label,
-            item.maker or NONE,
-            shortened(item.lacking, MAX_NODES) or NONE,
-            str(len(item.nodes)),
-            _between(item.sizes),
-            _between(item.gpus),
+            level.key,
+            level.label,
+            level.maker or NONE,
+            shortened(level.lacking, MAX_NODES) or NONE,
+            str(len(level.nodes)),
+            _between(level.sizes),
+            _between(level.gpus),
         )
-        for item in found.levels
+        for level in suggestion.levels
     ]
-    without = f"; {found.others} without GPUs are left out" if found.others else ""
-    parts = [f"{plural(found.considered, 'node')}{without}\n", style.section("Levels", SUGGESTION_HEADER, rows)]
-    if found.left_out:
-        reasons = [(item.label, why) for item, why in found.left_out]
-        parts.append(style.section("Left out", ("LABEL", "WHY"), reasons))
-    if found.levels:
-        lines = (f"  - {{key: {item.key}, label: {item.label}}}\n" for item in found.levels)
-        parts.append(f"For a pool on these nodes:\n  topology_keys:\n{''.join(lines)}")
-    return "\n".join(parts)
+    without = f"; {suggestion.others} without GPUs are left out" if suggestion.others else ""
+    sections = [f"{plural(suggestion.considered, 'node')}{without}\n", style.section("Levels", SUGGESTION_HEADER, rows)]
+    if suggestion.left_out:
+        reasons = [(level.label, reason) for level, reason in suggestion.left_out]
+        sections.append(style.section("Left out", ("LABEL", "WHY"), reasons))
+    if suggestion.levels:
+        lines = (f"  - {{key: {level.key}, label: {level.label}}}\n" for level in suggestion.levels)
+        sections.append(f"For a pool on these nodes:\n  topology_keys:\n{''.join(lines)}")
+    return "\n".join(sections)
 
 
-def suggested_topology(found: Suggestion, name: str) -> dict[str, Any]:
+def suggested_topology(suggestion: SuggestedLevels, name: str) -> dict[str, Any]:
     """Returns a ClusterTopology with the suggested levels."""
     return {
         "apiVersion": "grove.io/v1alpha1",
         "kind": "ClusterTopology",
         "metadata": {"name": name},
-        "spec": {"levels": [{"domain": item.key, "key": item.label} for item in found.levels]},
+        "spec": {"levels": [{"domain": level.key, "key": level.label} for level in suggestion.levels]},
     }
 
 
-def suggested_data(found: Suggestion) -> shapes.SuggestedTopology:
+def suggested_data(suggestion: SuggestedLevels) -> shapes.SuggestedTopologyJson:
     """Returns the suggestion as JSON data."""
     return {
         "version": 1,
-        "nodes": found.considered,
-        "withoutGpus": found.others,
-        "levels": [_domains_data(item) for item in found.levels],
-        "leftOut": [{**_domains_data(item), "reason": why} for item, why in found.left_out],
+        "nodes": suggestion.considered,
+        "withoutGpus": suggestion.others,
+        "levels": [_domains_data(level) for level in suggestion.levels],
+        "leftOut": [{**_domains_data(level), "reason": reason} for level, reason in suggestion.left_out],
     }
 
 
-def _domains_data(item: Domains) -> shapes.SuggestedLevel:
+def _domains_data(level: Domains) -> shapes.SuggestedLevelJson:
     return {
-        "key": item.key,
-        "label": item.label,
-        "setBy": item.maker or None,
-        "nodesWithout": list(item.lacking),
+        "key": level.key,
+        "label": level.label,
+        "setBy": level.maker or None,
+        "nodesWithout": list(level.lacking),
         "domains": [
             {"name": name, "nodes": len(nodes), "gpus": sum(node.gpus for node in nodes)}
-            for name, nodes in item.nodes.items()
+            for name, nodes in level.nodes.items()
         ],
     }
 
@@ -238,10 +241,10 @@ def _between(sizes: tuple[int, int]) -> str:
 
 
 def uses_data(
-    found: Sequence[Use], source: str, drifts: Sequence[Drift] | None, nodes: Sequence[Coverage] | None
+    topology_uses: Sequence[TopologyUse], source: str, drifts: Sequence[Drift] | None, nodes: Sequence[Coverage] | None
 ) -> shapes.TopologyUses:
     """Returns the uses as JSON data. ``drifts`` is None if nothing was compared, ``nodes`` if no nodes are known."""
-    data: shapes.TopologyUses = {
+    record: shapes.TopologyUses = {
         "version": 1,
         "from": source,
         "podCliqueSets": [
@@ -253,48 +256,53 @@ def uses_data(
                 "default": use.is_default,
                 "condition": _condition(use.condition),
             }
-            for use in _in_order(found)
+            for use in _in_order(topology_uses)
         ],
     }
     if drifts is not None:
-        data["differences"] = [
+        record["differences"] = [
             {
-                "backend": item.backend,
-                "topology": item.name,
-                "repository": _data(item.declared),
-                "cluster": _data(item.live),
+                "backend": drift.backend,
+                "topology": drift.name,
+                "repository": _data(drift.declared),
+                "cluster": _data(drift.live),
             }
-            for item in drifts
+            for drift in drifts
         ]
     if nodes is not None:
-        data["nodes"] = [
+        record["nodes"] = [
             {
-                "backend": item.backend,
-                "topology": item.topology,
-                "nodes": item.nodes,
-                "outside": list(item.outside),
+                "backend": coverage.backend,
+                "topology": coverage.topology,
+                "nodes": coverage.nodes,
+                "outside": list(coverage.outside),
                 "missing": [
-                    {"key": level.key, "label": level.label, "nodes": list(names)} for level, names in item.missing
+                    {"key": level.key, "label": level.label, "nodes": list(names)} for level, names in coverage.missing
                 ],
             }
-            for item in nodes
+            for coverage in nodes
         ]
-    return data
+    return record
 
 
-def _in_order(found: Sequence[Use]) -> list[Use]:
-    return sorted(found, key=lambda use: (use.topology is None, use.label, use.full_name))
+def _in_order(topology_uses: Sequence[TopologyUse]) -> list[TopologyUse]:
+    return sorted(topology_uses, key=lambda use: (use.topology is None, use.label, use.full_name))
 
 
-def _condition(found: Condition | None) -> shapes.Condition | None:
-    if found is None:
+def _condition(condition: GroveCondition | None) -> shapes.ConditionJson | None:
+    if condition is None:
         return None
-    return {"type": CONDITION, "status": found.status, "reason": found.reason, "missing": list(found.missing)}
+    return {
+        "type": CONDITION,
+        "status": condition.status,
+        "reason": condition.reason,
+        "missing": list(condition.missing),
+    }
 
 
 def _levels(levels: Levels | None) -> str:
     return NONE if levels is None else " > ".join(f"{domain} ({key})" for domain, key in levels)
 
 
-def _data(levels: Levels | None) -> list[shapes.DomainKey] | None:
+def _data(levels: Levels | None) -> list[shapes.DomainKeyJson] | None:
     return None if levels is None else [{"domain": domain, "key": key} for domain, key in levels]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kubectl_tas.draw.figure import Bar, Box, Figure, Look
+from kubectl_tas.draw.figure import Bar, Box, BoxLook, Figure
 from kubectl_tas.gangs.workload_gang import PodSegment
 from kubectl_tas.report import style
 from kubectl_tas.report.style import printable
@@ -26,20 +26,26 @@ def lines(box: Box) -> Iterator[str]:
     yield from _below(box, "")
 
 
-def bar(item: Bar) -> str:
+def bar(figure_bar: Bar) -> str:
     """Renders a bar as characters, followed by its text."""
-    taken = min(_CELLS, round(item.filled * _CELLS / item.size)) if item.size > 0 else _CELLS if item.filled else 0
-    added = min(_CELLS - taken, round(item.added * _CELLS / item.size)) if item.size > 0 else 0
-    return f"{'█' * taken}{'▒' * added}{'░' * (_CELLS - taken - added)} {item.text}"
+    taken = (
+        min(_CELLS, round(figure_bar.filled * _CELLS / figure_bar.size))
+        if figure_bar.size > 0
+        else _CELLS
+        if figure_bar.filled
+        else 0
+    )
+    added = min(_CELLS - taken, round(figure_bar.added * _CELLS / figure_bar.size)) if figure_bar.size > 0 else 0
+    return f"{'█' * taken}{'▒' * added}{'░' * (_CELLS - taken - added)} {figure_bar.text}"
 
 
-def pod_segments(index: int, found: Sequence[tuple[FleetWorkload, PodSegment]]) -> str:
+def pod_segments(index: int, segments: Sequence[tuple[FleetWorkload, PodSegment]]) -> str:
     """Renders the segments that contain the pods with ``index``, one line each."""
     return "".join(
-        f"{item.name}: pod {index} of {segment.replica_type} is in segment {segment.segment}, "
+        f"{workload.name}: pod {index} of {segment.replica_type} is in segment {segment.segment}, "
         f"{'pod' if segment.indices[0] == segment.indices[1] else 'pods'} {indices(segment.indices)} "
         f"({segment.index_label})\n"
-        for item, segment in found
+        for workload, segment in segments
     )
 
 
@@ -59,4 +65,4 @@ def _line(box: Box) -> str:
     words = ", ".join((*box.lines, *map(bar, box.bars)))
     if not words:
         return box.title
-    return f"{box.title} ({words})" if box.look in (Look.ITEM, Look.MORE) else f"{box.title}: {words}"
+    return f"{box.title} ({words})" if box.look in (BoxLook.ITEM, BoxLook.MORE) else f"{box.title}: {words}"

@@ -24,47 +24,51 @@ def render(fleet: Fleet, *, wide: bool = False) -> str:
     """Renders a line for each workflow, workload, PodCliqueSet and PodGroup."""
     admission = Admission(fleet)
     rows = []
-    for item in in_order(fleet.submissions):
-        verdict = admission.verdict(item)
-        more = (item.target, item.priority, item.declared.origin.path, verdict.text) if wide else ()
-        rows.append((name(item), item.queue, str(item.gpus), verdict.outcome.upper(), *more))
+    for submission in in_order(fleet.submissions):
+        verdict = admission.verdict(submission)
+        wide_cells = (
+            (submission.target, submission.priority, submission.declared.origin.path, verdict.text) if wide else ()
+        )
+        rows.append((name(submission), submission.queue, str(submission.gpus), verdict.outcome.upper(), *wide_cells))
     return style.table(HEADER + (WIDE if wide else ()), rows)
 
 
 def names(fleet: Fleet) -> list[str]:
     """Returns ``Kind/name`` of each submission."""
-    return [name(item) for item in in_order(fleet.submissions)]
+    return [name(submission) for submission in in_order(fleet.submissions)]
 
 
-def data(fleet: Fleet) -> shapes.WorkList:
+def data(fleet: Fleet) -> shapes.WorkListJson:
     """Returns all submissions with their verdicts as JSON data."""
     admission = Admission(fleet)
-    return {"version": 1, "workflows": [_record(item, admission) for item in in_order(fleet.submissions)]}
+    return {"version": 1, "workflows": [_record(submission, admission) for submission in in_order(fleet.submissions)]}
 
 
-def name(item: Submission) -> str:
+def name(submission: Submission) -> str:
     """Returns ``Kind/name`` of a submission."""
-    return f"{item.kind}/{item.name}"
+    return f"{submission.kind}/{submission.name}"
 
 
-def in_order(items: Iterable[Submission]) -> list[Submission]:
+def in_order(submissions: Iterable[Submission]) -> list[Submission]:
     """Sorts submissions by kind, name and file."""
-    return sorted(items, key=lambda item: (item.kind, item.name, item.declared.origin.path))
+    return sorted(
+        submissions, key=lambda submission: (submission.kind, submission.name, submission.declared.origin.path)
+    )
 
 
-def _record(item: Submission, admission: Admission) -> shapes.Work:
-    verdict = admission.verdict(item)
+def _record(submission: Submission, admission: Admission) -> shapes.WorkJson:
+    verdict = admission.verdict(submission)
     return {
-        "kind": item.kind,
-        "name": item.name,
-        "pool": item.target,
-        "queue": item.queue,
-        "priority": item.priority,
-        "gpus": item.gpus,
+        "kind": submission.kind,
+        "name": submission.name,
+        "pool": submission.target,
+        "queue": submission.queue,
+        "priority": submission.priority,
+        "gpus": submission.gpus,
         "verdict": verdict.outcome,
         "rule": verdict.rule.code if verdict.rule else None,
         "message": verdict.text,
-        "file": item.declared.origin.path,
+        "file": submission.declared.origin.path,
     }
 
 
@@ -74,15 +78,20 @@ def told(answers: Sequence[Answer]) -> str:
 
 
 def _facts(answer: Answer) -> str:
-    item, verdict, quota = answer.item, answer.verdict, answer.quota
-    others: list[ResourceName] = [name for name in item.asks.asked if name != "gpu" and item.quota.of(name) != NO_LIMIT]
+    submission, verdict, quota = answer.item, answer.verdict, answer.quota
+    limited: list[ResourceName] = [
+        name for name in submission.asks.asked if name != "gpu" and submission.quota.of(name) != NO_LIMIT
+    ]
     facts = [
-        (item.kind, item.name),
-        ("Pool", item.target),
-        ("Queue", item.queue),
-        ("Priority", item.priority),
-        ("Asks", ", ".join((plural(item.gpus, "GPU"), *(said(name, item.asks.of(name)) for name in others)))),
-        ("Quota", "; ".join(_of(answer, name) for name in (*_GPU, *others)) if quota else "unknown"),
+        (submission.kind, submission.name),
+        ("Pool", submission.target),
+        ("Queue", submission.queue),
+        ("Priority", submission.priority),
+        (
+            "Asks",
+            ", ".join((plural(submission.gpus, "GPU"), *(said(name, submission.asks.of(name)) for name in limited))),
+        ),
+        ("Quota", "; ".join(_of(answer, name) for name in (*_GPU, *limited)) if quota else "unknown"),
         ("Verdict", verdict.outcome.upper()),
         ("Why", verdict.text),
     ]
@@ -99,19 +108,19 @@ def _of(answer: Answer, resource: ResourceName) -> str:
     return f"{said(resource, quota)}, {used} used by others"
 
 
-def told_data(answers: Sequence[Answer]) -> shapes.Answers:
+def told_data(answers: Sequence[Answer]) -> shapes.AnswersJson:
     """Returns the answers as JSON data."""
     return {"version": 1, "workflows": [_answer_record(answer) for answer in answers]}
 
 
-def _answer_record(answer: Answer) -> shapes.Admitted:
-    item, verdict = answer.item, answer.verdict
+def _answer_record(answer: Answer) -> shapes.AdmittedJson:
+    submission, verdict = answer.item, answer.verdict
     return {
-        "workflow": item.name,
-        "pool": item.target,
-        "queue": item.queue,
-        "priority": item.priority,
-        "asks": item.gpus,
+        "workflow": submission.name,
+        "pool": submission.target,
+        "queue": submission.queue,
+        "priority": submission.priority,
+        "asks": submission.gpus,
         "quota": _amount(answer.quota, "gpu"),
         "used": None if answer.used is None else answer.used.gpu,
         "verdict": verdict.outcome,
@@ -129,7 +138,7 @@ def _amount(amounts: Amounts | None, resource: ResourceName) -> Amount | str | N
     return None if amounts is None else as_data(resource, amounts.of(resource))
 
 
-def _answer_amounts(answer: Answer, resource: ResourceName) -> shapes.Asked:
+def _answer_amounts(answer: Answer, resource: ResourceName) -> shapes.AskedJson:
     """Returns the amounts as Kubernetes quantities. None means: no limit, or unknown."""
     return {
         "asks": as_data(resource, answer.item.asks.of(resource)),

@@ -35,12 +35,12 @@ _GANGS = 5
 """Maximum number of PodGroups that are shown."""
 
 
-def render(found: Sequence[Why], given: str) -> str:
-    """Renders a page about each answer, with a blank line between. ``given``: options that name the cluster."""
-    return "\n".join(_page(answer, given) for answer in found)
+def render(answers: Sequence[Why], cluster_options: str) -> str:
+    """Renders a page about each answer, with a blank line between. ``cluster_options`` names the cluster."""
+    return "\n".join(_page(answer, cluster_options) for answer in answers)
 
 
-def _page(answer: Why, given: str) -> str:
+def _page(answer: Why, cluster_options: str) -> str:
     sent = answer.sent
     facts = [
         (sent.kind, f"{sent.name} ({sent.declared.origin.path})"),
@@ -55,7 +55,7 @@ def _page(answer: Why, given: str) -> str:
         facts.append(("Pods", f"{_phases(answer.lone)}, without a PodGroup"))
     facts += [("Not known", f"{_many(kind)}: {reason}") for kind, reason in answer.gaps.items()]
     causes = (f"\n{number}. {_title(cause)}\n{_cause(cause)}" for number, cause in enumerate(answer.causes, 1))
-    return "".join((style.pairs(facts), *causes, *_fits(answer, given)))
+    return "".join((style.pairs(facts), *causes, *_fits(answer, cluster_options)))
 
 
 def _many(kind: str) -> str:
@@ -89,37 +89,37 @@ def _phases(pods: Mapping[str, int]) -> str:
 
 
 def _cause(cause: Cause) -> str:
-    first, repeated = _told_apart(cause.said)
-    facts = [(_who(saying), _words(saying)) for saying in first[:_SAID]]
-    if len(first) > _SAID:
-        facts.append(("More", f"{plural(len(first) - _SAID, 'reason')}; -o json has all"))
+    distinct, repeated = _told_apart(cause.said)
+    facts = [(_who(saying), _words(saying)) for saying in distinct[:_SAID]]
+    if len(distinct) > _SAID:
+        facts.append(("More", f"{plural(len(distinct) - _SAID, 'reason')}; -o json has all"))
     facts += [("Repeated", _again(repeated))] if repeated else []
     facts += [("File", str(cause.place))] if cause.place else []
     facts += [("Help", cause.hint)] if cause.hint else []
     return "".join(f"   {line}\n" for line in style.pairs(facts).splitlines()) if facts else ""
 
 
-def _told_apart(said: Sequence[Saying]) -> tuple[list[Saying], list[Saying]]:
+def _told_apart(sayings: Sequence[Saying]) -> tuple[list[Saying], list[Saying]]:
     """Separates messages from their repetitions. KAI repeats the reasons of a PodGroup in pod conditions and events."""
-    first: list[Saying] = []
+    distinct: list[Saying] = []
     repeated: list[Saying] = []
-    for saying in said:
-        is_again = any(other.text and other.text.rstrip(".") in saying.text for other in first)
-        (repeated if is_again else first).append(saying)
-    return first, repeated
+    for saying in sayings:
+        is_again = any(earlier.text and earlier.text.rstrip(".") in saying.text for earlier in distinct)
+        (repeated if is_again else distinct).append(saying)
+    return distinct, repeated
 
 
 def _again(repeated: Sequence[Saying]) -> str:
     reasons = sum(not saying.is_event and saying.where != "Pod" for saying in repeated)
     pods = sum(saying.times for saying in repeated if not saying.is_event and saying.where == "Pod")
     events = [saying for saying in repeated if saying.is_event]
-    parts = [f"by {plural(reasons, 'reason')}"] if reasons else []
-    parts += [f"by {plural(pods, 'pod')}"] if pods else []
+    phrases = [f"by {plural(reasons, 'reason')}"] if reasons else []
+    phrases += [f"by {plural(pods, 'pod')}"] if pods else []
     if events:
         last = max(saying.last for saying in events)
         when = f", last {last}" if last else ""
-        parts.append(f"{plural(sum(saying.times for saying in events), 'time')} in events{when}")
-    return ", ".join(parts)
+        phrases.append(f"{plural(sum(saying.times for saying in events), 'time')} in events{when}")
+    return ", ".join(phrases)
 
 
 def _who(saying: Saying) -> str:
@@ -139,26 +139,26 @@ def _times(saying: Saying) -> str:
     return f"{plural(saying.times, 'time')}{last}"
 
 
-def _fits(answer: Why, given: str) -> Iterator[str]:
+def _fits(answer: Why, cluster_options: str) -> Iterator[str]:
     """Renders which pods the nodes have room for."""
-    known = [item for item in answer.fits if isinstance(item, Fit)]
-    if known:
+    predicted = [gang_answer for gang_answer in answer.fits if isinstance(gang_answer, Fit)]
+    if predicted:
         yield "\nWhat nodes have room for:\n"
-        yield "".join(f"   {line}".rstrip() + "\n" for line in fits.render(known, given).splitlines())
-    for item in answer.fits:
-        if isinstance(item, LeftOut):
-            yield f"\nWhat nodes have room for is not known: {printable(item.reason)}\n"
+        yield "".join(f"   {line}".rstrip() + "\n" for line in fits.render(predicted, cluster_options).splitlines())
+    for gang_answer in answer.fits:
+        if isinstance(gang_answer, LeftOut):
+            yield f"\nWhat nodes have room for is not known: {printable(gang_answer.reason)}\n"
 
 
-def data(found: Sequence[Why]) -> shapes.Whys:
+def data(answers: Sequence[Why]) -> shapes.WhysJson:
     """Returns the answers as JSON data."""
-    return {"version": VERSION, "workflows": list(map(_record, found))}
+    return {"version": VERSION, "workflows": list(map(_record, answers))}
 
 
-def _record(answer: Why) -> shapes.WhyWork:
+def _record(answer: Why) -> shapes.WhyWorkJson:
     sent, usage = answer.sent, answer.usage
-    known = [item for item in answer.fits if isinstance(item, Fit)]
-    left_out = [item for item in answer.fits if isinstance(item, LeftOut)]
+    predicted = [gang_answer for gang_answer in answer.fits if isinstance(gang_answer, Fit)]
+    left_out = [gang_answer for gang_answer in answer.fits if isinstance(gang_answer, LeftOut)]
     return {
         "kind": sent.kind,
         "name": sent.name,
@@ -184,18 +184,20 @@ def _record(answer: Why) -> shapes.WhyWork:
         ],
         "podsWithoutPodGroup": dict(sorted(answer.lone.items())),
         "causes": list(map(_cause_record, answer.causes)),
-        "fit": fits.data(known, left_out),
+        "fit": fits.data(predicted, left_out),
         "notKnown": dict(answer.gaps),
     }
 
 
-def _cause_record(cause: Cause) -> shapes.Cause:
-    place = cause.place
+def _cause_record(cause: Cause) -> shapes.CauseJson:
+    location = cause.place
     return {
         "about": cause.about.value,
         "text": cause.text,
         "hint": cause.hint,
-        "place": None if place is None else {"file": place.path, "line": place.line, "column": place.column},
+        "place": None
+        if location is None
+        else {"file": location.path, "line": location.line, "column": location.column},
         "said": [
             {
                 "by": saying.where,

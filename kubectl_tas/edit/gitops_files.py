@@ -10,6 +10,7 @@ from functools import cache
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 from kubectl_tas.late import dataclass
+from kubectl_tas.model.labels import QUEUE
 from kubectl_tas.resources import read_resource, resource_root
 from kubectl_tas.yaml import scalar
 
@@ -92,10 +93,18 @@ def flux_source(delivery: Delivery) -> str:
 
 
 def flux_part(delivery: Delivery, part: str, path: str, *, pool: str = "", note: str = "") -> str:
-    """Returns the Kustomization of a folder. ``part``: flat, platform or pool."""
-    suffix = {"flat": "", "platform": "-platform", "pool": f"-pool-{pool}"}[part]
+    """Returns the Kustomization of a folder: platform or pool, or for flat the two of all that work needs and of work.
+
+    Flux dry-runs all objects of a Kustomization before it applies the first (``ApplyAll`` of fluxcd/pkg/ssa, 0.77).
+    """
+    if part == "flat":
+        return f"{_flux_part(delivery, 'base', path, '-base', note)}---\n{_flux_part(delivery, part, path, '', '')}"
+    return _flux_part(delivery, part, path, "-platform" if part == "platform" else f"-pool-{pool}", note)
+
+
+def _flux_part(delivery: Delivery, part: str, path: str, suffix: str, note: str) -> str:
     return _template("flux.yaml.j2").render(
-        **_common(delivery), part=part, suffix=suffix, path=scalar(f"./{path}"), note=note
+        **_common(delivery, suffix), part=part, path=scalar(f"./{path}"), note=note, queue=QUEUE
     )
 
 
@@ -113,9 +122,12 @@ def _flux(delivery: Delivery, backend: str, file: str) -> str:
     return "---\n".join(documents)
 
 
-def _common(delivery: Delivery) -> dict[str, str]:
+def _common(delivery: Delivery, suffix: str = "") -> dict[str, str]:
+    """Returns what all templates take. A name such as ``2026`` or ``on`` needs quotes, unless it begins another one."""
     return {
-        "name": delivery.name,
+        "prefix": delivery.name,
+        "repository": scalar(delivery.name, flow=True),
+        "name": scalar(f"{delivery.name}{suffix}", flow=True),
         "url": scalar(delivery.url),
         "branch": scalar(delivery.branch, flow=True),
         "output": delivery.output,

@@ -29,7 +29,7 @@ from kubectl_tas.words import did_you_mean, shortened
 from kubectl_tas.yaml import flow, scalar
 
 if TYPE_CHECKING:  # most edits ask no cluster
-    from kubectl_tas.live.live_cluster import Clusters, QueueUsage, RunningGroup
+    from kubectl_tas.live.live_cluster import Clusters, LiveQueueUsage, RunningGroup
 
 
 SUBPOOL_TRANSITION = Rule(
@@ -105,7 +105,7 @@ class Usage:
 
     told: int | None = None
     """GPUs in use in each subpool, as given by the user; None: ask the cluster."""
-    queues: Mapping[str, QueueUsage] = field(default_factory=dict)
+    queues: Mapping[str, LiveQueueUsage] = field(default_factory=dict)
     """State of each queue in its cluster, by pool--subpool."""
     running: Mapping[str, Sequence[RunningGroup]] = field(default_factory=dict)
     """Running PodGroups, by pool--subpool."""
@@ -144,7 +144,7 @@ def ask(fleet: Fleet, clusters: Clusters, subpools: Sequence[FleetSubpool]) -> U
     for item in subpools:
         by_backend.setdefault(fleet.pool_by_name[item.pool].backend.name, []).append(item)
     meant = clusters.names & by_backend.keys() or by_backend.keys()
-    queues: dict[str, QueueUsage] = {}
+    queues: dict[str, LiveQueueUsage] = {}
     running: dict[str, list[RunningGroup]] = {}
     try:
         answers = clusters.ask(lambda cluster: cluster.state(), meant)

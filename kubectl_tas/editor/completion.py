@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from kubectl_tas import kubernetes
 from kubectl_tas.check.fields import shape_of
 from kubectl_tas.check.keys import KEYS
 from kubectl_tas.editor import project
 from kubectl_tas.editor.definition import Reference, items, pool_of_platforms, reference_at, topologies_near
-from kubectl_tas.kubernetes import Shape
+from kubectl_tas.kinds import SET, kubernetes
+from kubectl_tas.kinds.kubernetes import Shape
 from kubectl_tas.late import dataclass
 from kubectl_tas.load.document import Document
 from kubectl_tas.load.kinds import KINDS
@@ -242,7 +242,7 @@ def _levels(reference: Reference, fleet: Fleet) -> Iterator[tuple[str, str]]:
         for level in topology.levels:
             if kind != "PodGroup":
                 yield level.key, f"Node label {level.label}."
-            if kind not in ("workflow", "PodCliqueSet"):
+            if kind not in ("workflow", SET.kind):
                 yield level.label, f"Level {level.key}."
 
 

@@ -11,6 +11,7 @@ from kubectl_tas.edit import pool_edits
 from kubectl_tas.edit.apply import applied, new_errors
 from kubectl_tas.edit.subpool_edits import Edit, SetValues
 from kubectl_tas.editor.project import Judgement, judged
+from kubectl_tas.kinds import SET
 from kubectl_tas.late import dataclass
 from kubectl_tas.load.document import Document
 from kubectl_tas.load.source import decode
@@ -94,7 +95,7 @@ def topologies_near(reference: Reference, fleet: Fleet) -> list[FleetTopology]:
     for name in (_field(beside, labels.TOPOLOGY), _field(beside, "topology"), _field(beside, "topologyName")):
         if name:
             return _called(name, fleet)
-    if _field(data, "kind") == "PodCliqueSet":
+    if _field(data, "kind") == SET.kind:
         here = (reference.document.path, reference.document.index)
         of_set = (
             it.topology for it in fleet.pod_clique_sets if (it.declared.origin.path, it.declared.origin.index) == here
@@ -247,14 +248,14 @@ def renamed(before: Judgement, item: Renamed, new: str) -> Mapping[str, tuple[st
     """Returns the text of each changed file before and after the renaming.
     Raises TasError if the renaming fails or brings errors.
     """
-    whole = judged(before.root, before.typed, before, also=before.run.survey.parts.raws)
+    whole = judged(before.root, before.typed, before, also=before.run.files.source.raws)
     if not whole.run.loaded.complete:
         hint = "Correct the unreadable file first: it may contain the name too."
         raise TasError(f'"{item.old}" is not renamed: a file cannot be read', hint=hint)
     planned = item.plan(whole.fleet, new=new)
     if isinstance(planned, Diagnostic):
         raise TasError(planned.message, hint=planned.hint)
-    raws = whole.run.survey.parts.raws
+    raws = whole.run.files.source.raws
     found: dict[str, bytes] = {}
     for edit in planned:
         assert isinstance(edit, SetValues)  # a name is a value

@@ -27,7 +27,7 @@ class Text:
     def __init__(self, text: str, encoding: str = PositionEncodingKind.Utf16) -> None:
         self.text = text
         self._codec, self._size = UNITS[PositionEncodingKind(encoding)]
-        self._starts = [0, *(found.end() for found in _LINE_BREAK.finditer(text))]
+        self._starts = [0, *(match.end() for match in _LINE_BREAK.finditer(text))]
 
     def position(self, offset: int) -> Position:
         """Returns the position before a character, counted from 0."""
@@ -39,37 +39,37 @@ class Text:
         if position.line >= len(self._starts):
             return len(self.text)
         offset, end = self._starts[position.line], self._end(position.line)
-        left = position.character
-        while offset < end and left > 0:
-            left -= self._width(self.text[offset])
+        units_left = position.character
+        while offset < end and units_left > 0:
+            units_left -= self._width(self.text[offset])
             offset += 1
         return offset
 
-    def span(self, place: Location) -> tuple[int, int]:
+    def span(self, location: Location) -> tuple[int, int]:
         """Returns the first character of a place and the one after its last; for a whole file those of its first line.
         If the text has changed and is shorter, the place is cut at the end of the text.
         """
-        line = min(max(place.line, 1), len(self._starts)) - 1
-        first, end = self._starts[line], self._end(line)
-        if not place.line:
-            return first, end
-        start = min(first + place.column - 1, end)
-        return start, min(start + place.length, end)
+        line = min(max(location.line, 1), len(self._starts)) - 1
+        line_start, end = self._starts[line], self._end(line)
+        if not location.line:
+            return line_start, end
+        start = min(line_start + location.column - 1, end)
+        return start, min(start + location.length, end)
 
-    def range(self, place: Location) -> Range:
+    def range(self, location: Location) -> Range:
         """Returns the range of a place."""
-        start, end = self.span(place)
+        start, end = self.span(location)
         return Range(self.position(start), self.position(end))
 
     def edits(self, after: str) -> list[TextEdit]:
         """Returns the edits from this text to another: one for each changed line, or one if line counts differ."""
-        new = [0, *(found.end() for found in _LINE_BREAK.finditer(after))]
+        new = [0, *(match.end() for match in _LINE_BREAK.finditer(after))]
         pairs = zip([*self._starts, len(self.text)], [*new, len(after)], strict=False)
         bounds = [*pairs] if len(new) == len(self._starts) else [(0, 0), (len(self.text), len(after))]
         return [
-            TextEdit(Range(self.position(start), self.position(end)), after[first:last])
-            for (start, first), (end, last) in pairwise(bounds)
-            if self.text[start:end] != after[first:last]
+            TextEdit(Range(self.position(start), self.position(end)), after[new_start:last])
+            for (start, new_start), (end, last) in pairwise(bounds)
+            if self.text[start:end] != after[new_start:last]
         ]
 
     def _end(self, line: int) -> int:
@@ -96,15 +96,15 @@ class Fix:
     text: str
 
 
-def fix(finding: Diagnostic, place: Location, text: Text) -> Fix | None:
+def fix(finding: Diagnostic, location: Location, text: Text) -> Fix | None:
     """Returns the edit that mends a finding at a place; None if the finding has no fix, or the text has changed."""
-    meant = finding.fix
-    if meant is None or not place.line:
+    suggestion = finding.fix
+    if suggestion is None or not location.line:
         return None
-    start, end = text.span(place)
-    there = text.text[start:end]
-    quote = there[:1] if there[:1] in _QUOTES and there[-1:] == there[:1] and len(there) > 1 else ""
-    if there[len(quote) : len(there) - len(quote)] != meant.written:
+    start, end = text.span(location)
+    current = text.text[start:end]
+    quote = current[:1] if current[:1] in _QUOTES and current[-1:] == current[:1] and len(current) > 1 else ""
+    if current[len(quote) : len(current) - len(quote)] != suggestion.written:
         return None
-    new = scalar(meant.meant, quote, flow=True)
-    return Fix(f'Replace "{meant.written}" by "{meant.meant}"', start, end, new)
+    new = scalar(suggestion.meant, quote, flow=True)
+    return Fix(f'Replace "{suggestion.written}" by "{suggestion.meant}"', start, end, new)

@@ -22,9 +22,8 @@ from kubectl_tas.load.schema import items_of
 from kubectl_tas.load.source import CONFIG_FILE, FolderSource, OverlaySource, RawFile, decode, is_read
 from kubectl_tas.resolve.fleet import Fleet, resolve_work
 from kubectl_tas.resolve.pools import Submission
-from kubectl_tas.work import run
 from kubectl_tas.work.outcome import work_alone
-from kubectl_tas.work.run import Effort, Parts, Run, survey
+from kubectl_tas.work.run import Effort, JudgedRepository, SourceFiles, judge_files, judge_repository
 
 
 class Buffers(OverlaySource):
@@ -36,8 +35,8 @@ class Buffers(OverlaySource):
 
     def files(self, folders: Sequence[str], *, exclude: str) -> tuple[RawFile, ...]:
         """Returns all manifests below ``folders``, sorted by path."""
-        found = super().files(folders, exclude=exclude)
-        return tuple(raw for raw in found if raw.path not in self._typed or is_read(raw.path, folders, exclude=exclude))
+        raws = super().files(folders, exclude=exclude)
+        return tuple(raw for raw in raws if raw.path not in self._typed or is_read(raw.path, folders, exclude=exclude))
 
 
 @dataclass(frozen=True)
@@ -50,18 +49,18 @@ class Judgement:
     """The findings without a waiver, in order, as ``validate`` reports them."""
     typed: Mapping[str, bytes]
     """Texts that were read in place of files, by path below ``root``."""
-    run: Run
+    run: JudgedRepository
     """The results of each file, so that unchanged files are not judged again."""
     unread: tuple[Diagnostic, ...]
     """The findings about files that the tool does not read."""
 
-    def verdict(self, item: Submission) -> Verdict:
+    def verdict(self, submission: Submission) -> Verdict:
         """Returns the verdict on a submission, from the last judgement of all files."""
-        return self.run.admission.verdict(item)
+        return self.run.admission.verdict(submission)
 
     def shown_in(self, path: str) -> list[tuple[Diagnostic, Location]]:
         """Returns the findings to show in a file, each with its place there."""
-        return [(item, place) for item, place in shown(self.found) if place.path == path]
+        return [(finding, location) for finding, location in shown(self.found) if location.path == path]
 
 
 def find_root(file: Path, typed: Iterable[Path] = ()) -> Path | None:
@@ -79,13 +78,13 @@ def judged(
     """Judges the repository at ``root``, with the texts ``typed`` in place of files. ``before`` is the previous result.
     The typed files and the files ``also`` are loaded completely, others as summaries. Raises TasError if reading fails.
     """
-    like = before.run.survey if before else None
-    each = survey(Parts(Buffers(root, typed)), (), Effort(processes=1), like=like)
-    result = run.judged(each, {*typed, *also})
-    config = result.fleet.config
+    like = before.run.files if before else None
+    each = judge_files(SourceFiles(Buffers(root, typed)), (), Effort(processes=1), like=like)
+    repository = judge_repository(each, {*typed, *also})
+    config = repository.fleet.config
     ignored = tuple(unread(root, config.sources, config.output))
-    counted, _ = settled((*result.found, *ignored), result.fleet, None, complete=result.loaded.complete)
-    return Judgement(root, result.fleet, counted, typed, result, ignored)
+    counted, _ = settled((*repository.findings, *ignored), repository.fleet, None, complete=repository.loaded.complete)
+    return Judgement(root, repository.fleet, counted, typed, repository, ignored)
 
 
 def looked_at(before: Judgement, typed: Mapping[str, bytes]) -> Judgement | None:
@@ -93,50 +92,54 @@ def looked_at(before: Judgement, typed: Mapping[str, bytes]) -> Judgement | None
     rules about all work, and findings in other files, stay as before. Returns None if all files must be read again: a
     file is a template, is new, or was closed.
     """
-    known, found = before.run, before.run.survey
-    raws, shared = found.parts.raws, found.parts.shared
+    repository, files = before.run, before.run.files
+    raws, shared = files.source.raws, files.source.shared
     was = {path: raws[path].content if path in raws else before.typed.get(path) for path in typed}
     changed = [path for path, content in typed.items() if content != was[path]]
-    declares = any(item.is_shared for item in found.outcomes.values())
+    declares = any(outcome.is_shared for outcome in files.outcomes.values())
     if declares or not before.typed.keys() <= typed.keys() or not raws.keys() >= set(changed):
         return None
-    of_all, of_files = [*known.of_all, *before.unread], [*known.of_files]
-    waivers = known.fleet.repository.waivers
-    failed = [item.location for item in known.loaded.diagnostics if item.severity is Severity.ERROR]
-    complete = known.loaded.complete or all(place is not None and place.path in changed for place in failed)
+    of_all, of_files = [*repository.of_all, *before.unread], [*repository.of_files]
+    waivers = repository.fleet.repository.waivers
+    failed = [finding.location for finding in repository.loaded.diagnostics if finding.severity is Severity.ERROR]
+    complete = repository.loaded.complete or all(
+        location is not None and location.path in changed for location in failed
+    )
     for path in changed:
         raw = replace(raws[path], content=typed[path])
-        loaded = load_work(raw, known.fleet.config)
+        loaded = load_work(raw, repository.fleet.config)
         if loaded is None or raw.problem is not None:
             return None
         complete = complete and loaded.complete
         lines = _Lines(path, raws[path].content, raw.content)
-        work = work_alone(loaded, raw, found.shared)
-        gone = of_files if work is not None else known.loaded.diagnostics
+        work = work_alone(loaded, raw, files.shared)
+        gone = of_files if work is not None else repository.loaded.diagnostics
         of_files = [*lines.kept(of_files, gone), *loaded.diagnostics, *(check_work(work) if work else ())]
         if path not in shared:
-            of_all = [part for item in of_all for part in _places(item, path, own=False)]
+            of_all = [moved for finding in of_all for moved in _places(finding, path, in_file=False)]
         of_all = [*lines.kept(of_all, ())]
         if path not in shared:
-            fleet = resolve_work(loaded.repository, found.shared.context)
+            fleet = resolve_work(loaded.repository, files.shared.context)
             undefined = check_references(fleet) if complete else ()
-            of_all += [part for item in undefined for part in _places(item, path, own=True)]
-        waivers = (*(item for item in waivers if item.place.path != path), *loaded.repository.waivers)
-    fleet = replace(known.fleet, repository=replace(known.fleet.repository, waivers=waivers))
+            of_all += [moved for finding in undefined for moved in _places(finding, path, in_file=True)]
+        waivers = (*(waiver for waiver in waivers if waiver.place.path != path), *loaded.repository.waivers)
+    fleet = replace(repository.fleet, repository=replace(repository.fleet.repository, waivers=waivers))
     counted, _ = settled(dict.fromkeys((*of_all, *of_files)), fleet, None, complete=complete)
     return replace(before, found=counted, typed=typed)
 
 
-def _places(item: Diagnostic, path: str, *, own: bool) -> Iterator[Diagnostic]:
+def _places(finding: Diagnostic, path: str, *, in_file: bool) -> Iterator[Diagnostic]:
     """Moves a finding about a name to its places in a file, or in other files; yields any other finding unchanged."""
-    if item.rule not in OF_NAMES:
-        yield item
+    if finding.rule not in OF_NAMES:
+        yield finding
         return
-    every = (item.location, *(other.location for other in item.related))
-    meant = [place for place in every if place is not None and (place.path == path) == own]
-    if meant:
-        related = tuple(other for other in item.related if other.location in meant[1:])
-        yield replace(item, location=meant[0], related=related)
+    every = (finding.location, *(related_place.location for related_place in finding.related))
+    kept_locations = [location for location in every if location is not None and (location.path == path) == in_file]
+    if kept_locations:
+        related = tuple(
+            related_place for related_place in finding.related if related_place.location in kept_locations[1:]
+        )
+        yield replace(finding, location=kept_locations[0], related=related)
 
 
 class _Lines:
@@ -145,34 +148,38 @@ class _Lines:
     def __init__(self, path: str, before: bytes, after: bytes) -> None:
         self._path = path
         old, new = before.splitlines(), after.splitlines()
-        same = [one == other for one, other in zip(old, new, strict=False)]
+        same = [old_line == new_line for old_line, new_line in zip(old, new, strict=False)]
         self._first = next((line for line, is_same in enumerate(same) if not is_same), len(same))
         behind = zip(reversed(old[self._first :]), reversed(new[self._first :]), strict=False)
-        unchanged = next((line for line, (one, other) in enumerate(behind) if one != other), None)
+        unchanged = next((line for line, (old_line, new_line) in enumerate(behind) if old_line != new_line), None)
         self._last = len(old) - (min(len(old), len(new)) - self._first if unchanged is None else unchanged)
         self._more = len(new) - len(old)
 
-    def kept(self, found: Iterable[Diagnostic], gone: Container[Diagnostic]) -> Iterator[Diagnostic]:
+    def kept(self, findings: Iterable[Diagnostic], gone: Container[Diagnostic]) -> Iterator[Diagnostic]:
         """Yields findings with their new lines. For this file, omits findings that are ``gone`` or whose line has
         changed.
         """
-        for item in found:
-            place = item.location
-            is_own = place is not None and place.path == self._path and place.line > 0
-            if place is None or not is_own or (place.line <= self._first and item not in gone):
-                yield item
-            elif place.line > self._last and item not in gone:
-                yield replace(item, location=replace(place, line=place.line + self._more))
+        for finding in findings:
+            location = finding.location
+            is_own = location is not None and location.path == self._path and location.line > 0
+            if location is None or not is_own or (location.line <= self._first and finding not in gone):
+                yield finding
+            elif location.line > self._last and finding not in gone:
+                yield replace(finding, location=replace(location, line=location.line + self._more))
 
 
-def shown(found: Iterable[Diagnostic]) -> Iterable[tuple[Diagnostic, Location]]:
+def shown(findings: Iterable[Diagnostic]) -> Iterable[tuple[Diagnostic, Location]]:
     """Yields each finding with each place to show it at. An undefined name is shown at every use. A finding without a
     place is shown in the Config.
     """
-    for item in found:
-        yield item, item.location or Location(CONFIG_FILE)
-        if item.rule in OF_NAMES:
-            yield from ((item, other.location) for other in item.related if other.location is not None)
+    for finding in findings:
+        yield finding, finding.location or Location(CONFIG_FILE)
+        if finding.rule in OF_NAMES:
+            yield from (
+                (finding, related_place.location)
+                for related_place in finding.related
+                if related_place.location is not None
+            )
 
 
 def text_of(root: Path, path: str, typed: Mapping[str, bytes]) -> str:
@@ -195,6 +202,6 @@ def documents(path: str, text: str) -> list[Document]:
 
 def parsed(path: str, text: str) -> list[Document]:
     """Returns the documents of a text, including items of lists; none if the text is not YAML."""
-    found, _ = parse(path, text)
-    items = [item for document in found for item in items_of(document)]
-    return [item for item in items if isinstance(item, Document)]
+    parsed_documents, _ = parse(path, text)
+    flattened = [inner for document in parsed_documents for inner in items_of(document)]
+    return [inner for inner in flattened if isinstance(inner, Document)]

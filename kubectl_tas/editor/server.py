@@ -148,73 +148,78 @@ class Server(LanguageServer):
     def _judge_soon(self, root: Path | None, pause: float = 0) -> None:
         if root is None:
             return
-        found = self._projects.setdefault(root, _Project(root))
-        found.changes += 1
-        found.due = asyncio.get_running_loop().time() + pause
-        if found.look is None or found.look.done():
-            found.look = asyncio.create_task(self._look(found))
-        if found.task is None or found.task.done():
-            found.task = asyncio.create_task(self._judge(found))
+        open_project = self._projects.setdefault(root, _Project(root))
+        open_project.changes += 1
+        open_project.due = asyncio.get_running_loop().time() + pause
+        if open_project.look is None or open_project.look.done():
+            open_project.look = asyncio.create_task(self._look(open_project))
+        if open_project.task is None or open_project.task.done():
+            open_project.task = asyncio.create_task(self._judge(open_project))
 
-    async def _look(self, item: _Project) -> None:
+    async def _look(self, open_project: _Project) -> None:
         """Publishes results about the open files quickly, until no change is newer."""
-        while item.looked != item.changes and item.whole is not None:
-            await _reached(lambda: item.due)
-            changes, typed = item.changes, self._typed(item.root)
+        while open_project.looked != open_project.changes and open_project.whole is not None:
+            await _reached(lambda: open_project.due)
+            changes, typed = open_project.changes, self._typed(open_project.root)
             try:
-                found = await asyncio.to_thread(looked_at, item.whole, typed)
-                if found is not None and item.judged < changes == item.changes:
-                    item.judgement, item.spoken = found, changes
-                    self._publish(item, found, typed)
+                looked = await asyncio.to_thread(looked_at, open_project.whole, typed)
+                if looked is not None and open_project.judged < changes == open_project.changes:
+                    open_project.judgement, open_project.spoken = looked, changes
+                    self._publish(open_project, looked, typed)
             except Exception as error:
                 self.failed(error)
-            item.looked = changes
+            open_project.looked = changes
 
-    async def _judge(self, item: _Project) -> None:
+    async def _judge(self, open_project: _Project) -> None:
         """Judges a repository until no change is newer. After a slow judgement it waits as long for further changes, at
         most REST seconds.
         """
         clock = asyncio.get_running_loop().time
-        while item.judged != item.changes:
-            await _reached(lambda: item.due + min(item.took, REST) * (item.whole is not None))
+        while open_project.judged != open_project.changes:
+            await _reached(lambda: open_project.due + min(open_project.took, REST) * (open_project.whole is not None))
             async with self._turn:
-                changes, started = item.changes, clock()
+                changes, started = open_project.changes, clock()
                 try:
-                    judgement = await asyncio.to_thread(judged, item.root, self._typed(item.root), item.whole)
-                    item.whole = judgement
-                    if changes == item.changes:
-                        item.judgement = judgement
-                        self._publish(item, judgement)
+                    judgement = await asyncio.to_thread(
+                        judged, open_project.root, self._typed(open_project.root), open_project.whole
+                    )
+                    open_project.whole = judgement
+                    if changes == open_project.changes:
+                        open_project.judgement = judgement
+                        self._publish(open_project, judgement)
                 except Exception as error:
                     self.failed(error)
-                item.judged, item.took = changes, clock() - started
+                open_project.judged, open_project.took = changes, clock() - started
 
     def _typed(self, root: Path) -> dict[str, bytes]:
         """Returns the open texts of a repository, by path in it."""
-        own = ((path, document) for path, document in self._open.items() if document.root == root)
-        return {path.relative_to(root).as_posix(): item.text.encode("utf-8", "surrogatepass") for path, item in own}
+        open_documents = ((path, document) for path, document in self._open.items() if document.root == root)
+        return {
+            path.relative_to(root).as_posix(): document.text.encode("utf-8", "surrogatepass")
+            for path, document in open_documents
+        }
 
-    def _publish(self, item: _Project, judgement: Judgement, only: Collection[str] | None = None) -> None:
+    def _publish(self, open_project: _Project, judgement: Judgement, only: Collection[str] | None = None) -> None:
         """Publishes the findings of a repository, in all files or ``only`` in some. Withdraws the findings of files
         that have none any more.
         """
         texts = self.texts(judgement)
-        found: dict[str, list[types.Diagnostic]] = {}
-        for finding, place in shown(judgement.found):
-            if only is None or place.path in only:
-                found.setdefault(place.path, []).append(_published(finding, place, texts))
-        if find_root(item.root / CONFIG_FILE, self._open) != item.root:  # it is no repository any more
-            found = {}
-            self._projects.pop(item.root, None)
-        for path in sorted(found.keys() | item.shown if only is None else only):
-            document = self._open.get(item.root / path)
+        by_path: dict[str, list[types.Diagnostic]] = {}
+        for finding, location in shown(judgement.found):
+            if only is None or location.path in only:
+                by_path.setdefault(location.path, []).append(_published(finding, location, texts))
+        if find_root(open_project.root / CONFIG_FILE, self._open) != open_project.root:  # it is no repository any more
+            by_path = {}
+            self._projects.pop(open_project.root, None)
+        for path in sorted(by_path.keys() | open_project.shown if only is None else only):
+            document = self._open.get(open_project.root / path)
             version = document.version if document else None
-            params = types.PublishDiagnosticsParams(texts.uri(path), found.get(path, []), version)
+            params = types.PublishDiagnosticsParams(texts.uri(path), by_path.get(path, []), version)
             self.text_document_publish_diagnostics(params)
         able = self.client_capabilities.workspace
         if only is None and able and able.inlay_hint and able.inlay_hint.refresh_support:
             self.workspace_inlay_hint_refresh(None)
-        item.shown = set(found) if only is None else item.shown.difference(only).union(found)
+        open_project.shown = set(by_path) if only is None else open_project.shown.difference(only).union(by_path)
 
     async def known(self, uri: str, *, waits: bool = True, whole: bool = False) -> tuple[Judgement, str] | None:
         """Returns the newest judgement of a document's repository, and the document's path. Without ``waits`` it may be
@@ -222,22 +227,26 @@ class Server(LanguageServer):
         """
         path = _path(uri)
         root = find_root(path, self._open) if path is not None else None
-        item = self._projects.get(root) if root is not None else None
-        if path is None or item is None:
+        open_project = self._projects.get(root) if root is not None else None
+        if path is None or open_project is None:
             return None
-        if not waits and item.judgement is not None:
-            return item.judgement, path.relative_to(item.root).as_posix()
-        if item.look is not None:
-            await asyncio.shield(item.look)
-        while item.task is not None and item.changes != (item.judged if whole else max(item.spoken, item.judged)):
-            await asyncio.shield(item.task)
-        return (item.judgement, path.relative_to(item.root).as_posix()) if item.judgement else None
+        if not waits and open_project.judgement is not None:
+            return open_project.judgement, path.relative_to(open_project.root).as_posix()
+        if open_project.look is not None:
+            await asyncio.shield(open_project.look)
+        while open_project.task is not None and open_project.changes != (
+            open_project.judged if whole else max(open_project.spoken, open_project.judged)
+        ):
+            await asyncio.shield(open_project.task)
+        return (
+            (open_project.judgement, path.relative_to(open_project.root).as_posix()) if open_project.judgement else None
+        )
 
     def typed_text(self, uri: str) -> Text | None:
         """Returns the current text of a document in the editor; None if it is not open."""
         path = _path(uri)
-        item = self._open.get(path) if path is not None else None
-        return Text(item.text, self._encoding) if item else None
+        document = self._open.get(path) if path is not None else None
+        return Text(document.text, self._encoding) if document else None
 
     @property
     def _encoding(self) -> str:
@@ -303,22 +312,22 @@ class _Texts:
         full = self._judgement.root / path
         return self._spelled.get(full) or full.as_uri()
 
-    def place(self, place: Location) -> types.Location:
+    def place(self, location: Location) -> types.Location:
         """Converts a place to the client's encoding."""
-        return types.Location(self.uri(place.path), self.of(place.path).range(place))
+        return types.Location(self.uri(location.path), self.of(location.path).range(location))
 
 
-def _published(finding: Diagnostic, place: Location, texts: _Texts) -> types.Diagnostic:
+def _published(finding: Diagnostic, location: Location, texts: _Texts) -> types.Diagnostic:
     related = [
-        types.DiagnosticRelatedInformation(texts.place(item.location), printable(item.message))
-        for item in finding.related
-        if item.location is not None and item.location != place
+        types.DiagnosticRelatedInformation(texts.place(related.location), printable(related.message))
+        for related in finding.related
+        if related.location is not None and related.location != location
     ]
-    if finding.location is not None and finding.location != place:
+    if finding.location is not None and finding.location != location:
         related.insert(0, types.DiagnosticRelatedInformation(texts.place(finding.location), "the first of its places"))
-    nowhere = [item.message for item in finding.related if item.location is None]
+    nowhere = [related.message for related in finding.related if related.location is None]
     return types.Diagnostic(
-        texts.of(place.path).range(place),
+        texts.of(location.path).range(location),
         "\n".join(printable(text) for text in (finding.message, *nowhere, finding.hint) if text),
         _SEVERITIES[finding.severity],
         finding.rule.code,
@@ -399,14 +408,14 @@ async def _initialized(server: Server, _params: types.InitializedParams) -> None
 
 
 async def _opened(server: Server, params: types.DidOpenTextDocumentParams) -> None:
-    item = params.text_document
-    server.opened(item.uri, item.version, item.text)
+    document = params.text_document
+    server.opened(document.uri, document.version, document.text)
 
 
 async def _changed(server: Server, params: types.DidChangeTextDocumentParams) -> None:
-    item = params.text_document
+    document = params.text_document
     if params.content_changes:  # each is the whole text, as the server asks for it
-        server.opened(item.uri, item.version, params.content_changes[-1].text, pause=PAUSE)
+        server.opened(document.uri, document.version, params.content_changes[-1].text, pause=PAUSE)
 
 
 async def _saved(server: Server, params: types.DidSaveTextDocumentParams) -> None:
@@ -425,66 +434,77 @@ async def _at(
     server: Server, params: types.HoverParams | types.DefinitionParams | types.PrepareRenameParams | types.RenameParams
 ) -> tuple[Judgement, str, Text, tuple[Document, KeyPath] | None] | None:
     """Returns the judgement, the file, its text, and the document and key path of the scalar at a position."""
-    known = await server.known(params.text_document.uri)
-    if known is None:
+    judged_path = await server.known(params.text_document.uri)
+    if judged_path is None:
         return None
-    judgement, path = known
+    judgement, path = judged_path
     text = server.texts(judgement).of(path)
     offset = text.offset(params.position)
     paths = ((document, document.path_around(offset)) for document in project.documents(path, text.text))
-    word = next(((document, found) for document, found in paths if found is not None), None)
+    word = next(((document, key_path) for document, key_path in paths if key_path is not None), None)
     return judgement, path, text, word
 
 
 async def _hover(server: Server, params: types.HoverParams) -> types.Hover | None:
-    found = await _at(server, params)
-    if found is None:
+    target = await _at(server, params)
+    if target is None:
         return None
-    judgement, path, text, word = found
+    judgement, path, text, word = target
     offset = text.offset(params.position)
-    parts: list[str] = []
+    texts: list[str] = []
     if word is not None:
         reference = reference_at(*word)
-        parts += views.hover_of_reference(reference, judgement.fleet) if reference else []
-        parts += views.hover_of_name(*word, judgement.fleet)
-    there = []
-    for finding, place in judgement.shown_in(path):
-        start, end = text.span(place)
-        there += [finding] if start <= offset <= end and place.line else []
-    parts += views.hover_of_rules(there)
-    value = "\n\n---\n\n".join(dict.fromkeys(parts))
+        texts += views.hover_of_reference(reference, judgement.fleet) if reference else []
+        texts += views.hover_of_name(*word, judgement.fleet)
+    under_cursor = []
+    for finding, location in judgement.shown_in(path):
+        start, end = text.span(location)
+        under_cursor += [finding] if start <= offset <= end and location.line else []
+    texts += views.hover_of_rules(under_cursor)
+    value = "\n\n---\n\n".join(dict.fromkeys(texts))
     return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, value)) if value else None
 
 
 async def _definition(server: Server, params: types.DefinitionParams) -> list[types.Location] | None:
-    found = await _at(server, params)
-    if found is None or found[3] is None:
+    target = await _at(server, params)
+    if target is None or target[3] is None:
         return None
-    reference = reference_at(*found[3])
+    reference = reference_at(*target[3])
     if reference is None:
         return None
-    texts = server.texts(found[0])
-    return [texts.place(place) for place in definitions(reference, found[0].fleet)]
+    texts = server.texts(target[0])
+    return [texts.place(place) for place in definitions(reference, target[0].fleet)]
 
 
 async def _code_action(server: Server, params: types.CodeActionParams) -> list[types.CodeAction] | None:
-    known = await server.known(params.text_document.uri)
-    if known is None:
+    judged_path = await server.known(params.text_document.uri)
+    if judged_path is None:
         return None
-    judgement, path = known
+    judgement, path = judged_path
     texts = server.texts(judgement)
     text, uri = texts.of(path), params.text_document.uri
-    first, last = text.offset(params.range.start), text.offset(params.range.end)
+    selection_start, last = text.offset(params.range.start), text.offset(params.range.end)
     actions = []
-    for finding, place in judgement.shown_in(path):
-        found = fix(finding, place, text)
-        if found is not None and found.start <= last and first <= found.end:
-            edit = types.TextEdit(types.Range(text.position(found.start), text.position(found.end)), found.text)
+    codes = [
+        finding.rule.code
+        for finding, location in judgement.shown_in(path)
+        if _meets(text, location, selection_start, last)
+    ]
+    for title, adopted in views.adoptions(judgement, path, text.text, codes):
+        edits = types.WorkspaceEdit({uri: text.edits(adopted)})
+        actions.append(types.CodeAction(printable(title), types.CodeActionKind.QuickFix, edit=edits))
+    for finding, location in judgement.shown_in(path):
+        edit_of_finding = fix(finding, location, text)
+        if edit_of_finding is not None and edit_of_finding.start <= last and selection_start <= edit_of_finding.end:
+            edit = types.TextEdit(
+                types.Range(text.position(edit_of_finding.start), text.position(edit_of_finding.end)),
+                edit_of_finding.text,
+            )
             actions.append(
                 types.CodeAction(
-                    printable(found.title),
+                    printable(edit_of_finding.title),
                     types.CodeActionKind.QuickFix,
-                    [_published(finding, place, texts)],
+                    [_published(finding, location, texts)],
                     is_preferred=True,
                     edit=types.WorkspaceEdit({uri: [edit]}),
                 )
@@ -492,100 +512,106 @@ async def _code_action(server: Server, params: types.CodeActionParams) -> list[t
     return actions
 
 
+def _meets(text: Text, place: Location, first: int, last: int) -> bool:
+    """Whether a place and a range of a text have a character in common."""
+    start, end = text.span(place)
+    return start <= last and first <= end
+
+
 async def _completion(server: Server, params: types.CompletionParams) -> types.CompletionList | None:
-    found = await server.known(params.text_document.uri, waits=False)
+    judged_path = await server.known(params.text_document.uri, waits=False)
     text = server.typed_text(params.text_document.uri)
-    if found is None or text is None:
+    if judged_path is None or text is None:
         return None
-    judgement, path = found
-    asked = completion(path, text.text, text.offset(params.position), judgement.fleet)
-    place = types.Range(text.position(asked.start), text.position(asked.end))
+    judgement, path = judged_path
+    completed = completion(path, text.text, text.offset(params.position), judgement.fleet)
+    replaced_range = types.Range(text.position(completed.start), text.position(completed.end))
     return types.CompletionList(
         is_incomplete=False,
         items=[
             types.CompletionItem(
-                item.word,
-                kind=types.CompletionItemKind.Property if item.is_key else types.CompletionItemKind.Value,
-                documentation=item.about or None,
+                choice.word,
+                kind=types.CompletionItemKind.Property if choice.is_key else types.CompletionItemKind.Value,
+                documentation=choice.about or None,
                 sort_text=f"{number:04}",
-                text_edit=types.TextEdit(place, item.text),
+                text_edit=types.TextEdit(replaced_range, choice.text),
             )
-            for number, item in enumerate(asked.choices)
+            for number, choice in enumerate(completed.choices)
         ],
     )
 
 
 async def _documents(server: Server, uri: str) -> tuple[Judgement, str, Text, list[Document]] | None:
     """Returns the judgement, the path of a file, its text and its documents."""
-    known = await server.known(uri)
-    if known is None:
+    judged_path = await server.known(uri)
+    if judged_path is None:
         return None
-    judgement, path = known
+    judgement, path = judged_path
     text = server.texts(judgement).of(path)
     return judgement, path, text, project.documents(path, text.text)
 
 
 async def _symbols(server: Server, params: types.DocumentSymbolParams) -> list[types.DocumentSymbol] | None:
-    found = await _documents(server, params.text_document.uri)
-    if found is None:
+    file_documents = await _documents(server, params.text_document.uri)
+    if file_documents is None:
         return None
-    _, _, text, documents = found
+    _, _, text, documents = file_documents
     return [_symbol(document, views.symbol(document), text) for document in documents]
 
 
-def _symbol(document: Document, item: views.Symbol, text: Text) -> types.DocumentSymbol:
-    start, end = document.span(item.path)
-    place = text.range(document.locate(item.named, key=item.named == item.path))
+def _symbol(document: Document, symbol: views.Symbol, text: Text) -> types.DocumentSymbol:
+    start, end = document.span(symbol.path)
+    name_range = text.range(document.locate(symbol.named, key=symbol.named == symbol.path))
     whole = types.Range(text.position(start), text.position(end))
-    if not whole.start <= place.start <= place.end <= whole.end:
-        place = types.Range(whole.start, whole.start)
-    kind = types.SymbolKind.Field if item.path else types.SymbolKind.Object
-    children = [_symbol(document, child, text) for child in item.children]
+    if not whole.start <= name_range.start <= name_range.end <= whole.end:
+        name_range = types.Range(whole.start, whole.start)
+    kind = types.SymbolKind.Field if symbol.path else types.SymbolKind.Object
+    children = [_symbol(document, child, text) for child in symbol.children]
     return types.DocumentSymbol(
-        printable(item.name) or "-", kind, whole, place, printable(item.about), children=children
+        printable(symbol.name) or "-", kind, whole, name_range, printable(symbol.about), children=children
     )
 
 
 async def _work(server: Server, uri: str) -> list[tuple[Judgement, Submission, types.Position]]:
     """Returns the submissions that a file declares, each with the end of its name."""
-    found = await _documents(server, uri)
+    file_documents = await _documents(server, uri)
     work = []
-    if found is not None:
-        judgement, path, text, documents = found
+    if file_documents is not None:
+        judgement, path, text, documents = file_documents
         for document in documents:
-            item = views.sent_by(judgement, path, document)
-            if item is not None:
-                place = text.range(document.locate(views.identity(document)[2]))
-                work.append((judgement, item, place.end))
+            submission = views.sent_by(judgement, path, document)
+            if submission is not None:
+                name_range = text.range(document.locate(views.identity(document)[2]))
+                work.append((judgement, submission, name_range.end))
     return work
 
 
 async def _hints(server: Server, params: types.InlayHintParams) -> list[types.InlayHint]:
-    found = await _work(server, params.text_document.uri)
+    works = await _work(server, params.text_document.uri)
     return [
-        types.InlayHint(place, printable(views.hint(judgement, item)), padding_left=True)
-        for judgement, item, place in found
-        if params.range.start <= place <= params.range.end
+        types.InlayHint(position, printable(views.hint(judgement, submission)), padding_left=True)
+        for judgement, submission, position in works
+        if params.range.start <= position <= params.range.end
     ]
 
 
 async def _lenses(server: Server, params: types.CodeLensParams) -> list[types.CodeLens]:
-    found = await _work(server, params.text_document.uri)
+    works = await _work(server, params.text_document.uri)
     return [
         types.CodeLens(
-            types.Range(place, place),
-            types.Command(title, command, arguments=[params.text_document.uri, f"{item.kind}/{item.name}"]),
+            types.Range(position, position),
+            types.Command(title, command, arguments=[params.text_document.uri, f"{submission.kind}/{submission.name}"]),
         )
-        for _, item, place in found
+        for _, submission, position in works
         for title, command in (("Show its tree", SHOW_TREE), ("Does it fit?", SHOW_FIT))
     ]
 
 
 async def _links(server: Server, params: types.DocumentLinkParams) -> list[types.DocumentLink] | None:
-    found = await _documents(server, params.text_document.uri)
-    if found is None:
+    file_documents = await _documents(server, params.text_document.uri)
+    if file_documents is None:
         return None
-    judgement, path, text, documents = found
+    judgement, path, text, documents = file_documents
     return [
         types.DocumentLink(text.range(document.locate(where)), (judgement.root / target).resolve().as_uri())
         for document in documents
@@ -594,17 +620,17 @@ async def _links(server: Server, params: types.DocumentLinkParams) -> list[types
 
 
 async def _prepare_rename(server: Server, params: types.PrepareRenameParams) -> types.Range | None:
-    found = await _renamed(server, params)
-    return found[2] if found else None
+    renaming = await _renamed(server, params)
+    return renaming[2] if renaming else None
 
 
 async def _rename(server: Server, params: types.RenameParams) -> types.WorkspaceEdit | None:
-    found = await _renamed(server, params)
-    if found is None:
+    renaming = await _renamed(server, params)
+    if renaming is None:
         return None
-    judgement, item, _ = found
+    judgement, renamed_name, _ = renaming
     try:
-        files = await asyncio.to_thread(renamed, judgement, item, params.new_name)
+        files = await asyncio.to_thread(renamed, judgement, renamed_name, params.new_name)
     except TasError as error:
         raise JsonRpcException(_notified(_said(error)), types.LSPErrorCodes.RequestFailed) from error
     texts = server.texts(judgement)
@@ -615,41 +641,41 @@ async def _renamed(
     server: Server, params: types.PrepareRenameParams | types.RenameParams
 ) -> tuple[Judgement, Renamed, types.Range] | None:
     """Returns what can be renamed at a position, and the range of its name."""
-    found = await _at(server, params)
-    word = found[3] if found else None
-    if found is None or word is None:
+    target = await _at(server, params)
+    word = target[3] if target else None
+    if target is None or word is None:
         return None
-    judgement, _, text, _ = found
+    judgement, _, text, _ = target
     document, path = word
     start, end = text.span(document.locate(path))
-    written = text.text[start:end]
-    start += written[:1] in ("'", '"')
-    item = renamed_at(document, path, text.offset(params.position) - start, judgement.fleet)
-    if item is None or not text.text.startswith(item.old, start + item.start):
+    source = text.text[start:end]
+    start += source[:1] in ("'", '"')
+    renamed_name = renamed_at(document, path, text.offset(params.position) - start, judgement.fleet)
+    if renamed_name is None or not text.text.startswith(renamed_name.old, start + renamed_name.start):
         return None
-    start += item.start
-    return judgement, item, types.Range(text.position(start), text.position(start + len(item.old)))
+    start += renamed_name.start
+    return judgement, renamed_name, types.Range(text.position(start), text.position(start + len(renamed_name.old)))
 
 
 async def _execute(server: Server, params: types.ExecuteCommandParams) -> str | None:
     """Runs a command and returns its text. Opens a file with the text if the client does not show it itself."""
-    uri, wanted, *more = [str(argument) for argument in params.arguments or ()]
-    output = more[0] if more else "tree"
-    known = await server.known(uri, whole=True)
-    if known is None or output not in FORMATS:
+    uri, work_name, *options = [str(argument) for argument in params.arguments or ()]
+    output = options[0] if options else "tree"
+    judged_path = await server.known(uri, whole=True)
+    if judged_path is None or output not in FORMATS:
         return None
-    judgement, path = known
+    judgement, path = judged_path
     if params.command == SHOW_TREE:
-        text = await asyncio.to_thread(views.drawn, judgement, path, wanted, output)
+        text = await asyncio.to_thread(views.drawn, judgement, path, work_name, output)
     else:
-        text = await asyncio.to_thread(_fit, judgement.root, wanted, output)
+        text = await asyncio.to_thread(_fit, judgement.root, work_name, output)
     server.show(text, output)
     return text
 
 
-def _fit(root: Path, wanted: str, output: str) -> str:
+def _fit(root: Path, work_name: str, output: str) -> str:
     """Runs ``fit`` on the files on disk and the cluster of the kubeconfig, and returns its output."""
-    command = [sys.executable, "-m", "kubectl_tas", "fit", "-C", str(root), "-o", output, "--", wanted]
+    command = [sys.executable, "-m", "kubectl_tas", "fit", "-C", str(root), "-o", output, "--", work_name]
     done = process.run(command)
     return done.out.decode("utf-8", "replace") or done.err
 

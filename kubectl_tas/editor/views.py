@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -15,6 +15,8 @@ from kubectl_tas.editor.definition import Reference
 from kubectl_tas.editor.project import Judgement
 from kubectl_tas.gangs.admission import answers
 from kubectl_tas.gangs.quota_usage import Account, accounts
+from kubectl_tas.imports.adoption import adopt
+from kubectl_tas.imports.written import Wishes
 from kubectl_tas.late import dataclass
 from kubectl_tas.load.document import Document
 from kubectl_tas.model.base import KeyPath
@@ -31,17 +33,17 @@ _NAMED_AT = (("metadata", "name"), ("workflow", "name"))
 """Paths of the name of a document."""
 
 
-def hover_of_rules(found: Iterable[Diagnostic]) -> Iterator[str]:
+def hover_of_rules(findings: Iterable[Diagnostic]) -> Iterator[str]:
     """Yields the page of the rule of each finding, as Markdown."""
-    for rule in dict.fromkeys(item.rule for item in found):
+    for rule in dict.fromkeys(finding.rule for finding in findings):
         yield rule_page(rule)
 
 
 def hover_of_reference(reference: Reference, fleet: Fleet) -> Iterator[str]:
     """Yields the queue, quota and free amount of the referenced pool or subpool, as Markdown."""
     for account in accounts(fleet, None, archived=True):
-        own = names.fold(account.name) == names.fold(reference.name)
-        if own if reference.what == "pool" else reference.what == "queue" and account.queue == reference.name:
+        is_named = names.fold(account.name) == names.fold(reference.name)
+        if is_named if reference.what == "pool" else reference.what == "queue" and account.queue == reference.name:
             yield _card(account, fleet.gap)
 
 
@@ -49,15 +51,15 @@ def hover_of_name(document: Document, path: KeyPath, fleet: Fleet) -> Iterator[s
     """Yields facts about the declared pool or subpool, or the verdict on the work, if ``path`` leads to its name."""
     if path not in _NAMED_AT:
         return
-    place = document.locate(path)
-    for item in fleet.submissions:
-        if item.declared.at(*path) == place:
+    location = document.locate(path)
+    for submission in fleet.submissions:
+        if submission.declared.at(*path) == location:
             try:
-                yield _block(told(answers(fleet, [item], None, None)))
+                yield _block(told(answers(fleet, [submission], None, None)))
             except TasError as error:
                 yield _block(error.message)
     for account in accounts(fleet, None, archived=True):
-        if (account.subpool or account.pool).declared.at(*path) == place:
+        if (account.subpool or account.pool).declared.at(*path) == location:
             yield _card(account, fleet.gap)
 
 
@@ -70,17 +72,17 @@ def _card(account: Account, gap: str) -> str:
     facts.append(("Quota", _said(account.quota)))
     if account.total is not None:
         facts.append(("In all", f"{_said(account.total)}, subpools and child pools included"))
-    facts.append(("Declared", _said(account.used, of=account.quota)))
-    facts.append(("Left", _said(account.available, of=account.quota)))
+    facts.append(("Declared", _said(account.used, limits=account.quota)))
+    facts.append(("Left", _said(account.available, limits=account.quota)))
     facts.append(("Limit", _said(account.limit)))
     return _block(style.pairs(facts))
 
 
-def _said(amounts: Amounts | None, of: Amounts | None = None) -> str:
-    """Formats GPUs, and other resources that have a limit in ``of`` or, without ``of``, in the amounts themselves."""
+def _said(amounts: Amounts | None, limits: Amounts | None = None) -> str:
+    """Formats GPUs, and other resources with a limit in ``limits`` or, without ``limits``, in the amounts."""
     if amounts is None:
         return "unknown"
-    whole = amounts if of is None else of
+    whole = amounts if limits is None else limits
     return ", ".join(
         "no limit" if whole.of(name) == NO_LIMIT else said(name, amounts.of(name))
         for name in RESOURCES
@@ -121,54 +123,85 @@ def symbol(document: Document) -> Symbol:
 
 def identity(document: Document) -> tuple[str, str, KeyPath]:
     """Returns the kind, the name and the path of the name of a document; empty strings if it has none."""
-    data = document.data if isinstance(document.data, dict) else {}
-    named: KeyPath = ("workflow", "name") if "workflow" in data else ("metadata", "name")
+    fields = document.data if isinstance(document.data, dict) else {}
+    named: KeyPath = ("workflow", "name") if "workflow" in fields else ("metadata", "name")
     name = document.value(named)
-    kind = "Workflow" if "workflow" in data else data.get("kind")
+    kind = "Workflow" if "workflow" in fields else fields.get("kind")
     return str(kind or ""), name if isinstance(name, str) else "", named
 
 
-def _inside(data: Any, path: KeyPath) -> Iterator[Symbol]:
-    for step, value in data.items() if isinstance(data, dict) else ():
-        here = (*path, step)
+def _inside(node: Any, path: KeyPath) -> Iterator[Symbol]:
+    for step, value in node.items() if isinstance(node, dict) else ():
+        inner_path = (*path, step)
         if isinstance(value, list):
-            for index, item in enumerate(value):
-                found = [key for key in _NAMES if isinstance(item, dict) and isinstance(item.get(key), str)]
-                if found:
-                    below = tuple(_inside(item, (*here, index)))
-                    yield Symbol(item[found[0]], str(step), (*here, index), (*here, index, found[0]), below)
-        elif isinstance(value, dict) and here in _BY_KEY:
-            yield from (Symbol(str(name), str(step), (*here, name), (*here, name)) for name in value)
+            for index, child in enumerate(value):
+                name_keys = [key for key in _NAMES if isinstance(child, dict) and isinstance(child.get(key), str)]
+                if name_keys:
+                    below = tuple(_inside(child, (*inner_path, index)))
+                    yield Symbol(
+                        child[name_keys[0]], str(step), (*inner_path, index), (*inner_path, index, name_keys[0]), below
+                    )
+        elif isinstance(value, dict) and inner_path in _BY_KEY:
+            yield from (Symbol(str(name), str(step), (*inner_path, name), (*inner_path, name)) for name in value)
         else:
-            yield from _inside(value, here)
+            yield from _inside(value, inner_path)
 
 
 def sent_by(judgement: Judgement, path: str, document: Document) -> Submission | None:
     """Returns the submission that a document declares, as of the last judgement."""
     kind, name, _ = identity(document)
-    there = judgement.fleet.submissions_in([path], f"{kind}/{name}")
-    return next((item for item in there if name and is_called(item.kind, item.name, f"{kind}/{name}")), None)
+    submissions = judgement.fleet.submissions_in([path], f"{kind}/{name}")
+    return next(
+        (
+            submission
+            for submission in submissions
+            if name and is_called(submission.kind, submission.name, f"{kind}/{name}")
+        ),
+        None,
+    )
 
 
-def hint(judgement: Judgement, item: Submission) -> str:
+def hint(judgement: Judgement, submission: Submission) -> str:
     """Returns a few words about the state of work."""
-    return f"{plural(item.gpus, 'GPU')}, {item.queue}, {judgement.verdict(item).outcome.upper()}"
+    return f"{plural(submission.gpus, 'GPU')}, {submission.queue}, {judgement.verdict(submission).outcome.upper()}"
 
 
-def drawn(judgement: Judgement, path: str, wanted: str, output: str) -> str:
+def drawn(judgement: Judgement, path: str, work_name: str, output: str) -> str:
     """Draws the tree of constraints of the named work in a file, in one of FORMATS.
     Raises TasError if the file has no such work.
     """
-    found = judgement.fleet.submissions_in([path], wanted)
-    if not found:
-        raise TasError(f"nothing is drawn of {wanted}", hint="Correct the errors of the file.")
-    return FORMATS[output]([figure(picture(judgement.fleet, item)) for item in found])
+    submissions = judgement.fleet.submissions_in([path], work_name)
+    if not submissions:
+        raise TasError(f"nothing is drawn of {work_name}", hint="Correct the errors of the file.")
+    return FORMATS[output]([figure(picture(judgement.fleet, submission)) for submission in submissions])
 
 
 def linked(judgement: Judgement, path: str, document: Document) -> Iterator[tuple[KeyPath, str]]:
     """Yields the files of the repository that a document refers to, each with the path of the reference."""
-    for where, written in strings(document.data):
+    for where, link in strings(document.data):
         if where[-1] == "localpath":
-            found = (PurePosixPath(path).parent / written).as_posix()
-            if (judgement.root / found).resolve().is_relative_to(judgement.root.resolve()):
-                yield where, found
+            target = (PurePosixPath(path).parent / link).as_posix()
+            if (judgement.root / target).resolve().is_relative_to(judgement.root.resolve()):
+                yield where, target
+
+
+_ADOPTED = ("other-queue", "workload-pool", "workload-conflict", "object-exported", "server-fields", "unknown-kind")
+"""Rules whose findings work of another scheduler has."""
+_MOST_POOLS = 10
+"""The most pools for which an editor offers an action."""
+
+
+def adoptions(judgement: Judgement, path: str, text: str, codes: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Yields the title and the text of each way to adopt a file with findings of these rules: one way if the file says
+    its pools, else one for each pool.
+    """
+    if not set(codes) & set(_ADOPTED):
+        return
+    fleet = judgement.fleet
+    wishes = {"": Wishes(), **{f" for {name}": Wishes(name) for name in fleet.target_names()[:_MOST_POOLS]}}
+    for title, wish in wishes.items():
+        adopted = adopt({path: text}, fleet, wish)
+        if adopted.texts.get(path, "").strip() and not adopted.refusals:
+            yield f"Adopt the work of this file{title}", adopted.texts[path]
+            if not title:
+                return

@@ -47,7 +47,7 @@ _CLASS = late_pattern(r"\[[^/]*\]")
 _ENDING = late_pattern(r"\.([A-Za-z0-9_-]+)")
 
 
-class Row(NamedTuple):
+class AttributeRow(NamedTuple):
     """A line of a ``.gitattributes``."""
 
     number: int
@@ -72,7 +72,7 @@ class Treated(NamedTuple):
     """A line of a ``.gitattributes``, with its effect on files."""
 
     file: Path
-    row: Row | None
+    row: AttributeRow | None
     """None: nobody can read the file."""
     effect: str
     attribute: str
@@ -87,8 +87,8 @@ def treated(top: Path, targets: Sequence[Target], inside: Mapping[str, Iterable[
     ``.gitattributes`` below the folder of a target, by its words; other folders are searched.
     """
     macros = _rows(top / ATTRIBUTES) or ()
-    rows: dict[Path, Sequence[Row] | None] = {}
-    effects: dict[tuple[Path, Row | None], tuple[str, str, list[str]]] = {}
+    rows: dict[Path, Sequence[AttributeRow] | None] = {}
+    effects: dict[tuple[Path, AttributeRow | None], tuple[str, str, list[str]]] = {}
     outputs = [target.folder for target in targets if target.words in inside]
     for target in targets:
         folders = [path for path in (target.folder, *target.folder.parents) if is_below(str(path), str(top))]
@@ -118,25 +118,25 @@ def _refuse(error: OSError) -> None:
         raise unreadable(f"the folder {error.filename}", error) from error
 
 
-def _rows(file: Path) -> tuple[Row, ...] | None:
+def _rows(file: Path) -> tuple[AttributeRow, ...] | None:
     """Returns the lines of a ``.gitattributes``; None if it is no small plain file."""
     text = settings_of_git(file) if os.path.lexists(file) else ""
     if text is None:
         return None
     lines = ((number, line, line.split()) for number, line in enumerate(text.split("\n"), 1))
     lines = ((number, line, words) for number, line, words in lines if words and not words[0].startswith("#"))
-    return tuple(Row(number, line, words[0], tuple(words[1:])) for number, line, words in lines)
+    return tuple(AttributeRow(number, line, words[0], tuple(words[1:])) for number, line, words in lines)
 
 
 def _effects(
-    given: Sequence[Row] | None, macros: Sequence[Row], below: Sequence[str], name: str
-) -> Iterator[tuple[Row | None, str, str]]:
+    rows: Sequence[AttributeRow] | None, macros: Sequence[AttributeRow], below: Sequence[str], name: str
+) -> Iterator[tuple[AttributeRow | None, str, str]]:
     """Yields each line that may mean a file in the folders ``below``, with its worst effect and the attribute."""
-    if not given:
-        yield from ((None, UNREAD, ATTRIBUTES),) if given is None else ()
+    if not rows:
+        yield from ((None, UNREAD, ATTRIBUTES),) if rows is None else ()
         return
     forms = [(effect, form, _macros(macros, form.fullmatch)) for effect, form in _TREATMENTS]
-    for row in given:
+    for row in rows:
         if row.pattern.startswith(_MACRO) or not _may_mean(row.pattern, below, name):
             continue
         for effect, form, named in forms:
@@ -146,12 +146,14 @@ def _effects(
                 break
 
 
-def _macros(rows: Sequence[Row], has_form: Callable[[str], object]) -> frozenset[str]:
+def _macros(rows: Sequence[AttributeRow], has_form: Callable[[str], object]) -> frozenset[str]:
     """Returns the names of macros that give an attribute of a form, also by way of other macros."""
     named: frozenset[str] = frozenset()
     defined = [(row.pattern.removeprefix(_MACRO), row.attributes) for row in rows if row.pattern.startswith(_MACRO)]
-    while more := {name for name, words in defined if any(word in named or has_form(word) for word in words)} - named:
-        named |= more
+    while (
+        further := {name for name, words in defined if any(word in named or has_form(word) for word in words)} - named
+    ):
+        named |= further
     return named
 
 
@@ -168,13 +170,13 @@ def _may_mean(pattern: str, below: Sequence[str], name: str) -> bool:
     ending = _ENDING.fullmatch(Path(pattern).suffix)
     if ending and f".{ending[1]}" not in _MANIFESTS:
         return False
-    parts = anchored.split("/")
-    for part, folder in zip(parts if "/" in pattern else (), below, strict=False):
-        if "**" in part:
+    segments = anchored.split("/")
+    for segment, folder in zip(segments if "/" in pattern else (), below, strict=False):
+        if "**" in segment:
             return True
-        if not fnmatchcase(folder, part):
+        if not fnmatchcase(folder, segment):
             return False
-    return "/" not in pattern or len(parts) > len(below)
+    return "/" not in pattern or len(segments) > len(below)
 
 
 def settings_of_git(file: Path) -> str | None:

@@ -43,16 +43,16 @@ def write_new(root: Path, files: Mapping[str, bytes]) -> None:
 
 def write_missing(root: Path, files: Mapping[str, bytes]) -> set[str]:
     """Writes the missing ``files``, and returns the names of the others. Raises TasError as ``write_new`` does."""
-    kept = {name for name in files if (root / name).exists() or (root / name).is_symlink()}
-    write_new(root, {name: content for name, content in files.items() if name not in kept})
-    return kept
+    existing = {name for name in files if (root / name).exists() or (root / name).is_symlink()}
+    write_new(root, {name: content for name, content in files.items() if name not in existing})
+    return existing
 
 
 def standing(root: Path, names: Iterable[str]) -> dict[str, bytes]:
     """Returns the content of the existing files. Raises TasError if one cannot be read."""
     if not root.is_dir():
         return {}
-    found = {}
+    contents = {}
     with Disk(root) as disk:
         for name in names:
             try:
@@ -61,19 +61,19 @@ def standing(root: Path, names: Iterable[str]) -> dict[str, bytes]:
                 message = f"cannot read {root / name}: {error.strerror}; nothing was written"
                 raise TasError(message, hint="Choose an empty folder.") from error
             if content is not None:
-                found[name] = content
-    return found
+                contents[name] = content
+    return contents
 
 
 def _taken(root: Path, names: Iterable[str]) -> list[str]:
     """Returns existing files with these names, and paths above that are not folders."""
-    found = []
+    taken = []
     for name in names:
         path = root / name
         above = [root / folder for folder in PurePosixPath(name).parents if folder.name]
-        found += [folder for folder in above if folder.is_symlink() or (folder.exists() and not folder.is_dir())]
-        found += [path] if path.exists() or path.is_symlink() else []
-    return list(dict.fromkeys(path.relative_to(root).as_posix() for path in found))
+        taken += [folder for folder in above if folder.is_symlink() or (folder.exists() and not folder.is_dir())]
+        taken += [path] if path.exists() or path.is_symlink() else []
+    return list(dict.fromkeys(path.relative_to(root).as_posix() for path in taken))
 
 
 def _failed(path: Path, error: OSError) -> TasError:
@@ -88,11 +88,11 @@ def write_schemas(root: Path, texts: Mapping[str, str]) -> list[str]:
     written, if any other file is in the way, or if a file cannot be written.
     """
     try:
-        there = {name: _content(root / name) for name in texts}
-        differ = [name for name, text in texts.items() if there[name] != text.encode()]
-        others = [name for name in differ if (content := there[name]) is not None and not _is_ours(content)]
-        if others:
-            message = f"{', '.join(others)} in {root} was not written by kubectl-tas; nothing was written"
+        contents = {name: _content(root / name) for name in texts}
+        differ = [name for name, text in texts.items() if contents[name] != text.encode()]
+        foreign = [name for name in differ if (content := contents[name]) is not None and not _is_ours(content)]
+        if foreign:
+            message = f"{', '.join(foreign)} in {root} was not written by kubectl-tas; nothing was written"
             raise TasError(message, hint="Choose another folder, or remove what is in the way.")
         root.mkdir(parents=True, exist_ok=True)
         with Disk(root) as disk:
@@ -113,7 +113,7 @@ def _content(path: Path) -> bytes | None:
 
 def _is_ours(content: bytes) -> bool:
     try:
-        found = json.loads(content)
+        schema = json.loads(content)
     except (ValueError, RecursionError):
         return False
-    return isinstance(found, dict) and found.get("$comment") == WRITTEN
+    return isinstance(schema, dict) and schema.get("$comment") == WRITTEN

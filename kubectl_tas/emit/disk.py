@@ -106,21 +106,21 @@ class Disk:
 
         Another process may remove a file meanwhile: it is then no entry.
         """
-        place = self._enter(folder)
-        handle = os.open(".", _LIST, dir_fd=place) if isinstance(place, int) else None
+        descriptor = self._enter(folder)
+        handle = os.open(".", _LIST, dir_fd=descriptor) if isinstance(descriptor, int) else None
         try:
-            with os.scandir(place if handle is None else handle) as entries:
-                listed = list(entries)
-            found = []
-            for entry in listed:  # a disk that does not tell the kind is asked for it now, while the handle is open
+            with os.scandir(descriptor if handle is None else handle) as scanned:
+                listed = list(scanned)
+            present = []
+            for dir_entry in listed:  # a disk that does not tell the kind is asked for it now, while the handle is open
                 with contextlib.suppress(FileNotFoundError):
-                    if entry.is_file(follow_symlinks=False) and statuses:
-                        entry.stat(follow_symlinks=False)
-                    found.append(entry)
+                    if dir_entry.is_file(follow_symlinks=False) and statuses:
+                        dir_entry.stat(follow_symlinks=False)
+                    present.append(dir_entry)
         finally:
             if handle is not None:
                 os.close(handle)
-        return found
+        return present
 
     def replace(self, path: str, content: bytes, *, mode: int | None = None, durable: bool = False) -> None:
         """Puts ``content`` in place of the file ``path``. Readers see either the old or the new file, never a part.
@@ -170,13 +170,13 @@ class Disk:
     def remove_leftovers(self, folder: str) -> None:
         """Removes half-written files of killed processes from a folder. No other process may write there."""
         try:
-            found = self.entries(folder)
+            dir_entries = self.entries(folder)
         except FileNotFoundError:
             return
-        for entry in found:
-            if is_leftover(entry.name) and entry.is_file(follow_symlinks=False):
+        for dir_entry in dir_entries:
+            if is_leftover(dir_entry.name) and dir_entry.is_file(follow_symlinks=False):
                 with contextlib.suppress(OSError):  # nothing depends on its removal
-                    os.unlink(self._in_folder(entry.name), dir_fd=self._descriptor)
+                    os.unlink(self._in_folder(dir_entry.name), dir_fd=self._descriptor)
 
     def _remove_empty(self, folder: str) -> None:
         """Removes ``folder`` and the folders above, up to the root, while they are empty."""
@@ -196,59 +196,59 @@ class Disk:
 
     def _in_folder(self, name: str) -> str:
         """Returns a name in the last used folder, in the form for system calls."""
-        place = self._places[-1]
-        return name if isinstance(place, int) else os.path.join(place, name)  # noqa: PTH118
+        descriptor = self._places[-1]
+        return name if isinstance(descriptor, int) else os.path.join(descriptor, name)  # noqa: PTH118
 
     @property
     def _descriptor(self) -> int | None:
-        place = self._places[-1]
-        return place if isinstance(place, int) else None
+        descriptor = self._places[-1]
+        return descriptor if isinstance(descriptor, int) else None
 
     def _enter(self, folder: str, *, make: bool = False) -> Place:
         """Enters a folder from the last used one. Most files are close to the previous file."""
         if folder == self._folder:
             return self._places[-1]
         self._folder = None
-        parts = folder.split("/") if folder else []
+        names = folder.split("/") if folder else []
         shared = 0
-        while shared < min(len(parts), len(self._parts)) and parts[shared] == self._parts[shared]:
+        while shared < min(len(names), len(self._parts)) and names[shared] == self._parts[shared]:
             shared += 1
         while len(self._parts) > shared:
             self._leave()
-        for part in parts[shared:]:
-            self._down(part, make=make)
+        for name in names[shared:]:
+            self._down(name, make=make)
         self._folder = folder
         return self._places[-1]
 
-    def _down(self, part: str, *, make: bool) -> None:
-        name, at = self._in_folder(part), self._descriptor
+    def _down(self, folder: str, *, make: bool) -> None:
+        name, at = self._in_folder(folder), self._descriptor
         if make:
             with contextlib.suppress(FileExistsError):
                 os.mkdir(name, dir_fd=at)
         try:
             _refuse_link(name, at)
-            place: Place = name if at is None else os.open(name, _ENTER, dir_fd=at)
+            descriptor: Place = name if at is None else os.open(name, _ENTER, dir_fd=at)
             if at is None and not os.path.isdir(name):  # noqa: PTH112
                 raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), name)
         except OSError as error:
             if error.errno not in (errno.ENOTDIR, errno.ELOOP):
                 raise
-            where = "/".join((*self._parts, part))
+            where = "/".join((*self._parts, folder))
             raise NotADirectoryError(error.errno, f"{where} is a link or a file, not a folder", where) from error
-        self._parts.append(part)
-        self._places.append(place)
+        self._parts.append(folder)
+        self._places.append(descriptor)
 
     def _leave(self) -> None:
-        place = self._places.pop()
+        descriptor = self._places.pop()
         if self._parts:
             self._parts.pop()
-        if isinstance(place, int):
-            os.close(place)
+        if isinstance(descriptor, int):
+            os.close(descriptor)
 
 
-def unreadable(what: str, error: OSError) -> TasError:
+def unreadable(path: str, error: OSError) -> TasError:
     """Returns the error for a file or folder that cannot be read."""
-    return TasError(f"cannot read {what}: {error.strerror}", hint="Check its permissions.")
+    return TasError(f"cannot read {path}: {error.strerror}", hint="Check its permissions.")
 
 
 def write_file(path: Path, content: bytes) -> None:
@@ -275,9 +275,9 @@ def _refuse_link(name: str, at: int | None) -> None:
 
 def _write(handle: int, content: bytes) -> None:
     """Writes all of ``content``, because the system may accept only parts of it."""
-    rest = memoryview(content)
-    while rest:
-        rest = rest[os.write(handle, rest) :]
+    unwritten = memoryview(content)
+    while unwritten:
+        unwritten = unwritten[os.write(handle, unwritten) :]
 
 
 TICK = 20_000_000
@@ -297,8 +297,8 @@ class Stamps:
     ``render`` trusts them, as git does for a file that it would write.
     """
 
-    def __init__(self, known: Mapping[str, str], newest: int = 0) -> None:
-        self._known = known
+    def __init__(self, stamps: Mapping[str, str], newest: int = 0) -> None:
+        self._known = stamps
         self._newest = newest
         self._read: dict[str, tuple[str, str]] = {}
 
@@ -321,6 +321,10 @@ class Stamps:
         times = {path: int(before.rpartition(" ")[2]) for path, (before, _) in self._read.items()}
         newest = max(self._newest, *times.values())
         limit = newest - (TICK if any(time % _SECOND for time in times.values()) else COARSE)
-        found = {path: kept for path, kept in self._known.items() if path in paths and path not in times}
-        found |= {path: f"{digest} {before}" for path, (before, digest) in self._read.items() if times[path] < limit}
-        return found, newest
+        settled_stamps = {
+            path: file_stamp for path, file_stamp in self._known.items() if path in paths and path not in times
+        }
+        settled_stamps |= {
+            path: f"{digest} {before}" for path, (before, digest) in self._read.items() if times[path] < limit
+        }
+        return settled_stamps, newest

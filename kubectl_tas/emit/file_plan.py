@@ -99,9 +99,9 @@ def layout(
     Several backends get a folder each. Artifacts of an iterator are freed one by one to save memory.
     """
     files: dict[str, str | Deferred] = {}
-    left = deque(artifacts)
-    total, backends = len(left), {artifact.backend for artifact in left}
-    for backend, group in groupby((left.popleft() for _ in range(total)), key=lambda artifact: artifact.backend):
+    waiting = deque(artifacts)
+    total, backends = len(waiting), {artifact.backend for artifact in waiting}
+    for backend, group in groupby((waiting.popleft() for _ in range(total)), key=lambda artifact: artifact.backend):
         base = folder_of(backend, backends, config.output)
         listed: dict[str, list[str]] = {}
         for artifact in group:
@@ -186,13 +186,13 @@ def compared(
         if before is not None and not kind.is_ours(before):
             raise _in_the_way(path, kind)
         changes.append(FileChange(path, before, after))
-    others = present.files - files.keys()
-    for path in others:
+    surplus = present.files - files.keys()
+    for path in surplus:
         before = present.read(path) if path.endswith(kind.suffixes) else ""
         if is_leftover(path) or kind.is_ours(before):
             changes.append(FileChange(path, before, None))
     changes.sort(key=lambda change: change.path)
-    unsettled = {path.rpartition("/")[0] for path in (*others, *(change.path for change in changes))}
+    unsettled = {path.rpartition("/")[0] for path in (*surplus, *(change.path for change in changes))}
     return Plan(tuple(changes), tuple(same), present.output, present.real, frozenset(present.plain - unsettled))
 
 
@@ -242,13 +242,13 @@ class Present:
         if status is not None:
             self._scan(output, depth=0)
 
-    def obstacle(self, wanted: Collection[str]) -> str | None:
+    def obstacle(self, paths: Collection[str]) -> str | None:
         """Returns a path that is not a file but must be, or is not a folder but must be; else None."""
         blocked = self._folders | self._others
-        if not blocked.isdisjoint(wanted):
-            return next(path for path in wanted if path in blocked)
+        if not blocked.isdisjoint(paths):
+            return next(path for path in paths if path in blocked)
         needed: set[str] = set()
-        for folder in {path.rpartition("/")[0] for path in wanted}:
+        for folder in {path.rpartition("/")[0] for path in paths}:
             while folder and folder not in needed:
                 needed.add(folder)
                 folder = folder.rpartition("/")[0]
@@ -286,17 +286,17 @@ class Present:
         except OSError as error:
             raise unreadable(f"the folder {folder}", error) from error
         is_plain = True
-        for entry in listed:
-            path = f"{folder}/{entry.name}"
-            if entry.is_file(follow_symlinks=False):
+        for dir_entry in listed:
+            path = f"{folder}/{dir_entry.name}"
+            if dir_entry.is_file(follow_symlinks=False):
                 self.files.add(path)
                 if self._stamps:
-                    self.stamps[path] = stamp(entry.stat(follow_symlinks=False))
+                    self.stamps[path] = stamp(dir_entry.stat(follow_symlinks=False))
                 continue
             is_plain = False
-            if not entry.is_dir(follow_symlinks=False):
+            if not dir_entry.is_dir(follow_symlinks=False):
                 self._others.add(path)
-            elif not entry.name.startswith("."):
+            elif not dir_entry.name.startswith("."):
                 self._folders.add(path)
                 self._scan(path, depth=depth + 1)
         if is_plain:
@@ -342,23 +342,23 @@ MANIFESTS_STALE = Rule(
 
 def stale(plan: Plan, hint: str) -> list[Diagnostic]:
     """Returns a finding for each file that is missing, differs or has no source. ``hint`` mends it."""
-    found = []
+    findings = []
     for change in plan.changes:
-        place, message = Location(change.path), "this manifest is missing"
+        location, message = Location(change.path), "this manifest is missing"
         if change.before is not None and change.content is None:
             message = "nothing declares this manifest any more"
         elif change.before is not None:
-            place, message = _first_difference(change), "this manifest differs from what is rendered"
+            location, message = _first_difference(change), "this manifest differs from what is rendered"
         if not is_leftover(change.path):
-            found.append(Diagnostic(MANIFESTS_STALE, message, place, hint=hint))
-    return found
+            findings.append(Diagnostic(MANIFESTS_STALE, message, location, hint=hint))
+    return findings
 
 
 def _first_difference(change: FileChange) -> Location:
     """Returns the place of the first line that differs; of the last line if lines are missing."""
     old, new = (change.before or "").split("\n"), (change.after or "").split("\n")
     pairs = enumerate(zip_longest(old, new), 1)
-    line = min(next(number for number, (one, other) in pairs if one != other), len(old))
+    line = min(next(number for number, (old_line, new_line) in pairs if old_line != new_line), len(old))
     return Location(change.path, line, 1, source=old[line - 1], length=max(1, len(old[line - 1])))
 
 
@@ -387,9 +387,9 @@ def plan_pages(files: dict[str, str], folder: Path, root: Path, read: Sequence[s
         present = Present(disk, output, output)
         if not _has_own_pages(present):
             raise TasError(f"{folder} has files that kubectl-tas did not write", hint=_OTHER)
-        other = _another_site(present, output, files)
-        if other is not None:
-            raise TasError(f"{folder} holds another site: {folder / other}", hint=_OTHER)
+        inner_site = _another_site(present, output, files)
+        if inner_site is not None:
+            raise TasError(f"{folder} holds another site: {folder / inner_site}", hint=_OTHER)
         return compared({f"{output}/{path}": text for path, text in files.items()}, present, _PAGES), base
 
 
@@ -407,9 +407,9 @@ def _refuse_folder(real: Path, folder: Path, root: Path, read: Sequence[str]) ->
 
 def _has_own_pages(present: Present) -> bool:
     """Whether the folder is empty except for hidden files, or has a page of kubectl-tas."""
-    there = sorted(path for path in present.files if not path.rpartition("/")[2].startswith("."))
-    ours = (path for path in there if path.endswith(_PAGES.suffixes) and _PAGES.is_ours(present.read(path)))
-    return not there or next(ours, None) is not None
+    visible = sorted(path for path in present.files if not path.rpartition("/")[2].startswith("."))
+    ours = (path for path in visible if path.endswith(_PAGES.suffixes) and _PAGES.is_ours(present.read(path)))
+    return not visible or next(ours, None) is not None
 
 
 def _another_site(present: Present, output: str, files: Iterable[str]) -> str | None:

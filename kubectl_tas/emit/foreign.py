@@ -119,56 +119,61 @@ def foreign(root: Path, config: ConfigSpec, settled: Collection[str] = ()) -> tu
     if misspelled(output) or is_hidden(output) or any(_is_within(folder, output) for folder in (".", *config.sources)):
         return ()
     real = os.path.realpath(root / output)
-    found = [*_above(root, real)]
+    foreign_files = [*_above(root, real)]
     attributes: list[Path] = []
     if os.path.isdir(real):  # noqa: PTH112 - a string that realpath made
-        for name, entry, is_extra in _files(real, output, listed=False, settled=settled):
-            if entry.name == ATTRIBUTES and entry.is_file(follow_symlinks=False):
-                attributes.append(Path(entry.path))
-            elif item := _judged(name, entry, is_extra=is_extra):
-                found.append(item)
-    found += _by_attributes(root, config, Path(real), attributes)
-    return tuple(sorted(found, key=lambda item: item.path))
+        for name, dir_entry, is_extra in _files(real, output, listed=False, settled=settled):
+            if dir_entry.name == ATTRIBUTES and dir_entry.is_file(follow_symlinks=False):
+                attributes.append(Path(dir_entry.path))
+            elif foreign_file := _judged(name, dir_entry, is_extra=is_extra):
+                foreign_files.append(foreign_file)
+    foreign_files += _by_attributes(root, config, Path(real), attributes)
+    return tuple(sorted(foreign_files, key=lambda foreign_file: foreign_file.path))
 
 
 def check_output(
-    found: Iterable[Foreign], config: ConfigSpec, base: tuple[str, ConfigSpec] | None = None
+    foreign_files: Iterable[Foreign], config: ConfigSpec, base: tuple[str, ConfigSpec] | None = None
 ) -> Iterator[Diagnostic]:
     """Yields a finding for each file that the Config, or with ``base`` the Config of that revision, does not keep."""
     revision, deciding = base or ("", config)
-    for item in found:
-        if is_kept(item, deciding.outputKeeps):
+    for foreign_file in foreign_files:
+        if is_kept(foreign_file, deciding.outputKeeps):
             continue
         hint = "Remove it, or name it in spec.outputKeeps of the Config."
-        if is_kept(item, config.outputKeeps):
+        if is_kept(foreign_file, config.outputKeeps):
             hint = f"Remove it. spec.outputKeeps counts as it is at {revision}."
-        message = f"kubectl-tas did not write this file: {item.effect}"
-        if item.rule is REVIEW_HIDDEN:
-            message, hint = item.effect, hint.replace("Remove it", "Remove the attribute").replace("name it", _NAME_IT)
-        cause = None if item.is_read else Location(item.path.rpartition("/")[0])
-        yield Diagnostic(item.rule, message, item.place or Location(item.path), hint=hint, cause=cause)
+        message = f"kubectl-tas did not write this file: {foreign_file.effect}"
+        if foreign_file.rule is REVIEW_HIDDEN:
+            message, hint = (
+                foreign_file.effect,
+                hint.replace("Remove it", "Remove the attribute").replace("name it", _NAME_IT),
+            )
+        cause = None if foreign_file.is_read else Location(foreign_file.path.rpartition("/")[0])
+        yield Diagnostic(
+            foreign_file.rule, message, foreign_file.place or Location(foreign_file.path), hint=hint, cause=cause
+        )
 
 
 _NAME_IT = f"name the {ATTRIBUTES}"
 
 
-def is_kept(item: Foreign, keeps: Sequence[str]) -> bool:
+def is_kept(foreign_file: Foreign, keeps: Sequence[str]) -> bool:
     """Whether a Config keeps a file: by its full path, or by a pattern if no tool reads the name."""
-    return item.path in keeps or (not item.is_read and is_matched(item.path, keeps))
+    return foreign_file.path in keeps or (not foreign_file.is_read and is_matched(foreign_file.path, keeps))
 
 
 def left_behind(
-    root: Path, before: ConfigSpec, config: ConfigSpec, place: Location | None, revision: str
+    root: Path, before: ConfigSpec, config: ConfigSpec, location: Location | None, revision: str
 ) -> Iterator[Diagnostic]:
-    """Yields one finding at ``place`` if the output folder has changed since a revision, and the old one has files."""
+    """Yields a finding at ``location`` if the output folder has changed since a revision, and the old one has files."""
     old, new = before.output, config.output
     if _is_within(old, new) or any(misspelled(folder) or is_hidden(folder) for folder in (old, new)):
         return
     real, skipped = os.path.realpath(root / old), os.path.realpath(root / new)
     if not is_below(real, os.path.realpath(root)) or not os.path.isdir(real):  # noqa: PTH112
         return
-    left = [path for path, entry, _ in _files(real, old, listed=True) if not is_below(entry.path, skipped)]
-    paths = sorted(path for path in left if not _is_harmless(path.rpartition("/")[2]))
+    remaining = [path for path, dir_entry, _ in _files(real, old, listed=True) if not is_below(dir_entry.path, skipped)]
+    paths = sorted(path for path in remaining if not _is_harmless(path.rpartition("/")[2]))
     if paths:
         files = "1 file is" if len(paths) == 1 else f"{len(paths)} files are"
         message = (
@@ -177,7 +182,7 @@ def left_behind(
         )
         related = tuple(Related("stale", Location(path)) for path in paths[:_MAX_LISTED])
         hint = f"Remove {old}, and point Argo CD or Flux at {new}."
-        yield Diagnostic(OUTPUT_MOVED, message, place, related, hint=hint)
+        yield Diagnostic(OUTPUT_MOVED, message, location, related, hint=hint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,15 +196,15 @@ class FileBeside:
 
 
 def kept_changes(
-    root: Path, found: Iterable[Foreign], keeps: Sequence[str], before: Mapping[str, bytes]
+    root: Path, foreign_files: Iterable[Foreign], keeps: Sequence[str], before: Mapping[str, bytes]
 ) -> Iterator[FileBeside]:
     """Yields changes since ``before`` of files that ``keeps`` names. Raises TasError if one cannot be read."""
-    kept = {item.path: item.effect for item in found if is_kept(item, keeps)}
-    for path in sorted({*kept, *before}):
+    effects = {foreign_file.path: foreign_file.effect for foreign_file in foreign_files if is_kept(foreign_file, keeps)}
+    for path in sorted({*effects, *before}):
         name = path.rpartition("/")[2]
-        if path in kept:
+        if path in effects:
             if path not in before or before[path] != _content(root / path):
-                yield FileBeside(path, "changed" if path in before else "made", kept[path])
+                yield FileBeside(path, "changed" if path in before else "made", effects[path])
         elif not os.path.lexists(root / path) and not _is_harmless(name) and not before[path].startswith(_MARK):
             yield FileBeside(path, "dropped", _effect(name) or _MANIFEST)
 
@@ -214,8 +219,8 @@ def _content(path: Path) -> bytes:
         raise unreadable(str(path), error) from error
 
 
-def _is_within(folder: str, other: str) -> bool:
-    return PurePosixPath(folder).is_relative_to(other)
+def _is_within(folder: str, above: str) -> bool:
+    return PurePosixPath(folder).is_relative_to(above)
 
 
 def _above(root: Path, real: str) -> Iterator[Foreign]:
@@ -249,13 +254,13 @@ def ignored_by(root: Path, output: str) -> Location | None:
 
 def checkout_of(real_root: str) -> Path:
     """Returns the folder of the git repository around the root. A submodule (.git is a file) lies in another one."""
-    found = Path(real_root)
-    for folder in (found, *found.parents):
+    checkout = Path(real_root)
+    for folder in (checkout, *checkout.parents):
         if os.path.lexists(folder / ".git"):
-            found = folder
+            checkout = folder
             if os.path.isdir(folder / ".git"):  # noqa: PTH112 - pathlib raises for parents that may not be searched
                 break
-    return found
+    return checkout
 
 
 def _files(
@@ -268,36 +273,40 @@ def _files(
     listing: frozenset[str] | None = None
     waiting = [(real, 0, len(real) + 1, frozenset[str](), listing)]
     while waiting:
-        folder, depth, start, known, listing = waiting.pop()
+        folder, depth, start, listed_paths, listing = waiting.pop()
         if depth > MAX_DEPTH:
             raise too_deep(output + folder[len(real) :])
-        rest, folders = [], []
+        unlisted, folders = [], []
         try:
-            with os.scandir(folder) as entries:
-                for entry in entries:
-                    if entry.is_file(follow_symlinks=False):
-                        if entry.path[start:] not in known:
-                            rest.append(entry)
-                    elif entry.is_dir(follow_symlinks=False) and not is_git(entry.name):
-                        folders.append(entry.path)
+            with os.scandir(folder) as scanned:
+                for dir_entry in scanned:
+                    if dir_entry.is_file(follow_symlinks=False):
+                        if dir_entry.path[start:] not in listed_paths:
+                            unlisted.append(dir_entry)
+                    elif dir_entry.is_dir(follow_symlinks=False) and not is_git(dir_entry.name):
+                        folders.append(dir_entry.path)
                     else:
-                        rest.append(entry)
+                        unlisted.append(dir_entry)
         except FileNotFoundError:  # another process has removed it meanwhile
             continue
         except OSError as error:
             raise unreadable(f"the folder {output}{folder[len(real) :]}", error) from error
-        own = next((entry for entry in rest if entry.name == KUSTOMIZATION), None)
-        if own is not None and not listed and listing is None:
-            start, (known, listing) = len(folder) + 1, _resources(own)
-            rest = [entry for entry in rest if entry.path[start:] not in known or entry.is_symlink()]
-        if known:
+        kustomization = next((candidate for candidate in unlisted if candidate.name == KUSTOMIZATION), None)
+        if kustomization is not None and not listed and listing is None:
+            start, (listed_paths, listing) = len(folder) + 1, _resources(kustomization)
+            unlisted = [
+                candidate
+                for candidate in unlisted
+                if candidate.path[start:] not in listed_paths or candidate.is_symlink()
+            ]
+        if listed_paths:
             folders = [path for path in folders if _in_output(path, real, output) not in settled]
-        waiting += ((path, depth + 1, start, known, listing) for path in folders)
-        for entry in rest:
-            path = entry.path[start:]
+        waiting += ((path, depth + 1, start, listed_paths, listing) for path in folders)
+        for dir_entry in unlisted:
+            path = dir_entry.path[start:]
             is_listed = listing is None or path in listing or path == KUSTOMIZATION
             is_extra = not is_listed and not _PREVIEWS.fullmatch(path)
-            yield _in_output(entry.path, real, output), entry, is_extra
+            yield _in_output(dir_entry.path, real, output), dir_entry, is_extra
 
 
 def _in_output(path: str, real: str, output: str) -> str:
@@ -305,9 +314,9 @@ def _in_output(path: str, real: str, output: str) -> str:
     return output + path[len(real) :].replace(os.sep, "/")
 
 
-def _resources(entry: os.DirEntry[str]) -> tuple[frozenset[str], frozenset[str] | None]:
+def _resources(dir_entry: os.DirEntry[str]) -> tuple[frozenset[str], frozenset[str] | None]:
     """Returns listed files to skip (none if a tool reads one by name), and all listed files (None if not generated)."""
-    text = os.fsdecode(_content(Path(entry.path))).replace("\r\n", "\n")  # of git's core.autocrlf
+    text = os.fsdecode(_content(Path(dir_entry.path))).replace("\r\n", "\n")  # of git's core.autocrlf
     body = f"\n{text.partition('resources:')[2].strip()}"
     if not text.startswith(MARK):
         return frozenset(), None
@@ -315,21 +324,21 @@ def _resources(entry: os.DirEntry[str]) -> tuple[frozenset[str], frozenset[str] 
     return frozenset() if any(word in body for word in _NOT_LISTED) else listing, listing
 
 
-def _judged(path: str, entry: os.DirEntry[str], *, is_extra: bool) -> Foreign | None:
+def _judged(path: str, dir_entry: os.DirEntry[str], *, is_extra: bool) -> Foreign | None:
     """Returns the finding for a file; None if generated or harmless. ``is_extra``: no kustomization lists the file."""
-    name = entry.name
+    name = dir_entry.name
     if is_git(name):
         return Foreign(path, "its folder is another repository, which git and Argo CD may fill with other content")
-    if entry.is_symlink():
+    if dir_entry.is_symlink():
         return Foreign(path, "it is a symbolic link, which tools follow or leave out")
-    if not entry.is_file(follow_symlinks=False):
+    if not dir_entry.is_file(follow_symlinks=False):
         return Foreign(path, "it is no plain file")
     if _is_harmless(name):
         return None
     effect = _effect(name)
     if effect is not None and name != KUSTOMIZATION:
         return Foreign(path, effect)
-    if name.endswith(".yaml") and _is_ours(entry.path, path):
+    if name.endswith(".yaml") and _is_ours(dir_entry.path, path):
         return Foreign(path, _EXTRA, is_read=False) if is_extra else None
     if effect is not None:
         return Foreign(path, effect)
@@ -365,7 +374,7 @@ def _fills_output(file: Path, below: Sequence[str]) -> bool:
     if text is None:
         return True
     plain = text.replace("\\\n", "").replace('"', "").replace("\\", "")
-    paths = (posixpath.normpath(found.strip()).split("/") for found in _MODULE_PATH.findall(plain))
+    paths = (posixpath.normpath(module_path.strip()).split("/") for module_path in _MODULE_PATH.findall(plain))
     return any(len(path) >= len(below) and path[: len(below)] == list(below) for path in paths)
 
 
@@ -397,8 +406,8 @@ def _by_attributes(root: Path, config: ConfigSpec, output: Path, inside: Sequenc
             continue
         words = f"{line.attribute} counts for {shortened(line.targets)}: {line.effect}"
         text, number = (line.row.text, line.row.number) if line.row else ("", 0)
-        place = Location(path, number, text.find(line.attribute) + 1, text, len(line.attribute)) if number else None
-        yield Foreign(path, words, rule=REVIEW_HIDDEN, place=place)
+        location = Location(path, number, text.find(line.attribute) + 1, text, len(line.attribute)) if number else None
+        yield Foreign(path, words, rule=REVIEW_HIDDEN, place=location)
 
 
 _ABOVE: dict[str, Callable[[Path, Sequence[str]], bool]] = {

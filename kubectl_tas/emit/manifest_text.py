@@ -17,6 +17,7 @@ from kubectl_tas.yaml import comment, literal, scalar
 
 _MACROS = {"metadata": "_metadata.j2", "pod_spec": "_podspec.j2", "selector": "_selector.j2"}
 """Macros that are filters of all templates, with their files. A template's import would run once per object."""
+_SCALARS = (str, int, bool)
 _ADVICE = "; edit that and run `kubectl tas render`."
 
 
@@ -96,10 +97,10 @@ def kustomization(resources: Sequence[str], settings: str) -> str:
 
 def sources(content: str) -> tuple[str, ...]:
     """Returns the sources that a manifest names; none if kubectl-tas did not write the manifest."""
-    first = content.partition("\n")[0]
-    if not first.startswith(MARK):
+    first_line = content.partition("\n")[0]
+    if not first_line.startswith(MARK):
         return ()
-    return tuple(first.removeprefix(MARK).partition(_ADVICE)[0].split(" and "))
+    return tuple(first_line.removeprefix(MARK).partition(_ADVICE)[0].split(" and "))
 
 
 def _header(source: str) -> str:
@@ -131,9 +132,11 @@ def _elements(values: Iterable[object], indent: str) -> str:
     return "".join([f"\n{indent}- {scalar(value)}" for value in values])
 
 
-def _fields(model: Model, indent: str, *names: str) -> str:
-    """Returns the lines of a model's fields that have a value."""
-    return "".join([_line(name, value, indent) for name in names if (value := getattr(model, name)) is not None])
+def _fields(model: Model, indent: str, *names: str, but: str = "") -> str:
+    """Returns the lines of a model's fields that have a value: of ``names``, else of all scalar fields ``but`` one."""
+    named = [name for name in names or type(model).model_fields if name != but]
+    values = [(name, getattr(model, name)) for name in named]
+    return "".join([_line(name, value, indent) for name, value in values if isinstance(value, _SCALARS)])
 
 
 @lru_cache(maxsize=4096, typed=True)

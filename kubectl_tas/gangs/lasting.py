@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from kubectl_tas.gangs.podgrouper import pod_group_name
 from kubectl_tas.gangs.workflow_gang import gangs_of_workflow
+from kubectl_tas.kinds import SET
 from kubectl_tas.late import dataclass
 from kubectl_tas.model.kindlists import written
 from kubectl_tas.quantities import Amounts, ResourceName, total
@@ -73,7 +74,7 @@ def _is_of(item: Submission, group: RunningGroup) -> bool:
         return group.name == pod_group_name(item)
     if item.kind == "PodGroup":
         return group.name == item.name
-    if item.kind == "PodCliqueSet":  # its PodGangs are NAME-0, NAME-0-workers-1
+    if item.kind == SET.kind:  # its PodGangs are NAME-0, NAME-0-workers-1
         gang = re.compile(re.escape(item.name) + r"-[0-9]+(-.+)?")
         return any(kind == "PodGang" and gang.fullmatch(name) for kind, name in group.owners)
     return (written(item.kind), item.name) in group.owners

@@ -16,7 +16,7 @@ from kubectl_tas.imports.written import Imported, Making, Unplaced, config, dist
 from kubectl_tas.kai import Feature
 from kubectl_tas.late import dataclass
 from kubectl_tas.live.cluster_state import Record
-from kubectl_tas.live.objects import shown
+from kubectl_tas.live.objects import RUNS_KAI, shown
 from kubectl_tas.model.config import DEFAULTS, PRIORITY_VALUES, ConfigSpec
 from kubectl_tas.model.labels import MAX_LABEL, setter
 from kubectl_tas.model.pool_kinds import UNLIMITED
@@ -123,19 +123,24 @@ def _main_namespace(queues: Sequence[LiveQueue], usage: Mapping[str, Counter[str
 
 def _version(record: Record) -> tuple[str | None, list[str]]:
     """Returns KAI's release, from its images or else from the API of Topologies, and notes for the user."""
-    images = [
-        str(container.get("image"))
-        for item in record.objects
-        if item.get("kind") == "Deployment"
-        for container in _containers(item)
-    ]
-    releases = [found[1] for found in map(_IMAGE.search, images) if found]
-    if releases:
-        return max(releases, key=lambda text: tuple(map(int, text.split(".")))), []
+    if release := release_of_images(record.objects):
+        return release, []
     apis = {str(item.get("apiVersion")) for item in record.objects if item.get("kind") == "Topology"}
     version = "0.11" if apis and not any(api.startswith(_KAI_TOPOLOGY) for api in apis) else None
     note = "The cluster does not tell which release of KAI it runs: set scheduler.version of the backend in tas.yaml."
     return version, [note]
+
+
+def release_of_images(objects: Iterable[Mapping[str, Any]]) -> str:
+    """Returns KAI's release by the images of its Deployments. Empty: no image tells it."""
+    images = (
+        str(container.get("image"))
+        for item in objects
+        if item.get("kind") == RUNS_KAI
+        for container in _containers(item)
+    )
+    releases = [found[1] for found in map(_IMAGE.search, images) if found]
+    return max(releases, key=lambda text: tuple(map(int, text.split("."))), default="")
 
 
 def _containers(deployment: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:

@@ -11,13 +11,15 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from fractions import Fraction
+from pathlib import PurePosixPath
 from typing import Any
 
 from kubectl_tas.check.pool_settings import SYSTEM_NAMESPACES
 from kubectl_tas.diagnostics import Diagnostic
+from kubectl_tas.imports.adoption import TAKEN_OUT, adopt
 from kubectl_tas.imports.from_cluster import level_name, write_topology
 from kubectl_tas.imports.kueueobjects import (
-    PRIORITY_CLASS,
+    LIMITLESS,
     QUEUE_NAME,
     Flavored,
     Given,
@@ -27,24 +29,26 @@ from kubectl_tas.imports.kueueobjects import (
     read_kueue,
     summed,
 )
-from kubectl_tas.imports.written import Imported, Making, Unplaced, config, distinct, document, plain_name
+from kubectl_tas.imports.written import Imported, Making, Unplaced, Wishes, config, distinct, document, plain_name
 from kubectl_tas.late import dataclass
 from kubectl_tas.load.document import Document
-from kubectl_tas.model.config import DEFAULTS, PRIORITY_VALUES
+from kubectl_tas.model.config import DEFAULTS, PRIORITY_VALUES, nearest_priority
 from kubectl_tas.model.labels import MAX_LABEL, POOL, PRIORITY
 from kubectl_tas.model.pool_kinds import MEMORY, UNLIMITED
 from kubectl_tas.quantities import RESOURCES, Amounts, ResourceName, larger, show, smaller, total
 from kubectl_tas.resolve import names
+from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import circles_of
 
 PREFIX: str = DEFAULTS.queuePrefix
 NAMESPACE = DEFAULTS.backends[0].namespace
+WORK = "workflows"
+"""The folder for work."""
 MAX_WEIGHT = 10**6
 """The largest weight that is written. Larger weights lose digits; only the ratios of weights count."""
 _NUMBER = 3
 """Characters for a number that makes names distinct."""
 _MEBIBYTE = 2**20
-_LABELS = (QUEUE_NAME, PRIORITY_CLASS)
 _VERSION = "Set scheduler.version of the backend in tas.yaml to the release of KAI that will run."
 _ONLY_LOW = "Only LOW work may hold more than the guarantee of its queue; HIGH and NORMAL work waits for that."
 
@@ -80,6 +84,8 @@ class _Making(Making):
     kueue: Kueue
     reading: Reading
     becomes: list[str]
+    wishes: Wishes = field(default_factory=Wishes)
+    work: list[Document] = field(default_factory=list)
 
 
 def import_kueue(documents: Iterable[Document], context: str | None) -> tuple[Imported, list[Diagnostic]]:
@@ -92,7 +98,8 @@ def import_kueue(documents: Iterable[Document], context: str | None) -> tuple[Im
         if making.files:
             backend = {"name": "default", **({"context": context} if context else {})}
             making.write("tas.yaml", "Imported from Kueue.", config({"backends": [backend]}))
-    return making.done(becomes=making.becomes), reading.findings
+    imported = making.done(becomes=making.becomes)
+    return replace(imported, wishes=making.wishes, work=tuple(making.work)), reading.findings
 
 
 def _write(making: _Making) -> None:
@@ -347,9 +354,18 @@ def _write_pool(
     called = (f"{name}-queue" if name == names.SHARED else name for name in plain)
     for part, name in zip(subpools, distinct(called), strict=True):
         part.target = f"{node.target}{names.SEPARATOR}{name}"
+        if lost := [resource for resource in _finite(part) if resource not in _finite(node)]:
+            reason = f"the guarantee of {', '.join(lost)}: pool {node.target} has no limit of it"
+            making.unplaced.append(Unplaced(part.kind, part.name, reason))
         data = document("Subpool", name, _subpool(node, part, name, namespaces))
         making.write(f"subpools/{part.target}.yaml", f"Imported: {part.kind} {part.name}.", data)
         making.becomes.append(f"{part.kind} {part.name}: subpool {part.target}")
+
+
+def _finite(node: _Node) -> list[ResourceName]:
+    """Returns the resources of which a node has a limited quota."""
+    covered = (resource for resource in RESOURCES if resource in node.covered)
+    return [resource for resource in covered if node.guarantee.of(resource) < LIMITLESS[resource]]
 
 
 def _maximum(name: ResourceName, node: _Node, above: _Node | None) -> int | str:
@@ -358,7 +374,7 @@ def _maximum(name: ResourceName, node: _Node, above: _Node | None) -> int | str:
 
 
 def _subpool(pool: _Node, part: _Node, name: str, namespaces: Sequence[str]) -> dict[str, Any]:
-    finite = [resource for resource in RESOURCES if resource in pool.covered]
+    finite = _finite(pool)
     quota = {resource: _written(resource, part.guarantee) for resource in finite}
     maximum = {x: _written(x, part.maximum) for x in finite if part.maximum.of(x) != pool.maximum.of(x)}
     spec: dict[str, Any] = {"parent": pool.target, "quota": quota["gpu"] if finite == ["gpu"] else quota}
@@ -380,12 +396,14 @@ def _writable(amounts: Amounts, *, up: bool) -> Amounts:
 
 def _written(name: ResourceName, amounts: Amounts) -> int | str:
     """Returns an amount in the form that files use."""
+    if amounts.of(name) >= LIMITLESS[name]:
+        return UNLIMITED
     text = show(name, amounts.of(name))
     return int(text) if text.isdecimal() else text
 
 
 def _tell_work(making: _Making, queues: Mapping[str, _Node]) -> None:
-    """Says what LocalQueues, priority classes and work become."""
+    """Says what LocalQueues and priority classes become, and what that means for work."""
     kueue = making.kueue
     targets = {
         key: queues[name].target
@@ -396,18 +414,39 @@ def _tell_work(making: _Making, queues: Mapping[str, _Node]) -> None:
     priorities = {}
     for given in kueue.objects["WorkloadPriorityClass"].values():
         value = given.value(("value",), int)
-        nearest = min(PRIORITY_VALUES, key=lambda name: abs(PRIORITY_VALUES[name] - value))
-        priorities[given.name] = nearest
+        priorities[given.name] = nearest = nearest_priority(value)
         line = f"WorkloadPriorityClass {given.name} ({value}): label {PRIORITY}: {nearest} ({PRIORITY_VALUES[nearest]})"
         making.becomes.append(line)
+    making.wishes = Wishes("", targets, priorities)
     for given in kueue.work:
-        queue, level = (given.text(("metadata", "labels", label)) for label in _LABELS)
-        target = targets.get(f"{given.namespace}/{queue}")
-        where = f"{given.kind} {given.namespace}/{given.name or '(generated)'}"
-        if target is None:
+        queue = given.text(("metadata", "labels", QUEUE_NAME))
+        if f"{given.namespace}/{queue}" not in targets:
             making.unplaced.append(
                 Unplaced(given.kind, given.name, f"LocalQueue {given.namespace}/{queue} has no place")
             )
-            continue
-        also = f", {PRIORITY}: {priorities[level]}" if level in priorities else ""
-        making.becomes.append(f"{where}: label {POOL}: {target}{also}")
+        else:
+            making.work.append(given.document)
+
+
+def with_work(imported: Imported, texts: Mapping[str, str], fleet: Fleet) -> tuple[Imported, list[Diagnostic]]:
+    """Adds the work that was read, as the imported pools want it. ``texts`` are the files that were read, by the path
+    in their documents; ``fleet`` has the pools.
+    """
+    only = {(document.path, document.index, document.within) for document in imported.work}
+    files = {path: texts[path] for path, _, _ in sorted(only, key=str)}
+    adopted = adopt(files, fleet, imported.wishes, only)
+    called = distinct(PurePosixPath(path).stem.strip("<>") for path in adopted.texts)
+    written = {
+        f"{WORK}/{name}{PurePosixPath(path).suffix or '.yaml'}": text
+        for name, (path, text) in zip(called, adopted.texts.items(), strict=True)
+    }
+    unequal = (each for each in adopted.unequal if not each.reason.startswith(TAKEN_OUT))
+    return (
+        replace(
+            imported,
+            files={**imported.files, **written},
+            becomes=(*imported.becomes, *adopted.becomes),
+            unplaced=(*imported.unplaced, *unequal),
+        ),
+        adopted.refusals,
+    )

@@ -353,8 +353,9 @@ def _guaranteed(tree: _Tree, container: LiveQueue, leaves: Sequence[LiveQueue], 
     if whole == NO_LIMIT or sum_ > whole:
         if tree.sums:
             return sum_
-        has = f"no limit to its quota of {name}" if whole == NO_LIMIT else f"a quota of {said(name, whole)}"
+        quota = "unlimited" if whole == NO_LIMIT else said(name, whole)
+        needs = said(name, sum_)
         raise NoPlaceError(
-            f"{container.name} has {has}, but those below it come to {said(name, sum_)}; with --sums it is given these"
+            f"the {name} quota of {container.name} is {quota}, its children need {needs}. `--sums` sets {needs}"
         )
     return whole

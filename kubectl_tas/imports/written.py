@@ -17,6 +17,7 @@ from kubectl_tas.model.base import API_VERSION
 from kubectl_tas.resolve.fleet import Fleet
 
 if TYPE_CHECKING:
+    from kubectl_tas.load.document import Document
     from kubectl_tas.model.artifact import Artifact
 
 
@@ -29,6 +30,18 @@ class Unplaced:
     reason: str
     gpus: str = ""
     """GPUs that the queue holds in the cluster."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """Decisions of the user about the work to adopt."""
+
+    pool: str = ""
+    """Pool, or pool--subpool, of all work. Empty: the queue of each says it."""
+    queues: Mapping[str, str] = field(default_factory=dict)
+    """Pool, or pool--subpool, of each queue of the other scheduler, by QUEUE or NAMESPACE/QUEUE."""
+    priorities: Mapping[str, str] = field(default_factory=dict)
+    """HIGH, NORMAL or LOW by name of a class."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +61,11 @@ class Imported:
     """The result for each thing that was read, one line each."""
     clashes: tuple[str, ...] = ()
     """Things that got another name because their own was taken, as phrases."""
+
+    wishes: Wishes = field(default_factory=Wishes)
+    """The pools and priorities of work that was read."""
+    work: tuple[Document, ...] = ()
+    """The documents of this work."""
 
     @property
     def has_objects(self) -> bool:

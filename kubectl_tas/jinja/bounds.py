@@ -117,7 +117,7 @@ class Once(list[Any]):
         self.is_read = False
 
 
-class Namespace(dict[str, Any]):
+class TemplateNamespace(dict[str, Any]):
     """The result of ``namespace()``: fields that a loop may set for later code. A template cannot use it as a value."""
 
 
@@ -285,7 +285,7 @@ def truth(value: Any) -> bool:
     """Whether a value counts as true. Raises Refusal if the value is undefined."""
     if isinstance(value, Once):
         raise Refusal(TEMPLATE_VALUE, f"{kind(value)} is true, even without items", _WHOLE)
-    return isinstance(value, Namespace) or (not isinstance(value, Blank) and bool(needed(value)))
+    return isinstance(value, TemplateNamespace) or (not isinstance(value, Blank) and bool(needed(value)))
 
 
 def kind(value: Any) -> str:
@@ -297,7 +297,7 @@ def kind(value: Any) -> str:
         (Once, "what a filter gives item by item"),
         (View, "what a method of a mapping gives"),
         ((list, tuple, range), "a list"),
-        (Namespace, "a namespace"),
+        (TemplateNamespace, "a namespace"),
         (Loop, "the loop"),
         (dict, "a mapping"),
         (type(None), "an empty value"),

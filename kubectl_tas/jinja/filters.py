@@ -20,9 +20,9 @@ from kubectl_tas.jinja.bounds import (
     Json,
     Loop,
     Missing,
-    Namespace,
     Once,
     Refusal,
+    TemplateNamespace,
     View,
     cut,
     kind,
@@ -313,7 +313,7 @@ def _tojson(budget: Budget, value: Any, indent: int | None = None) -> str:
 
 
 def _first(_budget: Budget, value: Any) -> Any:
-    if isinstance(value, (Namespace, Loop)):
+    if isinstance(value, (TemplateNamespace, Loop)):
         raise Refusal(TEMPLATE_VALUE, f"{kind(value)} has no items", "Use one of its fields.")
     if isinstance(value, Once):
         value.is_read = True
@@ -321,7 +321,7 @@ def _first(_budget: Budget, value: Any) -> Any:
 
 
 def _last(_budget: Budget, value: Any) -> Any:
-    if isinstance(value, (Once, Namespace, Loop)):
+    if isinstance(value, (Once, TemplateNamespace, Loop)):
         hint = "Write | list | last." if isinstance(value, Once) else "Use one of its fields."
         raise Refusal(TEMPLATE_VALUE, f"{kind(value)} has no last item", hint)
     return next(iter(reversed(needed(value))), Missing("the last item"))
@@ -546,7 +546,7 @@ def within(budget: Budget, member: Any, whole: Any) -> bool:
 
 def _is(*types: type) -> Operation:
     def run(_budget: Budget, value: Any) -> bool:
-        return isinstance(needed(value), types) and not isinstance(value, (Namespace, Loop))
+        return isinstance(needed(value), types) and not isinstance(value, (TemplateNamespace, Loop))
 
     return Operation(_once, run)
 
@@ -662,7 +662,7 @@ def method(value: Any, name: str) -> Operation:
         hint = "Write '%s-%02d' | format(text, number)."
         raise Refusal(TEMPLATE_UNSUPPORTED, f"the method {name} of text is not available", hint)
     tables = ((str, _TEXT), (dict, _MAPPING), ((list, tuple, range), _LIST))
-    is_plain = not isinstance(value, (Once, View, Loop, Namespace))
+    is_plain = not isinstance(value, (Once, View, Loop, TemplateNamespace))
     table = next((table for types, table in tables if isinstance(value, types) and is_plain), {})
     if name in table:
         return table[name]

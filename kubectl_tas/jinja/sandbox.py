@@ -30,9 +30,9 @@ from kubectl_tas.jinja.bounds import (
     Json,
     Loop,
     Missing,
-    Namespace,
     Once,
     Refusal,
+    TemplateNamespace,
     View,
     kind,
     needed,
@@ -218,7 +218,7 @@ class _Run:
             scope[target.name] = value
         elif isinstance(target, nodes.NSRef):
             space = scope.get(target.name)
-            if not isinstance(space, Namespace):
+            if not isinstance(space, TemplateNamespace):
                 hint = f"Write {{% set {target.name} = namespace() %}} before."
                 raise Refusal(TEMPLATE_VALUE, f"{target.name} is no namespace, which alone has fields to set", hint)
             space[target.attr] = value
@@ -485,7 +485,7 @@ class _Run:
 
     def _applied(self, called: str, operation: Operation, arguments: Sequence[Any], named: dict[str, Any]) -> Any:
         value = self._done(lambda: applied(self._budget, operation, arguments, named), called, arguments)
-        return value if isinstance(value, (Missing, Namespace)) else self._budget.made(value)
+        return value if isinstance(value, (Missing, TemplateNamespace)) else self._budget.made(value)
 
     def _done(self, compute: Callable[[], Any], called: str, operands: Sequence[Any]) -> Any:
         """Returns the result of a computation. Raises Refusal if it fails for these values."""
@@ -557,7 +557,7 @@ _GLOBAL = object()
 """A function that every template has, which can only be called."""
 FUNCTIONS: Mapping[str, Operation] = {
     "dict": Operation(by_item, lambda budget, /, **fields: budget.made(fields)),
-    "namespace": Operation(by_item, lambda budget, /, **fields: Namespace(budget.made(fields))),
+    "namespace": Operation(by_item, lambda budget, /, **fields: TemplateNamespace(budget.made(fields))),
     "range": Operation(by_item, _range),
 }
 """The functions that every template has."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from kubectl_tas.late import imported
 
@@ -71,11 +71,20 @@ LISTED = (
 """The kinds that every repository may use, in the order in which messages list them."""
 DEFAULT_SCALED = "Deployment"
 """The kind of a scaled object if the autoscaler names none: KEDA's default."""
-SET = _listed("PodCliqueSet", ("grove.io/v1alpha1",), "grove_set")
-"""Grove's kind, which has a model of its own."""
+SetKind = Literal["PodCliqueSet"]
+SET = _listed(get_args(SetKind)[0], ("grove.io/v1alpha1",), "grove_set")
+"""Grove's kind, whose documents have a model of their own."""
+KINDS_OF_BATCH = "a Job, a JobSet or a PyTorchJob"
+"""Kinds that may take the place of work of another batch scheduler."""
+INSTEAD: dict[tuple[str | None, str], str] = {
+    ("serving.knative.dev", "Service"): "Write a Deployment, or an InferenceService of KServe in Standard mode.",
+    ("run.ai", ""): "Write a Job, PyTorchJob or MPIJob: kubectl-tas reads no work of run.ai.",
+}
+"""Kinds of work that the tool does not read, by group and kind (empty: any), and what to write instead."""
 BY_NAME = {listed.name: listed for listed in LISTED}
 BY_API = {(version, listed.kind): listed for listed in LISTED for version in listed.versions}
 """The kinds by apiVersion and name."""
+_WITH_SETS = BY_API | {(version, SET.kind): SET for version in SET.versions}
 
 
 def page_of(name: str) -> WorkloadKind | None:
@@ -86,7 +95,7 @@ def page_of(name: str) -> WorkloadKind | None:
 
 def page_of_document(document: Any) -> WorkloadKind | None:
     """Returns the page of a document's kind. None if the tool has no page of it."""
-    listed = BY_API.get((document.get("apiVersion"), document.get("kind")))
+    listed = _WITH_SETS.get((document.get("apiVersion"), document.get("kind")))
     return listed.page if listed is not None else None
 
 

@@ -10,6 +10,8 @@ from kubectl_tas.kinds.naming import HASH, Alphabet, Names, Naming
 from kubectl_tas.kinds.replicated import FIELDS, PODS
 from kubectl_tas.model.labels import MAX_NAME
 
+OWNER = "ReplicaSet"
+"""Kind of the owners of the pods."""
 PAGE = page.WorkloadKind(
     recognition=page.Recognition("Deployment", ("apps/v1",), operator=""),
     fields=FIELDS,
@@ -21,8 +23,9 @@ PAGE = page.WorkloadKind(
         one_pod_group=False,
         names_part=False,
         segment_template="Move it to the pod template.",
+        default_class="inference",  # deployment_grouper.go
     ),
-    start=page.ALL_AT_ONCE,
+    start=page.ALL_AT_ONCE,  # each pod is a gang of its own
     filled_in=page.FilledIn(),
     stop=page.Stop(
         switch=("spec", "replicas"),
@@ -34,7 +37,7 @@ PAGE = page.WorkloadKind(
         page.Fixed(page.Effect.RESTARTED, page.TEMPLATE, "the Deployment"),
     ),
     growth=page.surge("strategy", "rollingUpdate", page.QUARTER),
-    makes=page.Makes((page.Made("ReplicaSet", "apps", ("spec", "replicas")),), pods_of=("ReplicaSet", "{}-[a-z0-9]+")),
+    makes=page.Makes((page.Made(OWNER, "apps", ("spec", "replicas")),), pods_of=(OWNER, "{}-[a-z0-9]+")),
     marks=page.Marks(),
     names=Names((Naming(Alphabet.SUBDOMAIN, "the names of its ReplicaSets add a hash to it", MAX_NAME - HASH),)),
     refusals=page.Refusals(),

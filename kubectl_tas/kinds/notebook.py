@@ -21,8 +21,13 @@ PAGE = page.WorkloadKind(
         ),
     ),
     pod_rules=page.PodRules(restart=("Always",)),
-    gang=Grouping(every_pod, segment_template="Remove it: a Notebook is one pod."),
-    start=page.ALL_AT_ONCE,
+    gang=Grouping(  # notebook_grouper.go
+        every_pod,
+        segment_template="Remove it: a Notebook is one pod.",
+        plugin_versions=("kubeflow.org/v1beta1",),
+        default_class="build",
+    ),
+    start=page.ALL_AT_ONCE,  # one pod
     filled_in=page.FilledIn(),
     stop=page.Stop(switch=("spec", "suspend"), suspended_by=(), deletes_itself=page.never_deleted),
     changes=(page.Fixed(page.Effect.RESTARTED, page.TEMPLATE, "the Notebook"),),

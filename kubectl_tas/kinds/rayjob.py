@@ -84,8 +84,7 @@ def _implied_counts(cluster: Section) -> Iterator[tuple[KeyPath, int]]:
         yield from ray.implied_counts(cluster)
 
 
-PAGE = replace(
-    _CLUSTER,
+PAGE = page.WorkloadKind(
     recognition=page.Recognition("RayJob", ray.VERSIONS, operator=ray.OPERATOR),
     fields=(
         *_CLUSTER.fields,
@@ -113,11 +112,13 @@ PAGE = replace(
             is_optional=True,
         ),
     ),
+    pod_rules=_CLUSTER.pod_rules,
     gang=ray.grouping("spec", "rayClusterSpec"),
+    start=_CLUSTER.start,
     filled_in=replace(_CLUSTER.filled_in, counts=_implied_counts),
     stop=page.Stop(
         switch=("spec", "suspend"),
-        suspended_by=("spec.suspend", f"{_AT}.suspend"),
+        suspended_by=("spec.suspend", *_CLUSTER.suspended_by),
         deletes_itself=_deletes_itself,
     ),
     changes=(  # its cluster is made once (getOrCreateRayClusterInstance)
@@ -131,7 +132,9 @@ PAGE = replace(
             only=page.unless(page.suspended("spec.suspend")),
         ),
     ),
+    growth=_CLUSTER.growth,
     makes=page.Makes((page.Made("RayCluster", "ray.io"), page.Made("Job", "batch"))),
+    marks=page.Marks(),
     refusals=replace(
         _CLUSTER.refusals,
         operator=(*_CLUSTER.refusals.operator, ("spec", _submission)),

@@ -28,18 +28,21 @@ def _second_cluster(growing: page.Growing, spec: Section) -> Iterator[page.Grown
             yield page.Grown(path, 1, None, growing.gpus, "the clusters", when, hint)
 
 
-PAGE = replace(
-    _CLUSTER,
+PAGE = page.WorkloadKind(
     recognition=page.Recognition("RayService", ray.VERSIONS, operator=ray.OPERATOR),
     fields=(
         *_CLUSTER.fields,
         page.Field("spec", "Settings of the service.", is_required=True),
         page.Field(_AT, "The cluster that runs the service. An upgrade creates a second one.", is_required=True),
     ),
+    pods=_CLUSTER.pods,
+    pod_rules=_CLUSTER.pod_rules,
     gang=ray.grouping("spec", "rayClusterConfig"),
+    start=_CLUSTER.start,
+    filled_in=_CLUSTER.filled_in,
     stop=page.Stop(
         switch=("spec", "suspend"),
-        suspended_by=("spec.suspend", f"{_AT}.suspend"),
+        suspended_by=("spec.suspend", *_CLUSTER.suspended_by),
         deletes_itself=page.never_deleted,
     ),
     changes=(
@@ -51,6 +54,7 @@ PAGE = replace(
     ),
     growth=page.Growth((*_CLUSTER.growth.rows, ("spec", _second_cluster)), by_default=True),
     makes=page.Makes((page.Made("RayCluster", "ray.io"),), services=("{}-head-svc", "{}-serve-svc")),
+    marks=page.Marks(),
     refusals=replace(_CLUSTER.refusals, yaml=("spec.serveConfigV2",)),
     names=ray.names(47, "spec.rayClusterConfig"),
 )

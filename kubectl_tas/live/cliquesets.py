@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from kubectl_tas.grove import DEFAULT_TOPOLOGY
+from kubectl_tas.kinds import SET
 from kubectl_tas.late import dataclass
 from kubectl_tas.live import kubectl
 from kubectl_tas.live.kubectl import Access, NoSuchResourceError
@@ -64,22 +65,22 @@ def from_cluster(access: Access) -> GroveState:
     """
     sets = kubectl.get(access, SETS, namespaced=True)
     cliques = kubectl.get(access, CLIQUES, namespaced=True)
-    found = _state([*sets, *cliques, *_topologies(access)])
-    return GroveState(found.sets or {}, found.topologies or {}, found.pods or {}, access.namespace)
+    state = _state([*sets, *cliques, *_topologies(access)])
+    return GroveState(state.sets or {}, state.topologies or {}, state.pods or {}, access.namespace)
 
 
 def _topologies(access: Access) -> list[dict[str, Any]]:
     """Returns cluster topologies under both names: after an update of Grove, a cluster may know either name."""
-    found: list[dict[str, Any]] = []
+    topologies: list[dict[str, Any]] = []
     missing: list[NoSuchResourceError] = []
     for resource in (TOPOLOGIES, BINDINGS):
         try:
-            found += kubectl.get(access, resource)
+            topologies += kubectl.get(access, resource)
         except NoSuchResourceError as error:
             missing.append(error)
     if len(missing) == 2:
         raise missing[0]
-    return found
+    return topologies
 
 
 def from_file(path: str, namespace: str | None = None) -> GroveState:
@@ -87,12 +88,12 @@ def from_file(path: str, namespace: str | None = None) -> GroveState:
 
     Raises TasError if the file cannot be read as objects.
     """
-    items = kubectl.read_file(path)
-    found = _state(items, kubectl.complete_kinds(items))
-    if namespace is None or found.sets is None:
-        return replace(found, namespace=namespace)
-    sets = {key: item for key, item in found.sets.items() if key[0] == namespace}
-    return replace(found, sets=sets, namespace=namespace)
+    objects = kubectl.read_file(path)
+    state = _state(objects, kubectl.complete_kinds(objects))
+    if namespace is None or state.sets is None:
+        return replace(state, namespace=namespace)
+    sets = {key: live_set for key, live_set in state.sets.items() if key[0] == namespace}
+    return replace(state, sets=sets, namespace=namespace)
 
 
 def _state(objects: Iterable[dict[str, Any]], complete: Collection[str] = ()) -> GroveState:
@@ -101,29 +102,29 @@ def _state(objects: Iterable[dict[str, Any]], complete: Collection[str] = ()) ->
     topologies: dict[str, Levels] = {}
     pods: dict[SetKey, int | None] = {}
     kinds = set(complete)
-    for item in objects:
-        kind = str(item.get("kind"))
+    for fields in objects:
+        kind = str(fields.get("kind"))
         kinds.add(kind)
-        name = item.get("metadata", {}).get("name")
+        name = fields.get("metadata", {}).get("name")
         match kind:
-            case "PodCliqueSet":
-                sets[_key(item, name)] = _live_set(item)
+            case SET.kind:
+                sets[_key(fields, name)] = _live_set(fields)
             case "ClusterTopology" | "ClusterTopologyBinding":
-                topologies[name] = tuple((level["domain"], level["key"]) for level in item["spec"]["levels"])
+                topologies[name] = tuple((level["domain"], level["key"]) for level in fields["spec"]["levels"])
             case "PodClique":
-                owner = (item["metadata"].get("labels") or {}).get(PART_OF)
+                owner = (fields["metadata"].get("labels") or {}).get(PART_OF)
                 if owner is not None:
-                    key = _key(item, owner)
-                    pods[key] = _sum(pods.get(key, 0), _scheduled(item))
+                    key = _key(fields, owner)
+                    pods[key] = _sum(pods.get(key, 0), _scheduled(fields))
     return GroveState(
-        dict(sorted(sets.items())) if "PodCliqueSet" in kinds else None,
+        dict(sorted(sets.items())) if SET.kind in kinds else None,
         dict(sorted(topologies.items())) if kinds & {"ClusterTopology", "ClusterTopologyBinding"} else None,
         pods if "PodClique" in kinds else None,
     )
 
 
-def _key(item: Mapping[str, Any], name: str) -> SetKey:
-    return item["metadata"].get("namespace") or "default", name
+def _key(fields: Mapping[str, Any], name: str) -> SetKey:
+    return fields["metadata"].get("namespace") or "default", name
 
 
 def _scheduled(clique: Mapping[str, Any]) -> int | None:
@@ -132,17 +133,17 @@ def _scheduled(clique: Mapping[str, Any]) -> int | None:
     return None if status is None else status.get("scheduledReplicas", 0)
 
 
-def _sum(one: int | None, other: int | None) -> int | None:
-    return None if one is None or other is None else one + other
+def _sum(pods: int | None, further_pods: int | None) -> int | None:
+    return None if pods is None or further_pods is None else pods + further_pods
 
 
-def _live_set(item: Mapping[str, Any]) -> LiveSet:
+def _live_set(fields: Mapping[str, Any]) -> LiveSet:
     """Reads a set in either spelling; ignores domains and fields that this tool does not know."""
-    template = item["spec"]["template"]
-    parts = [template, *(template.get("podCliqueScalingGroups") or ()), *(template.get("cliques") or ())]
-    constraints = [part.get("topologyConstraint") or {} for part in parts]
+    template = fields["spec"]["template"]
+    constrained = [template, *(template.get("podCliqueScalingGroups") or ()), *(template.get("cliques") or ())]
+    constraints = [unit.get("topologyConstraint") or {} for unit in constrained]
     packs = [constraint.get("pack") or {} for constraint in constraints]
-    asked = [
+    domains = [
         domain
         for constraint, pack in zip(constraints, packs, strict=True)
         for domain in (constraint.get("packDomain") or pack.get("required"), pack.get("preferred"))
@@ -150,5 +151,5 @@ def _live_set(item: Mapping[str, Any]) -> LiveSet:
     ]
     names = [template.get("clusterTopologyName"), *(constraint.get("topologyName") for constraint in constraints)]
     named = next(filter(None, names), None)
-    used = named or (DEFAULT_TOPOLOGY if asked else None)
-    return LiveSet(used, named is not None, tuple(dict.fromkeys(asked)))
+    used = named or (DEFAULT_TOPOLOGY if domains else None)
+    return LiveSet(used, named is not None, tuple(dict.fromkeys(domains)))

@@ -9,11 +9,12 @@ from dataclasses import replace
 from typing import Any
 
 from kubectl_tas.diagnostics import TasError
+from kubectl_tas.kinds import SET
 from kubectl_tas.late import dataclass
 from kubectl_tas.live import cliquesets, kubectl
 from kubectl_tas.live.kubectl import Access, ForbiddenError, NoSuchResourceError
 from kubectl_tas.live.live_cluster import NODES, POD_GROUPS, PODS, QUEUES
-from kubectl_tas.live.objects import STATE, shown
+from kubectl_tas.live.objects import RUNS_KAI, STATE, shown
 from kubectl_tas.model.labels import MIRROR, NODE_POOL, POD_GROUP, QUEUE, SKIP_PODGROUPER, SUBGROUP, TASK, WORKFLOW
 
 TOPOLOGIES = ("topologies.kai.scheduler", "topologies.kueue.x-k8s.io")
@@ -92,11 +93,11 @@ SHAPES: dict[str, Shape] = {
     "Pod": _ON_NODE,
     "Topology": {"metadata": _MARKED, "spec": ALL},
     "PriorityClass": {"metadata": _MARKED, "value": ALL, "globalDefault": ALL, "description": ALL},
-    "Deployment": {
+    RUNS_KAI: {
         "metadata": _SPACED,
         "spec": {"template": {"spec": {"containers": [{"name": ALL, "image": ALL}]}}},
     },
-    "PodCliqueSet": {
+    SET.kind: {
         "metadata": _SPACED,
         "spec": {
             "template": {
@@ -148,7 +149,7 @@ _STUCK: Shape = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _KindToRead:
     """A kind of object that a record reads."""
 
     kind: str
@@ -161,16 +162,16 @@ class _Asked:
 
 
 ASKED = (
-    _Asked("Queue", QUEUES, needed=True),
-    _Asked("PodGroup", POD_GROUPS, namespaced=True, needed=True),
-    _Asked("Node", NODES),
-    _Asked("Pod", PODS, namespaced=True, of_nodes=True),
-    *(_Asked("Topology", resource) for resource in TOPOLOGIES),
-    _Asked("PriorityClass", PRIORITY_CLASSES),
-    _Asked("PodCliqueSet", cliquesets.SETS, namespaced=True),
-    _Asked("PodClique", cliquesets.CLIQUES, namespaced=True),
-    _Asked("ClusterTopology", cliquesets.TOPOLOGIES),
-    _Asked("ClusterTopologyBinding", cliquesets.BINDINGS),
+    _KindToRead("Queue", QUEUES, needed=True),
+    _KindToRead("PodGroup", POD_GROUPS, namespaced=True, needed=True),
+    _KindToRead("Node", NODES),
+    _KindToRead("Pod", PODS, namespaced=True, of_nodes=True),
+    *(_KindToRead("Topology", resource) for resource in TOPOLOGIES),
+    _KindToRead("PriorityClass", PRIORITY_CLASSES),
+    _KindToRead(SET.kind, cliquesets.SETS, namespaced=True),
+    _KindToRead("PodClique", cliquesets.CLIQUES, namespaced=True),
+    _KindToRead("ClusterTopology", cliquesets.TOPOLOGIES),
+    _KindToRead("ClusterTopologyBinding", cliquesets.BINDINGS),
 )
 
 
@@ -190,16 +191,16 @@ class Record:
     @property
     def counts(self) -> dict[str, int]:
         """Number of objects by kind."""
-        found = Counter(str(item["kind"]) for item in self.objects)
-        return {kind: found[kind] for kind in sorted({*found, *self.kinds})}
+        counts = Counter(str(item["kind"]) for item in self.objects)
+        return {kind: counts[kind] for kind in sorted({*counts, *self.kinds})}
 
     @property
     def text(self) -> str:
         """Content of the file; the same cluster gives the same bytes."""
-        about = {"apiVersion": "tas/v1alpha1", "kind": STATE, "kinds": list(self.kinds)}
-        about |= {"namespace": self.namespace} if self.namespace else {}
-        data = {"apiVersion": "v1", "kind": "List", "items": [about, *self.objects]}
-        return json.dumps(data, indent=1, sort_keys=True) + "\n"
+        header = {"apiVersion": "tas/v1alpha1", "kind": STATE, "kinds": list(self.kinds)}
+        header |= {"namespace": self.namespace} if self.namespace else {}
+        listing = {"apiVersion": "v1", "kind": "List", "items": [header, *self.objects]}
+        return json.dumps(listing, indent=1, sort_keys=True) + "\n"
 
 
 def record(access: Access) -> Record:
@@ -208,35 +209,39 @@ def record(access: Access) -> Record:
     Leaves out kinds that the cluster does not have, and, with the reason, kinds that may not be read. Also leaves out
     pods if there are too many.
     """
-    found: list[dict[str, Any]] = []
+    objects_read: list[dict[str, Any]] = []
     kinds: set[str] = set()
     hidden: dict[str, str] = {}
-    for asked in ASKED:
+    for kind_to_read in ASKED:
         try:
-            where = replace(access, namespace=None) if asked.of_nodes else access
-            items = kubectl.get(where, asked.resource, namespaced=asked.namespaced)
-            found += [item for item in items if not asked.of_nodes or _is_on_node(item) or _waits(item)]
-            kinds.add(asked.kind)
+            where = replace(access, namespace=None) if kind_to_read.of_nodes else access
+            objects_of_kind = kubectl.get(where, kind_to_read.resource, namespaced=kind_to_read.namespaced)
+            objects_read += [
+                fields
+                for fields in objects_of_kind
+                if not kind_to_read.of_nodes or _is_on_node(fields) or _waits(fields)
+            ]
+            kinds.add(kind_to_read.kind)
         except NoSuchResourceError:
-            if asked.needed:
+            if kind_to_read.needed:
                 raise
         except TasError as error:
-            if asked.needed or not (asked.of_nodes or isinstance(error, ForbiddenError)):
+            if kind_to_read.needed or not (kind_to_read.of_nodes or isinstance(error, ForbiddenError)):
                 raise
-            hidden[asked.kind] = error.message
+            hidden[kind_to_read.kind] = error.message
     try:
-        found += kubectl.get(replace(access, namespace=KAI_NAMESPACE), DEPLOYMENTS, namespaced=True)
+        objects_read += kubectl.get(replace(access, namespace=KAI_NAMESPACE), DEPLOYMENTS, namespaced=True)
     except ForbiddenError as error:
-        hidden["Deployment"] = error.message
-    objects = tuple(sorted(map(_kept_of, found), key=_place))
+        hidden[RUNS_KAI] = error.message
+    objects = tuple(sorted(map(_kept_of, objects_read), key=_place))
     return Record(objects, tuple(sorted(kinds)), hidden, access.namespace)
 
 
 def read(path: str) -> Record:
     """Returns what a file holds that ``record`` or ``kubectl get`` wrote. Raises TasError if it cannot be read."""
-    items = kubectl.read_file(path)
-    kinds = kubectl.complete_kinds(items)
-    return Record(tuple(item for item in items if item.get("kind") in SHAPES), tuple(sorted(kinds)), {})
+    objects = kubectl.read_file(path)
+    kinds = kubectl.complete_kinds(objects)
+    return Record(tuple(fields for fields in objects if fields.get("kind") in SHAPES), tuple(sorted(kinds)), {})
 
 
 def _is_on_node(pod: Mapping[str, Any]) -> bool:
@@ -263,27 +268,27 @@ def _phase(pod: Mapping[str, Any]) -> object:
     return status.get("phase") if isinstance(status, dict) else None
 
 
-def _kept_of(item: dict[str, Any]) -> dict[str, Any]:
+def _kept_of(fields: dict[str, Any]) -> dict[str, Any]:
     """Returns an object without the parts that nobody reads. Raises TasError for a kind that was not asked for."""
-    shape = _shape_of_pod(item) if item.get("kind") == "Pod" else SHAPES.get(str(item.get("kind")))
+    shape = _shape_of_pod(fields) if fields.get("kind") == "Pod" else SHAPES.get(str(fields.get("kind")))
     if shape is None:
         hint = "KUBECTL_PATH may name a program that is not kubectl."
-        raise TasError(f"the cluster answers with a {shown(item.get('kind'))}, which was not asked for", hint=hint)
+        raise TasError(f"the cluster answers with a {shown(fields.get('kind'))}, which was not asked for", hint=hint)
     assert isinstance(shape, dict)
-    kept = _kept(item, {"apiVersion": ALL, "kind": ALL, **shape})
-    assert isinstance(kept, dict)
-    return kept
+    trimmed = _kept(fields, {"apiVersion": ALL, "kind": ALL, **shape})
+    assert isinstance(trimmed, dict)
+    return trimmed
 
 
 def _kept(value: object, shape: Shape) -> object:
     if isinstance(shape, dict) and isinstance(value, dict):
         return {key: _kept(value[key], inner) for key, inner in shape.items() if key in value}
     if isinstance(shape, list) and isinstance(value, list):
-        return [_kept(item, shape[0]) for item in value]
+        return [_kept(inner, shape[0]) for inner in value]
     return value
 
 
-def _place(item: Mapping[str, Any]) -> tuple[str, ...]:
-    metadata = item.get("metadata")
+def _place(fields: Mapping[str, Any]) -> tuple[str, ...]:
+    metadata = fields.get("metadata")
     named = metadata if isinstance(metadata, dict) else {}
-    return tuple(str(part or "") for part in (item.get("kind"), named.get("namespace"), named.get("name")))
+    return tuple(str(key or "") for key in (fields.get("kind"), named.get("namespace"), named.get("name")))

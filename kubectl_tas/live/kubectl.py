@@ -75,6 +75,18 @@ def get(access: Access, resource: str, *, namespaced: bool = False) -> list[dict
     return list(parse(done.out, f"what kubectl printed for {resource}"))
 
 
+def told(access: Access, *arguments: str) -> tuple[str, str]:
+    """Returns what kubectl prints for a question that is not about objects, and its complaint; empty if it has none.
+
+    Raises TasError if kubectl cannot be run.
+    """
+    program = os.environ.get("KUBECTL_PATH") or "kubectl"
+    command = [program, *access.flags(), "--request-timeout=10s", *arguments]
+    done = run(command, environment=_environment(), limits=LIMITS)
+    lines = done.err.strip().splitlines()
+    return done.out.decode("utf-8", "replace"), lines[-1][:MAX_REASON] if done.code and lines else ""
+
+
 def _environment() -> dict[str, str]:
     """Returns this process's environment with an absolute ``HOME``. Without one, kubectl reads ``.kube/config`` of the
     working folder, which may be a checkout, and runs programs named there.
@@ -83,77 +95,77 @@ def _environment() -> dict[str, str]:
     return {**os.environ, "HOME": home if os.path.isabs(home) else os.sep}  # noqa: PTH117
 
 
-class Given(str):
+class NamedContent(str):
     """A name for messages in place of a file's path, with the content that was given instead of a file."""
 
     content: bytes
 
     @classmethod
-    def of(cls, name: str, content: bytes) -> Given:
+    def of(cls, name: str, content: bytes) -> NamedContent:
         """Returns the name with its content."""
-        found = cls(name)
-        found.content = content
-        return found
+        given = cls(name)
+        given.content = content
+        return given
 
 
 def read_file(path: str) -> list[dict[str, Any]]:
     """Returns the objects in a file: one JSON list or object, or several in a row. Raises TasError for others."""
-    if isinstance(path, Given):
+    if isinstance(path, NamedContent):
         return list(parse(path.content, path))
     return list(parse(read_plain(path, MAX_STATE, hint="Name a file with JSON."), path))
 
 
-def complete_kinds(items: Iterable[Mapping[str, Any]]) -> frozenset[str]:
+def complete_kinds(objects: Iterable[Mapping[str, Any]]) -> frozenset[str]:
     """Returns the kinds that a file says it has completely, including kinds without objects."""
-    found = (item.get("kinds") for item in items if item.get("kind") == STATE)
-    return frozenset(str(kind) for kinds in found if isinstance(kinds, list) for kind in kinds)
+    complete = (fields.get("kinds") for fields in objects if fields.get("kind") == STATE)
+    return frozenset(str(kind) for kinds in complete if isinstance(kinds, list) for kind in kinds)
 
 
-def only_namespace(items: Iterable[Mapping[str, Any]]) -> str | None:
+def only_namespace(objects: Iterable[Mapping[str, Any]]) -> str | None:
     """Returns the only namespace that a file covers, nodes and pods aside; None if the file names no namespace."""
-    found = (item.get("namespace") for item in items if item.get("kind") == STATE)
-    return next((str(namespace) for namespace in found if namespace), None)
+    namespaces = (fields.get("namespace") for fields in objects if fields.get("kind") == STATE)
+    return next((str(namespace) for namespace in namespaces if namespace), None)
 
 
-def parse(content: bytes, what: str) -> Iterator[dict[str, Any]]:
+def parse(content: bytes, source: str) -> Iterator[dict[str, Any]]:
     """Yields the objects in JSON text, and each item of a List. Raises TasError for anything else."""
     try:
-        text, place, decoder = content.decode("utf-8-sig").strip(), 0, json.JSONDecoder()
+        text, position, decoder = content.decode("utf-8-sig").strip(), 0, json.JSONDecoder()
         if not text:
             raise ValueError("it is empty")
-        while place < len(text):
-            value, place = _decoded(decoder, text, place)
-            while text[place : place + 1].isspace():
-                place += 1
+        while position < len(text):
+            value, position = _decoded(decoder, text, position)
+            while text[position : position + 1].isspace():
+                position += 1
             yield from _items(value)
     except ValueError as error:
         hint = "It must be what `kubectl get ... -o json` prints."
-        raise TasError(f"{what} is not JSON of Kubernetes objects: {error}", hint=hint) from error
+        raise TasError(f"{source} is not JSON of Kubernetes objects: {error}", hint=hint) from error
 
 
 def _items(value: Any) -> Iterator[dict[str, Any]]:
     """Yields the objects in a value. Raises ValueError for another value, or for a part of a list."""
-    items = value.get("items", [value]) if isinstance(value, dict) else value
-    if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+    objects = value.get("items", [value]) if isinstance(value, dict) else value
+    if not isinstance(objects, list) or not all(isinstance(fields, dict) for fields in objects):
         raise ValueError("not a list of objects")
-    about = value if isinstance(value, dict) else {}
-    if isinstance(listed := about.get("metadata"), dict) and listed.get("continue"):
+    listing = value if isinstance(value, dict) else {}
+    if isinstance(listed := listing.get("metadata"), dict) and listed.get("continue"):
         raise ValueError("it is only a part of a list: more objects follow")
-    of_all = str(about.get("kind") or "").removesuffix("List")  # an API server does not repeat it in each item
-    for item in items:
-        kind = item.get("kind", of_all)
+    of_all = str(listing.get("kind") or "").removesuffix("List")  # an API server does not repeat it in each item
+    for fields in objects:
+        kind = fields.get("kind", of_all)
         if not isinstance(kind, str) or not kind:
             raise ValueError("an object has no kind")
         if kind == "Status":
-            raise ValueError(f"the API server answers: {shown(item.get('message'))}")
-        yield read_object(item if "kind" in item else {**item, "kind": kind})
+            raise ValueError(f"the API server answers: {shown(fields.get('message'))}")
+        yield read_object(fields if "kind" in fields else {**fields, "kind": kind})
 
 
-def _decoded(decoder: json.JSONDecoder, text: str, place: int) -> tuple[Any, int]:
-    """Returns the value at ``place``, and where it ends. Raises ValueError if the value cannot be read."""
+def _decoded(decoder: json.JSONDecoder, text: str, position: int) -> tuple[Any, int]:
+    """Returns the value at ``position``, and where it ends. Raises ValueError if the value cannot be read."""
     try:
-        value, end = decoder.raw_decode(text, place)
-        if text.find("\\ud", place, end) >= 0 or text.find("\\uD", place, end) >= 0:
+        value, end = decoder.raw_decode(text, position)
+        if text.find("\\ud", position, end) >= 0 or text.find("\\uD", position, end) >= 0:
             json.dumps(value, ensure_ascii=False).encode()
         return value, end
     except json.JSONDecodeError:

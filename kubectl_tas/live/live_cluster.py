@@ -15,7 +15,7 @@ from kubectl_tas.gpus import GPU
 from kubectl_tas.late import dataclass
 from kubectl_tas.live import cliquesets, kubectl
 from kubectl_tas.live.kubectl import Access, ForbiddenError, NoSuchResourceError
-from kubectl_tas.model.labels import WORKFLOW
+from kubectl_tas.model.labels import POD_GROUP, WORKFLOW
 from kubectl_tas.quantities import NOTHING, RESOURCES, Amounts, said
 
 QUEUES = "queues.scheduling.run.ai"
@@ -50,7 +50,7 @@ _WELL = {
 
 
 @dataclass(frozen=True, slots=True)
-class QueueUsage:
+class LiveQueueUsage:
     """The usage of one queue."""
 
     allocated: Amounts
@@ -87,7 +87,7 @@ class QueueUsage:
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class LiveNode:
     """One node of a cluster."""
 
     name: str
@@ -124,7 +124,7 @@ class RunningGroup:
 class ClusterState:
     """The queues of a cluster by name, and the PodGroups that run."""
 
-    queues: dict[str, QueueUsage]
+    queues: dict[str, LiveQueueUsage]
     objects: tuple[Mapping[str, Any], ...] = ()
     """The queues as kubectl prints them."""
     running: tuple[RunningGroup, ...] = ()
@@ -160,12 +160,12 @@ class Cluster:
             return cliquesets.from_cluster(self.access)
         return cliquesets.from_file(self.file, self.access.namespace)
 
-    def nodes(self) -> list[Node] | None:
+    def nodes(self) -> list[LiveNode] | None:
         """Returns the nodes; None if a file has no nodes. Raises TasError if they cannot be read."""
-        items = kubectl.get(self.access, NODES) if self.file is None else kubectl.read_file(self.file)
-        found = nodes_among(items)
-        is_known = self.file is None or found or "Node" in kubectl.complete_kinds(items)
-        return found if is_known else None
+        objects = kubectl.get(self.access, NODES) if self.file is None else kubectl.read_file(self.file)
+        nodes = nodes_among(objects)
+        is_known = self.file is None or nodes or "Node" in kubectl.complete_kinds(objects)
+        return nodes if is_known else None
 
     def nodes_and_pods(self) -> list[dict[str, Any]]:
         """Returns the nodes and pods of all namespaces, as kubectl prints them, perhaps with other objects. They tell
@@ -184,23 +184,23 @@ class Cluster:
         """Returns what KAI's scheduler reads besides ``nodes_and_pods``; storage only if it may be read."""
         return self._beside(SCHEDULED, STORAGE)
 
-    def _beside(self, needed: Resources, more: Resources) -> Beside:
+    def _beside(self, needed: Resources, optional: Resources) -> Beside:
         """Returns objects of all namespaces besides ``nodes_and_pods``; none for a file, where ``nodes_and_pods`` has
         all.
 
         Raises TasError if the cluster does not answer, or if a needed resource may not be read.
         """
-        everywhere, found = replace(self.access, namespace=None), Beside([], {})
-        for resource, namespaced in (*needed, *more) if self.file is None else ():
+        everywhere, besides = replace(self.access, namespace=None), Beside([], {})
+        for resource, namespaced in (*needed, *optional) if self.file is None else ():
             try:
-                found.objects.extend(kubectl.get(everywhere, resource, namespaced=namespaced))
+                besides.objects.extend(kubectl.get(everywhere, resource, namespaced=namespaced))
             except NoSuchResourceError:
                 continue
             except ForbiddenError as error:
                 if (resource, namespaced) in needed:
                     raise
-                found.hidden[resource] = error.message
-        return found
+                besides.hidden[resource] = error.message
+        return besides
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,13 +236,13 @@ class Clusters:
         """Returns the answer of each cluster, or of each in ``backends``. Raises TasError if the only cluster cannot be
         asked.
         """
-        meant = sorted(self.names if backends is None else backends)
+        backend_names = sorted(self.names if backends is None else backends)
         answers: Answers[T] = Answers({}, {})
-        for name in meant:
+        for name in backend_names:
             try:
                 answers.found[name] = question(self.of(name))
             except TasError as error:
-                if len(meant) == 1:
+                if len(backend_names) == 1:
                     raise
                 answers.failed[name] = error
         return answers
@@ -260,10 +260,10 @@ def from_file(path: str, namespace: str | None = None) -> ClusterState:
 
     Raises TasError if the file cannot be read as objects.
     """
-    items = kubectl.read_file(path)
-    kinds = kubectl.complete_kinds(items)
-    is_whole = "PodGroup" in kinds and kubectl.only_namespace(items) is namespace is None
-    state = state_of((item for item in items if _is_in(item, namespace)), is_whole=is_whole)
+    objects = kubectl.read_file(path)
+    kinds = kubectl.complete_kinds(objects)
+    is_whole = "PodGroup" in kinds and kubectl.only_namespace(objects) is namespace is None
+    state = state_of((fields for fields in objects if _is_in(fields, namespace)), is_whole=is_whole)
     if state.queues or "Queue" in kinds:
         return state
     get = f"kubectl get {QUEUES},{POD_GROUPS} -A -o json"
@@ -271,14 +271,14 @@ def from_file(path: str, namespace: str | None = None) -> ClusterState:
     return replace(state, lacks=TasError(f"{path} has no Queue, so it does not say what runs", hint=hint))
 
 
-def nodes_among(items: Iterable[Mapping[str, Any]]) -> list[Node]:
+def nodes_among(objects: Iterable[Mapping[str, Any]]) -> list[LiveNode]:
     """Returns the nodes among objects of a cluster."""
-    return [_node(item) for item in items if item.get("kind") == "Node"]
+    return [_node(fields) for fields in objects if fields.get("kind") == "Node"]
 
 
-def _node(item: Mapping[str, Any]) -> Node:
-    metadata, spec, status = item["metadata"], item.get("spec") or {}, item.get("status") or {}
-    return Node(
+def _node(fields: Mapping[str, Any]) -> LiveNode:
+    metadata, spec, status = fields["metadata"], fields.get("spec") or {}, fields.get("status") or {}
+    return LiveNode(
         metadata["name"],
         metadata.get("labels") or {},
         gpus.of_node({name: _quantity(amount) for name, amount in (status.get("allocatable") or {}).items()}),
@@ -289,89 +289,106 @@ def _node(item: Mapping[str, Any]) -> Node:
 
 def is_well(condition: dict[str, Any]) -> bool:
     """Whether a condition of a node lets KAI use the node: pkg/scheduler/scheduler_util/scheduler_utils.go, 0.17."""
-    wanted = _WELL.get(str(condition.get("type")))
-    return wanted is None or condition.get("status") == wanted
+    well_status = _WELL.get(str(condition.get("type")))
+    return well_status is None or condition.get("status") == well_status
 
 
-def _is_in(item: dict[str, Any], namespace: str | None) -> bool:
-    if namespace is None or item.get("kind") != "PodGroup":
+def _is_in(fields: dict[str, Any], namespace: str | None) -> bool:
+    if namespace is None or fields.get("kind") != "PodGroup":
         return True
-    return bool(item["metadata"].get("namespace", "default") == namespace)
+    return bool(fields["metadata"].get("namespace", "default") == namespace)
 
 
 def state_of(objects: Iterable[Mapping[str, Any]], *, is_whole: bool = False) -> ClusterState:
     """Returns the queues among objects of a cluster; ``is_whole`` says that the objects include all PodGroups."""
     by_kind: dict[str, list[Mapping[str, Any]]] = {"Queue": [], "PodGroup": []}
-    for item in objects:
-        kind = str(item.get("kind"))
+    for fields in objects:
+        kind = str(fields.get("kind"))
         if kind in by_kind:
-            by_kind[kind].append(item)
+            by_kind[kind].append(fields)
     queues = _usage(by_kind["Queue"], by_kind["PodGroup"], is_whole=is_whole)
-    running = tuple(_running_group(item) for item in by_kind["PodGroup"] if _running(item) > 0)
+    running = tuple(_running_group(fields) for fields in by_kind["PodGroup"] if _running(fields) > 0)
     return ClusterState(queues, tuple(by_kind["Queue"]), running)
 
 
-def _running_group(item: Mapping[str, Any]) -> RunningGroup:
-    metadata, status = item["metadata"], item.get("status") or {}
+def _running_group(fields: Mapping[str, Any]) -> RunningGroup:
+    metadata, status = fields["metadata"], fields.get("status") or {}
     owners = tuple((str(owner.get("kind")), str(owner.get("name"))) for owner in metadata.get("ownerReferences") or ())
     return RunningGroup(
         metadata.get("namespace", "default"),
         metadata["name"],
-        str((item.get("spec") or {}).get("queue")),
+        str((fields.get("spec") or {}).get("queue")),
         owners,
         _amounts(status.get("resourcesStatus") or {}, "allocated"),
-        work_of(item),
+        work_of(fields),
     )
 
 
-def work_of(item: Mapping[str, Any]) -> str:
+def work_of(fields: Mapping[str, Any]) -> str:
     """Returns the work that a PodGroup or pod belongs to, as KIND/NAME; the object itself if nothing says that."""
-    metadata = item["metadata"]
+    metadata = fields["metadata"]
     workflow = (metadata.get("labels") or {}).get(WORKFLOW)
     owners = metadata.get("ownerReferences")
     if workflow is not None:
         return f"Workflow/{workflow}"
-    named = owners[0] if owners else {"kind": item.get("kind"), "name": metadata.get("name")}
+    named = owners[0] if owners else {"kind": fields.get("kind"), "name": metadata.get("name")}
     return f"{named.get('kind')}/{named.get('name')}"
+
+
+def work_called(name: str, objects: Iterable[Mapping[str, Any]]) -> str:
+    """Returns the work of the pod or PodGroup of this name, as KIND/NAME. Empty: no object has the name.
+
+    A pod names its PodGroup, which knows the work that owns it; its own owner may be a Job of a JobSet.
+    """
+    kind, _, short = name.rpartition("/")
+    wanted = {"": ("Pod", "PodGroup"), **dict.fromkeys(("pod", "pods", "po"), ("Pod",))}
+    kinds = wanted.get(kind.lower(), ("PodGroup",) if kind.lower() in ("podgroup", "podgroups") else ())
+    items = [item for item in objects if item.get("kind") in ("Pod", "PodGroup")]
+    groups = {item["metadata"]["name"]: item for item in items if item["kind"] == "PodGroup"}
+    for item in items:
+        if item["kind"] in kinds and item["metadata"]["name"] == short:
+            group = groups.get((item["metadata"].get("annotations") or {}).get(POD_GROUP, ""))
+            return work_of(item if group is None else group)
+    return ""
 
 
 def _usage(
     queues: Iterable[Mapping[str, Any]], pod_groups: Iterable[Mapping[str, Any]], *, is_whole: bool
-) -> dict[str, QueueUsage]:
+) -> dict[str, LiveQueueUsage]:
     running: Counter[str] = Counter()
     doubts: dict[str, str] = {}
     unlooked: set[str] = set()
-    for item in pod_groups:
-        queue, pods = str((item.get("spec") or {}).get("queue")), _running(item)
-        if pods > 0 or not item.get("status"):
+    for pod_group in pod_groups:
+        queue, pods = str((pod_group.get("spec") or {}).get("queue")), _running(pod_group)
+        if pods > 0 or not pod_group.get("status"):
             unlooked.add(queue)
         if pods < 0:
             doubts[queue] = "one of its PodGroups says that fewer than no pods run"
         running[queue] += pods > 0
-    found: dict[str, QueueUsage] = {}
-    for item in queues:
-        name = item["metadata"]["name"]
+    usage_by_queue: dict[str, LiveQueueUsage] = {}
+    for queue_fields in queues:
+        name = queue_fields["metadata"]["name"]
         is_idle = is_whole and name not in unlooked
-        usage = _held(item, running[name], doubts.get(name, ""), is_idle=is_idle)
-        if found.setdefault(name, usage) != usage:
-            found[name] = replace(usage, doubt="it appears twice, with different numbers")
-    return found
+        usage = _held(queue_fields, running[name], doubts.get(name, ""), is_idle=is_idle)
+        if usage_by_queue.setdefault(name, usage) != usage:
+            usage_by_queue[name] = replace(usage, doubt="it appears twice, with different numbers")
+    return usage_by_queue
 
 
-def _held(queue: Mapping[str, Any], running: int, doubt: str, *, is_idle: bool) -> QueueUsage:
+def _held(queue: Mapping[str, Any], running: int, doubt: str, *, is_idle: bool) -> LiveQueueUsage:
     """Returns what a queue holds. KAI leaves empty values out of a status, and writes no status before a PodGroup names
     the queue. ``is_idle`` says that the queue's PodGroups are known and hold nothing.
     """
     status = queue.get("status")
     if status is None:
-        return QueueUsage(NOTHING, NOTHING, running, doubt or ("" if is_idle else "it has no status"))
+        return LiveQueueUsage(NOTHING, NOTHING, running, doubt or ("" if is_idle else "it has no status"))
     allocated, non_preemptible = _amounts(status, "allocated"), _amounts(status, "allocatedNonPreemptible")
     requested = _amounts(status, "requested")
     for name in RESOURCES:
         least = min(allocated.of(name), non_preemptible.of(name), requested.of(name))
         if least < 0:
             doubt = doubt or f"it says that {said(name, least)} are allocated"
-    return QueueUsage(allocated, non_preemptible, running, doubt, requested)
+    return LiveQueueUsage(allocated, non_preemptible, running, doubt, requested)
 
 
 def _running(pod_group: Mapping[str, Any]) -> Decimal:
@@ -387,8 +404,8 @@ def _running(pod_group: Mapping[str, Any]) -> Decimal:
 
 def _amounts(status: Mapping[str, Any], field: str) -> Amounts:
     """Returns the amounts in a list of resources, in whole GPUs, millicores and bytes, each rounded away from 0."""
-    found = status.get(field) or {}
-    gpu, cpu, memory = (_quantity(found.get(name, 0)) for name in (GPU, "cpu", "memory"))
+    resources = status.get(field) or {}
+    gpu, cpu, memory = (_quantity(resources.get(name, 0)) for name in (GPU, "cpu", "memory"))
     return Amounts(_away_from_0(gpu), _away_from_0(cpu * 1000), _away_from_0(memory))
 
 

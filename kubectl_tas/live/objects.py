@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from kubectl_tas import quantities
 from kubectl_tas.diagnostics import TasError
+from kubectl_tas.kinds import SET
 from kubectl_tas.model.base import MAX_COUNT
 
 MAX_NAME = 317
@@ -22,6 +23,8 @@ STATE = "ClusterState"
 _MOST = 1e18
 
 
+RUNS_KAI = "Deployment"
+"""Kind of the objects that run KAI's own programs. Their images tell the release."""
 OF_SCHEDULER = (
     *("BindRequest", "ConfigMap", "PersistentVolume", "PersistentVolumeClaim", "CSIStorageCapacity", "StorageClass"),
     *("CSIDriver", "ResourceClaim", "ResourceSlice", "DeviceClass", "NodeResourceTopology"),
@@ -188,9 +191,14 @@ _KINDS: dict[str, dict[str, Shape]] = {
         ),
     },
     "Topology": {"spec": _fields(levels=[_fields("nodeLabel", nodeLabel=WORD, alias=WORD)])},
+    "SchedulingShard": {"spec": _fields(partitionLabelValue=WORD)},
+    **{
+        f"{kind}WebhookConfiguration": {"webhooks": [_fields(rules=[_fields(apiGroups=[WORD])])]}
+        for kind in ("Validating", "Mutating")
+    },
     "PriorityClass": {"value": WHOLE, "globalDefault": FLAG, "description": TEXT},
-    "Deployment": {"spec": _fields(template=_fields(spec=_fields(containers=[_fields(name=WORD, image=TEXT)])))},
-    "PodCliqueSet": {
+    RUNS_KAI: {"spec": _fields(template=_fields(spec=_fields(containers=[_fields(name=WORD, image=TEXT)])))},
+    SET.kind: {
         "spec": _fields(
             "template",
             template=_fields(
@@ -206,9 +214,7 @@ _KINDS: dict[str, dict[str, Shape]] = {
     "ClusterTopologyBinding": _GROVE_LEVELS,
     **{kind: {"spec": _fields(), "status": _fields()} for kind in OF_SCHEDULER},
 }
-_NEEDED = {"PriorityClass": "value"} | dict.fromkeys(
-    ("PodCliqueSet", "ClusterTopology", "ClusterTopologyBinding"), "spec"
-)
+_NEEDED = {"PriorityClass": "value"} | dict.fromkeys((SET.kind, "ClusterTopology", "ClusterTopologyBinding"), "spec")
 
 
 class _RefusedError(Exception):

@@ -132,7 +132,7 @@ class LiveGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class LiveQueue:
+class QueueInCluster:
     """A Queue of the cluster."""
 
     name: str
@@ -144,7 +144,7 @@ class LiveQueue:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ClusterAnswers:
     """Everything that a cluster says."""
 
     items: Sequence[Mapping[str, Any]]
@@ -158,35 +158,35 @@ class Told:
 
     controllers: tuple[Controller, ...] = ()
     """Objects of the requested kinds that make pods, or that other such objects have made."""
-    queues: tuple[LiveQueue, ...] = ()
+    queues: tuple[QueueInCluster, ...] = ()
     topologies: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Node labels of the levels, by name of the Topology."""
 
 
-def told(cluster: Cluster, namespace: str, more: Mapping[str, str] | None = None) -> Told:
-    """Reads what a cluster says of the work in a namespace. ``more`` holds further kinds to read, with kubectl's names.
+def ask_cluster(cluster: Cluster, namespace: str, further_kinds: Mapping[str, str] | None = None) -> ClusterAnswers:
+    """Reads what a cluster says of the work in a namespace. ``further_kinds`` are read too, by kubectl's names.
 
     Raises TasError if PodGroups cannot be read, or if a file has neither PodGroups nor Pods. Everything else that
     cannot be read is a gap. Without permission for all namespaces, reads only this namespace.
     """
     gaps: dict[str, str] = {}
-    wanted = {**_RESOURCES, **(more or {})}
+    resources = {**_RESOURCES, **(further_kinds or {})}
     if cluster.file is not None:
-        items = kubectl.read_file(cluster.file)
-        known = {str(item.get("kind")) for item in items} | kubectl.complete_kinds(items)
-        gaps = {kind: f"{cluster.file} has none" for kind in wanted if kind not in known}
+        objects = kubectl.read_file(cluster.file)
+        kinds_in_file = {str(fields.get("kind")) for fields in objects} | kubectl.complete_kinds(objects)
+        gaps = {kind: f"{cluster.file} has none" for kind in resources if kind not in kinds_in_file}
         if "PodGroup" in gaps and "Pod" in gaps:
             message = f"{cluster.file} has neither PodGroups nor Pods: whether work waits cannot be told"
             raise TasError(message, hint=f"Give what this prints: kubectl get {','.join(_PRINTED)} -A -o json")
     else:
-        items = list(_asked(cluster, namespace, wanted, gaps))
-    return _read(items, gaps, more or {})
+        objects = list(_asked(cluster, namespace, resources, gaps))
+    return _read(objects, gaps, further_kinds or {})
 
 
 def _asked(
-    cluster: Cluster, namespace: str, wanted: Mapping[str, str], gaps: dict[str, str]
+    cluster: Cluster, namespace: str, resources: Mapping[str, str], gaps: dict[str, str]
 ) -> Iterator[dict[str, Any]]:
-    for kind, resource in wanted.items():
+    for kind, resource in resources.items():
         spaced = kind not in _OF_CLUSTER
         is_of_all = kind in ("PodGroup", "Pod") or not spaced
         access = cluster.access if is_of_all else replace(cluster.access, namespace=namespace)
@@ -206,79 +206,83 @@ def _asked(
             gaps[kind] = error.message
 
 
-def _read(items: Sequence[dict[str, Any]], gaps: Mapping[str, str], kinds: Collection[str]) -> Told:
+def _read(objects: Sequence[dict[str, Any]], gaps: Mapping[str, str], kinds: Collection[str]) -> ClusterAnswers:
     by_kind: dict[str, list[dict[str, Any]]] = {}
-    for item in items:
-        by_kind.setdefault(str(item.get("kind")), []).append(item)
+    for fields in objects:
+        by_kind.setdefault(str(fields.get("kind")), []).append(fields)
     events: dict[tuple[str, str], list[Saying]] = {}
     broken: list[str] = []
-    for item in by_kind.get("Event", ()):
+    for fields in by_kind.get("Event", ()):
         try:
-            ((key, saying),) = _each(_event, [item])
+            ((key, saying),) = _each(_event, [fields])
         except TasError as error:
             broken.append(error.message)
             continue
-        if item.get("type") != "Normal" or saying.reason in _NORMAL:
+        if fields.get("type") != "Normal" or saying.reason in _NORMAL:
             events.setdefault(key, []).append(saying)
     if broken:
-        more = f"; and {len(broken) - 1} more" if len(broken) > 1 else ""
-        gaps = {"Event": f"{broken[0]}{more}", **gaps}
-    return Told(
-        items,
-        tuple(sorted(map(_group, by_kind.get("PodGroup", ())), key=lambda item: (item.namespace, item.name))),
-        tuple(sorted(map(_pod, by_kind.get("Pod", ())), key=lambda item: (item.namespace, item.name))),
-        {key: gathered(found) for key, found in events.items()},
+        and_more = f"; and {len(broken) - 1} more" if len(broken) > 1 else ""
+        gaps = {"Event": f"{broken[0]}{and_more}", **gaps}
+    return ClusterAnswers(
+        objects,
+        tuple(sorted(map(_group, by_kind.get("PodGroup", ())), key=lambda group: (group.namespace, group.name))),
+        tuple(sorted(map(_pod, by_kind.get("Pod", ())), key=lambda pod: (pod.namespace, pod.name))),
+        {key: gathered(sayings) for key, sayings in events.items()},
         gaps,
-        tuple(_each(controller, (item for kind in kinds if kind != "Topology" for item in by_kind.get(kind, ())))),
+        tuple(_each(controller, (fields for kind in kinds if kind != "Topology" for fields in by_kind.get(kind, ())))),
         tuple(map(_queue, by_kind.get("Queue", ()))),
         dict(map(_topology, by_kind.get("Topology", ()))),
     )
 
 
-def _each(read: Callable[[Mapping[str, Any]], T], items: Iterable[Mapping[str, Any]]) -> Iterator[T]:
+def _each(read: Callable[[Mapping[str, Any]], T], objects: Iterable[Mapping[str, Any]]) -> Iterator[T]:
     """Yields what is read of each object of a kind whose fields ``read_object`` does not check. Raises TasError, with
     the object's name, if one cannot be read.
     """
-    for item in items:
+    for fields in objects:
         try:
-            yield read(item)
+            yield read(fields)
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             reason = str(error) if isinstance(error, ValueError) else "it is not built as Kubernetes builds it"
-            what = f"{'an' if item['kind'] == 'Event' else 'a'} {item['kind']} of the cluster cannot be read"
+            message = f"{'an' if fields['kind'] == 'Event' else 'a'} {fields['kind']} of the cluster cannot be read"
             hint = "It must be what `kubectl get ... -o json` prints."
-            name = (item.get("metadata") or {}).get("name") or "without a name"
-            raise TasError(f"{what}: {name}: {reason}", hint=hint) from error
+            name = (fields.get("metadata") or {}).get("name") or "without a name"
+            raise TasError(f"{message}: {name}: {reason}", hint=hint) from error
 
 
-def gathered(said: Iterable[Saying]) -> tuple[Saying, ...]:
+def gathered(sayings: Iterable[Saying]) -> tuple[Saying, ...]:
     """Returns each message once, with its count and last time: conditions of PodGroups, then of pods, then events, the
     latest event first.
     """
     times: Counter[Saying] = Counter()
     last: dict[Saying, str] = {}
-    for item in said:
-        same = replace(item, times=1, last="")
-        times[same] += item.times
-        last[same] = max(last.get(same, ""), item.last)
-    found = [replace(item, times=count, last=last[item]) for item, count in times.items()]
-    found.sort(key=lambda item: (not item.where.startswith("PodGroup"), item.where, item.reason, item.text))
-    return tuple(sorted(sorted(found, key=lambda item: item.last, reverse=True), key=lambda item: item.is_event))
+    for saying in sayings:
+        same = replace(saying, times=1, last="")
+        times[same] += saying.times
+        last[same] = max(last.get(same, ""), saying.last)
+    distinct = [replace(saying, times=count, last=last[saying]) for saying, count in times.items()]
+    distinct.sort(
+        key=lambda saying: (not saying.where.startswith("PodGroup"), saying.where, saying.reason, saying.text)
+    )
+    return tuple(
+        sorted(sorted(distinct, key=lambda saying: saying.last, reverse=True), key=lambda saying: saying.is_event)
+    )
 
 
-def _place(item: Mapping[str, Any]) -> tuple[str, str]:
-    metadata = item["metadata"]
+def _place(fields: Mapping[str, Any]) -> tuple[str, str]:
+    metadata = fields["metadata"]
     return metadata.get("namespace") or "default", metadata["name"]
 
 
-def _owners(item: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    written = item["metadata"].get("ownerReferences") or ()
-    return tuple((str(owner.get("kind")), str(owner.get("name"))) for owner in written)
+def _owners(fields: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    references = fields["metadata"].get("ownerReferences") or ()
+    return tuple((str(owner.get("kind")), str(owner.get("name"))) for owner in references)
 
 
-def _group(item: Mapping[str, Any]) -> LiveGroup:
-    namespace, name = _place(item)
-    status = item.get("status") or {}
-    said = [
+def _group(fields: Mapping[str, Any]) -> LiveGroup:
+    namespace, name = _place(fields)
+    status = fields.get("status") or {}
+    sayings = [
         Saying(f"PodGroup {name}", reason, text)
         for condition in status.get("schedulingConditions") or ()
         if condition.get("status", "True") == "True"
@@ -286,16 +290,16 @@ def _group(item: Mapping[str, Any]) -> LiveGroup:
     ]
     held = (status.get("resourcesStatus") or {}).get("allocated") or {}
     is_allocated = any(str(amount) not in ("", "0") for amount in held.values())
-    metadata, spec = item["metadata"], item.get("spec") or {}
+    metadata, spec = fields["metadata"], fields.get("spec") or {}
     labels, sub_groups = metadata.get("labels") or {}, spec.get("subGroups") or ()
-    named = (part.get("topologyConstraint") or {} for part in (spec, *sub_groups))
+    named = (sub_group.get("topologyConstraint") or {} for sub_group in (spec, *sub_groups))
     return LiveGroup(
         namespace,
         name,
-        _owners(item),
+        _owners(fields),
         _word(labels, WORKFLOW),
         is_allocated,
-        gathered(said),
+        gathered(sayings),
         _word(spec, "queue"),
         _word(labels, NODE_POOL),
         _deleted(metadata),
@@ -306,16 +310,16 @@ def _group(item: Mapping[str, Any]) -> LiveGroup:
     )
 
 
-def _queue(item: Mapping[str, Any]) -> LiveQueue:
-    metadata, spec = item["metadata"], item.get("spec") or {}
+def _queue(fields: Mapping[str, Any]) -> QueueInCluster:
+    metadata, spec = fields["metadata"], fields.get("spec") or {}
     name = metadata["name"]
     shown, parent = (str(spec.get(key) or "") for key in ("displayName", "parentQueue"))
-    return LiveQueue(name, shown or name, parent, _word(metadata.get("labels") or {}, NODE_POOL))
+    return QueueInCluster(name, shown or name, parent, _word(metadata.get("labels") or {}, NODE_POOL))
 
 
-def _topology(item: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
-    levels = (item.get("spec") or {}).get("levels") or ()
-    return item["metadata"]["name"], tuple(level["nodeLabel"] for level in levels)
+def _topology(fields: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
+    levels = (fields.get("spec") or {}).get("levels") or ()
+    return fields["metadata"]["name"], tuple(level["nodeLabel"] for level in levels)
 
 
 def _reasons(condition: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -323,22 +327,22 @@ def _reasons(condition: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     shard = str(condition.get("nodePool") or "")
     prefix = f"(shard {shard}) " if shard not in ("", "default") else ""
     listed = condition.get("reasons") or [condition]
-    for item in listed:
-        yield str(item.get("reason") or "Unschedulable"), prefix + in_one_line(item.get("message"))
+    for reason in listed:
+        yield str(reason.get("reason") or "Unschedulable"), prefix + in_one_line(reason.get("message"))
 
 
-def _pod(item: Mapping[str, Any]) -> LivePod:
-    namespace, name = _place(item)
-    metadata, spec, status = item["metadata"], item.get("spec") or {}, item.get("status") or {}
+def _pod(fields: Mapping[str, Any]) -> LivePod:
+    namespace, name = _place(fields)
+    metadata, spec, status = fields["metadata"], fields.get("spec") or {}, fields.get("status") or {}
     where = f"Pod {name}"
-    said = [
+    sayings = [
         Saying(where, str(condition.get("reason") or condition.get("type")), in_one_line(condition.get("message")))
         for condition in status.get("conditions") or ()
         if condition.get("type") in ("PodScheduled", "PodBound") and condition.get("status") == "False"
     ]
-    said += [Saying(where, reason, text) for reason, text in _containers(status)]
+    sayings += [Saying(where, reason, text) for reason, text in _containers(status)]
     if status.get("phase") == "Failed" and (status.get("reason") or status.get("message")):
-        said.append(Saying(where, str(status.get("reason") or "Failed"), in_one_line(status.get("message"))))
+        sayings.append(Saying(where, str(status.get("reason") or "Failed"), in_one_line(status.get("message"))))
     labels, annotations = metadata.get("labels") or {}, metadata.get("annotations") or {}
     phase, deleted = str(status.get("phase") or "Pending"), _deleted(metadata)
     return LivePod(
@@ -348,9 +352,9 @@ def _pod(item: Mapping[str, Any]) -> LivePod:
         bool(spec.get("nodeName")),
         _word(annotations, POD_GROUP),
         _word(labels, PART_OF),
-        _owners(item),
+        _owners(fields),
         _word(spec, "schedulerName"),
-        tuple(said),
+        tuple(sayings),
         _word(labels, SUBGROUP),
         _word(labels, WORKFLOW),
         _word(annotations, SKIP_PODGROUPER) == "true",
@@ -382,20 +386,20 @@ def _containers(status: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield str(ended.get("reason") or "Error"), f"container {container.get('name')}: exit {ended['exitCode']}"
 
 
-def _event(item: Mapping[str, Any]) -> tuple[tuple[str, str], Saying]:
+def _event(fields: Mapping[str, Any]) -> tuple[tuple[str, str], Saying]:
     """Converts an event of either API: v1, or events.k8s.io/v1."""
-    about = item.get("involvedObject") or item.get("regarding") or {}
-    series = item.get("series") or {}
-    what = f"{about.get('kind')} {about.get('name')}"
-    times = series.get("count") or item.get("count") or item.get("deprecatedCount") or 1
+    involved = fields.get("involvedObject") or fields.get("regarding") or {}
+    series = fields.get("series") or {}
+    object_name = f"{involved.get('kind')} {involved.get('name')}"
+    times = series.get("count") or fields.get("count") or fields.get("deprecatedCount") or 1
     if not isinstance(times, int) or not 0 < times <= MAX_COUNT:
         raise ValueError("an event was not said so often")
-    moments = (series.get("lastObservedTime"), item.get("lastTimestamp"), item.get("eventTime"))
+    moments = (series.get("lastObservedTime"), fields.get("lastTimestamp"), fields.get("eventTime"))
     last = next((str(moment) for moment in moments if moment), "")
-    text = in_one_line(item.get("message") or item.get("note"))
+    text = in_one_line(fields.get("message") or fields.get("note"))
     when = f"{last[:19]}Z" if last else ""
-    saying = Saying(what, str(item.get("reason") or ""), text, is_event=True, times=times, last=when)
-    return (str(about.get("namespace") or "default"), what), saying
+    saying = Saying(object_name, str(fields.get("reason") or ""), text, is_event=True, times=times, last=when)
+    return (str(involved.get("namespace") or "default"), object_name), saying
 
 
 def is_race(saying: Saying) -> bool:

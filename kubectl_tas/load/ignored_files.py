@@ -54,7 +54,7 @@ _POOL = late_pattern(rb"""^[ \t]+["']?pool["']?[ \t]*:""", re.MULTILINE)
 _LABEL = late_pattern(rb"""kubectl-tas/pool["']?[ \t]*:""")
 _WORKLOAD = late_pattern(
     rb"""^["']?kind["']?[ \t]*:[ \t]*["']?(%s)\b"""
-    % "|".join(dict.fromkeys((*(listed.kind for listed in kinds.LISTED), "PodCliqueSet"))).encode(),
+    % "|".join(dict.fromkeys((*(listed.kind for listed in kinds.LISTED), kinds.SET.kind))).encode(),
     re.MULTILINE,
 )
 _SAYS = late_pattern(rb"%s|%s" % (_OURS.pattern, _WORKLOAD.pattern), re.MULTILINE)

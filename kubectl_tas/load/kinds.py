@@ -77,9 +77,10 @@ class Kind:
     @property
     def schema(self) -> str:
         """The name of the JSON Schema file, without suffix; empty for a kind that the Config declares."""
-        if self.page is not None:
-            recognition = self.page.recognition
-            return "" if self.page.is_declared else (recognition.schema or recognition.kind).lower()
+        page = self.page or kinds.page_of(self.name)
+        if page is not None:
+            recognition = page.recognition
+            return "" if page.is_declared else (recognition.schema or recognition.kind).lower()
         return self.place.rpartition(":")[2].lower()
 
     @property
@@ -124,7 +125,7 @@ def without_nulls(data: Any, texts: Sequence[str] = ()) -> Any:
     return [without_nulls(item, texts) for item in data] if isinstance(data, list) else data
 
 
-_DECIDING = {name for name, version, _ in OWN if version != POD_GROUPS and name != "PodCliqueSet"}
+_DECIDING = {name for name, version, _ in OWN if version != POD_GROUPS and name != kinds.SET.kind}
 WORKFLOW = Kind("Workflow", "", "osmo_workflow:Workflow")
 FUNCTION = Kind("Function", API_VERSION, "function:Function")
 """The configuration in a ResourceList; no file holds this kind."""
@@ -150,12 +151,11 @@ _ADVICE: dict[tuple[str | None, str], str] = {
     ("kubeflow.org", "Experiment"): _UNTOLD,
     ("kubeflow.org", "Profile"): "Name its namespace in namespaces of a Pool, and keep the Profile elsewhere.",
     ("kubeflow.org", "ScheduledWorkflow"): _UNTOLD,
-    ("serving.knative.dev", "Service"): "Write a Deployment, or an InferenceService of KServe in Standard mode.",
+    **kinds.INSTEAD,
     ("keda.sh", "ScaledObject"): "Write a HorizontalPodAutoscaler, or move it out of the folders that are read.",
     ("scheduling.volcano.sh", "PodGroup"): _NO_PODGROUP,
     ("scheduling.volcano.sh", "Queue"): "Declare a Pool or Subpool: `render` makes the queues of KAI from them.",
     ("scheduling.x-k8s.io", "PodGroup"): _NO_PODGROUP,
-    ("run.ai", ""): "Write a Job, PyTorchJob or MPIJob: kubectl-tas reads no work of run.ai.",
     **{
         (group, ""): _UNTOLD
         for group in (
@@ -233,6 +233,8 @@ def recognise(document: Document, config: ConfigSpec | None = None) -> Kind | Di
             return Kind(kind, item.apiVersion, COMPANION, _workload)
     group = group_of(api_version) if isinstance(api_version, str) else ""
     own = [item for item in KINDS if item.unique_name == item.name or group_of(item.api_version) == group]
+    is_of_others = "." in group and not group.endswith("k8s.io")
+    own = [item for item in own if not (is_of_others and "." not in group_of(item.api_version))]
     same = [candidate for candidate in own if candidate.name == kind] or _other_versions(api_version, kind)
     advice = _ADVICE.get((group, kind), "")
     if same and not advice:
@@ -266,7 +268,7 @@ def _of_other_api(group: str, kind: str) -> str:
         return ""
     found = closest(kind, [candidate.name for candidate in KINDS], folds=True)
     version = next((candidate.api_version for candidate in KINDS if candidate.name == found), "")
-    return f'Did you mean "{found}", of apiVersion: {version}?' if found else ""
+    return f'Did you mean "{found}", of apiVersion: {version}?' if found and found != kind else ""
 
 
 def _of_osmo(document: Document) -> Diagnostic | None:

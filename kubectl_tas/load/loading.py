@@ -14,6 +14,7 @@ from kubectl_tas import kinds
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
 from kubectl_tas.folders import is_hidden, misspelled
 from kubectl_tas.jinja.bounds import TEMPLATE_UNSUPPORTED
+from kubectl_tas.kinds import SET
 from kubectl_tas.late import dataclass, imported
 from kubectl_tas.load.document import Document, Lines, lookalikes, parse, waivers
 from kubectl_tas.load.kinds import COMPANION, Kind, decides, recognise
@@ -174,7 +175,7 @@ class _Loader:
             topologies=(*found["ClusterTopology"], *found["ClusterTopologyBinding"]),
             workflows=tuple(found["Workflow"]),
             pod_groups=tuple(found["PodGroup"]),
-            pod_clique_sets=tuple(found["PodCliqueSet"]),
+            pod_clique_sets=tuple(found[SET.kind]),
             operators=tuple(found["OperatorConfiguration"]),
             companions=tuple(found["Companion"]),
             kartas=tuple(found["Karta"]),

@@ -14,6 +14,7 @@ from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
 from kubectl_tas import yaml
 from kubectl_tas.diagnostics import TasError
+from kubectl_tas.kinds import SET
 from kubectl_tas.late import late_pattern
 from kubectl_tas.load.document import MARKER, Document, parse, roots
 from kubectl_tas.load.kinds import WORKFLOW, Kind, recognise
@@ -163,7 +164,7 @@ def sent_elsewhere(
             if kind is WORKFLOW and isinstance(data.get("workflow"), dict):
                 if is_meant("Workflow", str(data["workflow"].get("name"))):
                     text = set_value(text, item.index, (*item.within, "workflow", key), str(value), after="name")
-            elif isinstance(kind, Kind) and (kind.described is not None or kind.name == "PodCliqueSet"):
+            elif isinstance(kind, Kind) and (kind.described is not None or kind.name == SET.kind):
                 named = data.get("metadata")
                 if is_meant(str(data.get("kind")), str(named.get("name") if isinstance(named, dict) else None)):
                     label: KeyPath = (*item.within, "metadata", "labels", f"{OWN_PREFIX}{key}")
@@ -243,18 +244,24 @@ class _Editor:
         return _Cut(key.start_mark.index, self._end(key, child), entry)
 
     def _remove(self, node: Any, path: KeyPath, depth: int) -> _Cut:
-        """Removes an entry from a mapping that has others: its lines in block style, the entry in flow style."""
-        entries = node.value if type(node) is MappingNode else []
-        place = next((place for place, (key, _) in enumerate(entries) if key.value == path[depth]), None)
+        """Removes an entry that is not the only one of its mapping or list: its lines in block style, the entry in flow
+        style.
+        """
+        is_list, step = type(node) is SequenceNode, path[depth]
+        entries: list[tuple[Any, Any]] = (
+            [(None, item) for item in node.value] if is_list else node.value if type(node) is MappingNode else []
+        )
+        keys = range(len(entries)) if is_list else [key.value for key, _ in entries]
+        place = next((place for place, key in enumerate(keys) if key == step), None)
         if place is None or len(entries) < 2:
             raise _refusal(path)
-        start, end = int(entries[place][0].start_mark.index), self._end(*entries[place])
+        start, end = _start(*entries[place]), self._end(*entries[place])
         if node.flow_style:
             if place > 0:
                 return _Cut(self._end(*entries[place - 1]), end, "")
-            return _Cut(start, int(entries[1][0].start_mark.index), "")
+            return _Cut(start, _start(*entries[1]), "")
         line = self._text.rfind("\n", 0, start) + 1
-        if self._text[line:start].strip(" "):
+        if self._text[line:start].strip(" ") != "-" * is_list:
             raise _refusal(path)
         if self._text[end - 1] not in "\r\n":
             found = _BREAK.search(self._text, end)
@@ -414,6 +421,11 @@ def _own_child(node: Any, step: str | int) -> tuple[Any, Any] | None:
     if type(node) is MappingNode:
         return next(((key, value) for key, value in node.value if key.value == step), None)
     return None
+
+
+def _start(key: Any, child: Any) -> int:
+    """Returns the start of an entry of a mapping or of a list."""
+    return int((child if key is None else key).start_mark.index)
 
 
 def _entry_before(node: Any, after: str | None) -> tuple[Any, Any]:

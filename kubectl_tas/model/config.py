@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 
 from kubectl_tas import grove, kai
 from kubectl_tas.folders import normal
-from kubectl_tas.kubernetes import PATTERN as KUBERNETES_RELEASE
+from kubectl_tas.kinds.kubernetes import PATTERN as KUBERNETES_RELEASE
 from kubectl_tas.late import dataclass
 from kubectl_tas.model.base import MAX_PREFIX, AnyText, LabelKey, LabelValue, Many, Model, Named, Text, nothing, said
 from kubectl_tas.model.kindlists import CompanionKind
@@ -24,6 +24,11 @@ VALUES_FOLDER = "values"
 """The folder of the repository that holds values files. The tool reads no other files in this folder."""
 PRIORITY_VALUES = {"HIGH": 125, "NORMAL": 100, "LOW": 50}
 """The value of the PriorityClass for each OSMO priority."""
+
+
+def nearest_priority(value: int) -> str:
+    """Returns the priority whose value is nearest."""
+    return min(PRIORITY_VALUES, key=lambda name: abs(PRIORITY_VALUES[name] - value))
 
 
 Time = Annotated[

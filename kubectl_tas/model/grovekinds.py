@@ -6,11 +6,12 @@ topology fields must be known.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from kubectl_tas.grove import DEFAULT_TOPOLOGY, TEMPLATE
+from kubectl_tas.kinds import SET, SetKind
 from kubectl_tas.model.base import (
     AnnotationKey,
     AnyText,
@@ -25,6 +26,9 @@ from kubectl_tas.model.base import (
 )
 from kubectl_tas.model.podtemplate import Open, PodSpec, RootMeta
 from kubectl_tas.model.topology_kinds import Domain, DomainLevel
+
+if TYPE_CHECKING:
+    from kubectl_tas.kinds.page import WorkloadKind
 
 
 class Pack(Model):
@@ -139,15 +143,22 @@ def _depth(path: KeyPath) -> int:
     return 1 if "podCliqueScalingGroups" in path else 2 if "cliques" in path else 0
 
 
-class PodCliqueSet(Open):
+class CliqueSet(Open):
     """Grove's PodCliqueSet: pods with several roles that together form one service."""
 
+    model_config = ConfigDict(title=SET.kind)
+
     apiVersion: Literal["grove.io/v1alpha1"]
-    kind: Literal["PodCliqueSet"]
+    kind: SetKind
     metadata: RootMeta
     """Name, pool (label kubectl-tas/pool), priority (label kubectl-tas/priority) and placement of the workload."""
     spec: SetSpec
     """Settings of the set."""
+
+    @property
+    def page(self) -> WorkloadKind:
+        """The page of the kind."""
+        return SET.page
 
     @property
     def constraints(self) -> tuple[tuple[PackConstraint, KeyPath], ...]:

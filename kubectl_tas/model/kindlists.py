@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+from kubectl_tas.kinds import SET
 from kubectl_tas.model.base import API_VERSION, Model, Text
 
 GROVE, POD_GROUPS = "grove.io/v1alpha1", "scheduling.run.ai/v2alpha2"
@@ -19,7 +20,7 @@ OWN: tuple[tuple[str, str, str], ...] = (
     ("ClusterTopologyBinding", GROVE, "topology_kinds:ClusterTopology"),
     ("Karta", "run.ai/v1alpha1", "karta:Karta"),
     ("PodGroup", POD_GROUPS, "manifest:PodGroup"),
-    ("PodCliqueSet", GROVE, "grovekinds:PodCliqueSet"),
+    (SET.kind, GROVE, "grovekinds:CliqueSet"),
     ("OperatorConfiguration", "operator.config.grove.io/v1alpha1", "grovekinds:OperatorConfiguration"),
 )
 """Kinds that are no workloads, each with its apiVersion and its model as ``module:class``."""
@@ -171,7 +172,7 @@ DECIDING: dict[tuple[str, str], str] = {
     ("kueue.x-k8s.io", "Topology"): _TOPOLOGIES,
     ("kai.scheduler", ""): _KAI,
     ("kueue.x-k8s.io", ""): f"{_QUEUES} `kubectl tas import kueue` writes these files.",
-    ("scheduler.grove.io", ""): "Grove makes it of a PodCliqueSet; write that.",
+    ("scheduler.grove.io", ""): f"Grove makes it of a {SET.kind}; write that.",
     ("scheduling.k8s.io", "PodGroup"): _WORKLOADS,
     ("scheduling.k8s.io", "Workload"): _WORKLOADS,
     ("scheduling.k8s.io", ""): _CLASSES,

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
+from kubectl_tas.kai import Feature
 from kubectl_tas.model.base import AnnotationKey, AnyText, LabelKey, LabelValue, Many, Model, Text, nothing, said
 
 ObjectName = Annotated[
@@ -179,51 +180,51 @@ class TopologyConstraint(Model):
 
 
 class SubGroup(Model):
-    """A part of a gang."""
+    """A part of a gang. A Feature says that not every release of KAI has the field."""
 
     name: Text
     """Name of the SubGroup, unique within the PodGroup; a lower-case RFC 1123 label."""
-    parent: Text | None = None
+    parent: Annotated[Text | None, Feature.SUBGROUP_TREE] = None
     """The parent SubGroup."""
     minMember: Annotated[Int32, Field(ge=0)] | None = None
     """Pods that must start together; only in SubGroups without children."""
-    minSubGroup: Annotated[Int32, Field(ge=0)] | None = None
+    minSubGroup: Annotated[Annotated[Int32, Field(ge=0)] | None, Feature.MIN_SUBGROUP] = None
     """Direct children that must start together; only in SubGroups with children."""
-    topologyConstraint: TopologyConstraint | None = None
+    topologyConstraint: Annotated[TopologyConstraint | None, Feature.SUBGROUP_TREE] = None
     """Topology levels for the pods of the SubGroup."""
 
 
 class PodGroupSpec(Model):
-    """Settings of a gang."""
+    """Settings of a gang, in the order of the manifest. A Feature says that not every release of KAI has the field."""
 
     queue: Annotated[LabelValue, Field(min_length=1)]
     """Name of a leaf queue. The name becomes the value of a label."""
     priorityClassName: Text | None = None
     """Name of a PriorityClass."""
-    preemptibility: Literal["preemptible", "non-preemptible"] | None = None
+    preemptibility: Annotated[Literal["preemptible", "non-preemptible"] | None, Feature.PREEMPTIBILITY] = None
     """Whether work of a higher priority may evict the gang."""
-    minMember: Annotated[Int32, Field(ge=1)] | None = None
-    """Pods that must start together; absent with SubGroups."""
-    minSubGroup: Annotated[Int32, Field(ge=1)] | None = None
-    """SubGroups at the top that must start together."""
-    topologyConstraint: TopologyConstraint | None = None
-    """Topology levels for all pods of the gang."""
-    subGroups: Many[SubGroup] = ()
-    """SubGroups, parents before children."""
-    markUnschedulable: bool | None = None
-    """Whether KAI marks pods that it cannot schedule."""
+    preemptionDelay: Annotated[Text | None, Feature.PREEMPTION_DELAY] = None
+    """Time that the gang waits before it evicts other work."""
+    stalenessGracePeriod: Annotated[Text | None, Feature.STALENESS_GRACE] = None
+    """Time that the gang may run with fewer pods than its minimum."""
     schedulingBackoff: Int32 | None = None
     """Scheduling cycles to try: -1 or 1."""
-    preemptionDelay: Text | None = None
-    """Time that the gang waits before it evicts other work."""
-    stalenessGracePeriod: Text | None = None
-    """Time that the gang may run with fewer pods than its minimum."""
+    markUnschedulable: bool | None = None
+    """Whether KAI marks pods that it cannot schedule."""
     backoffLimit: Int32 | None = None
     """Failed pods before the gang fails; removed in KAI 0.15."""
     completions: Int32 | None = None
     """Successful pods before the gang succeeds; removed in KAI 0.15."""
     parallelism: Int32 | None = None
     """Pods that run at once; removed in KAI 0.15."""
+    minMember: Annotated[Int32, Field(ge=1)] | None = None
+    """Pods that must start together; absent with SubGroups."""
+    minSubGroup: Annotated[Annotated[Int32, Field(ge=1)] | None, Feature.MIN_SUBGROUP] = None
+    """SubGroups at the top that must start together."""
+    topologyConstraint: Annotated[TopologyConstraint | None, Feature.TOPOLOGY] = None
+    """Topology levels for all pods of the gang."""
+    subGroups: Annotated[Many[SubGroup], Feature.SUBGROUPS] = ()
+    """SubGroups, parents before children."""
 
 
 class PodGroup(Model):

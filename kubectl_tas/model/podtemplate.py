@@ -13,7 +13,7 @@ from typing import Annotated
 from pydantic import ConfigDict, Field, StringConstraints
 
 from kubectl_tas import gpus, quantities
-from kubectl_tas.gpus import WHOLE, Asked, Gpus, is_counted, is_uncounted
+from kubectl_tas.gpus import WHOLE, ContainerRequests, Gpus, is_counted, is_uncounted
 from kubectl_tas.late import dataclass
 from kubectl_tas.model.base import (
     MAX_COUNT,
@@ -98,9 +98,9 @@ class Resources(Open):
     """The amounts that Kubernetes reserves. For GPUs, these equal the limits."""
 
     @property
-    def asked(self) -> Asked:
+    def asked(self) -> ContainerRequests:
         """GPUs of the container."""
-        return Asked(self.limits.counted, self.requests.counted)
+        return ContainerRequests(self.limits.counted, self.requests.counted)
 
     @property
     def cpu(self) -> int:

@@ -18,7 +18,7 @@ from kubectl_tas.model.pool_kinds import Pool, Subpool
 from kubectl_tas.model.topology_kinds import ClusterTopology
 
 if TYPE_CHECKING:
-    from kubectl_tas.model.grovekinds import OperatorConfiguration, PodCliqueSet
+    from kubectl_tas.model.grovekinds import CliqueSet, OperatorConfiguration
     from kubectl_tas.model.karta import Karta
     from kubectl_tas.model.manifest import PodGroup
     from kubectl_tas.model.podtemplate import Companion
@@ -138,7 +138,7 @@ class Repository:
     topologies: tuple[Declared[ClusterTopology], ...] = ()
     workflows: tuple[Declared[Workflow], ...] = ()
     pod_groups: tuple[Declared[PodGroup], ...] = ()
-    pod_clique_sets: tuple[Declared[PodCliqueSet], ...] = ()
+    pod_clique_sets: tuple[Declared[CliqueSet], ...] = ()
     operators: tuple[Declared[OperatorConfiguration], ...] = ()
     """Configurations of Grove's operator. The tool uses the first one."""
     kartas: tuple[Declared[Karta], ...] = ()

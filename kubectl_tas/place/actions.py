@@ -15,12 +15,20 @@ from functools import partial
 
 from kubectl_tas.gpus import GPU
 from kubectl_tas.late import dataclass
-from kubectl_tas.place.fairshare import Refusal, Standing
+from kubectl_tas.place.fairshare import QuotaRefusal, Standing
 from kubectl_tas.place.kai_allocate import place
 from kubectl_tas.place.node_cells import Space, Unit
 from kubectl_tas.place.reclaim import Reclaim
-from kubectl_tas.place.scenarios import Allows, Batch, Search, Solver, Way
-from kubectl_tas.place.scheduling_session import Place, Pod, Session, Start, Work, sum_of, with_pods
+from kubectl_tas.place.scenarios import Allows, Search, Solver, VictimPods, Way
+from kubectl_tas.place.scheduling_session import (
+    Place,
+    SchedulingSession,
+    SessionPod,
+    ShardStart,
+    Work,
+    sum_of,
+    with_pods,
+)
 from kubectl_tas.quantities import Amount, Amounts
 
 MAX_MOVED = 17
@@ -29,7 +37,7 @@ move, KAI takes any of them.
 """
 
 
-class Outcome(Enum):
+class TurnOutcome(Enum):
     """Outcome of a gang's turn."""
 
     STARTS = "starts"
@@ -53,20 +61,20 @@ class Turn:
     """The answer for one gang."""
 
     work: Work
-    outcome: Outcome
+    outcome: TurnOutcome
     placed: tuple[Place, ...] = ()
     """Nodes of the pods that start; empty if the gang does not start."""
     asks: Amounts = Amounts()
     """Resources of the pods with which the gang starts."""
-    refusal: Refusal | None = None
+    refusal: QuotaRefusal | None = None
     """The limit or quota that keeps the gang from starting."""
     ahead: tuple[str, ...] = ()
     """Gangs that started earlier on the nodes that this gang would get alone; or, if a queue refuses this gang, in that
     queue.
     """
-    evicted: tuple[Batch, ...] = ()
+    evicted: tuple[VictimPods, ...] = ()
     """Pods that KAI evicts for the gang."""
-    moved: tuple[Batch, ...] = ()
+    moved: tuple[VictimPods, ...] = ()
     """Pods that KAI evicts for the gang and places elsewhere at once."""
     action: str = ""
     """KAI's action that evicts or moves pods for the gang: consolidation, reclaim or preempt."""
@@ -78,7 +86,7 @@ class Turn:
 class Pending:
     """The answers for all gangs that are pending for one scheduler."""
 
-    start: Start
+    start: ShardStart
     fair: Mapping[str, Amounts]
     """Fair share of each queue."""
     allocated: Mapping[str, Amounts]
@@ -93,18 +101,18 @@ class Pending:
     """GPUs that gangs held at the start, in known and unknown queues."""
 
 
-def pending(start: Start, waiting: Sequence[Work]) -> Pending:
+def pending(start: ShardStart, waiting: Sequence[Work]) -> Pending:
     """Predicts what KAI does with the pending gangs. Moves the pods of ``waiting`` and ``start`` to their new nodes."""
     sent = [work for work in waiting if start.tree.is_leaf(work.queue)]
     lost = [
-        Turn(work, Outcome.NO_QUEUE, asks=sum_of(work.next_pods()))
+        Turn(work, TurnOutcome.NO_QUEUE, asks=sum_of(work.next_pods()))
         for work in waiting
         if not start.tree.is_leaf(work.queue)
     ]
-    session = Session(start, sent)
+    session = SchedulingSession(start, sent)
     allocated, held = dict(session.allocated), sum(sum_of(work.active).gpu for work in start.works)
     turns: dict[Work, Turn] = {}
-    _allocate(session, turns, Outcome.STARTS)
+    _allocate(session, turns, TurnOutcome.STARTS)
     session.space.keep_idle(is_kept=True)
     for name, action in (("consolidation", _consolidate), ("reclaim", _reclaim), ("preempt", _preempt)):
         _act(session, turns, name, action)
@@ -112,7 +120,7 @@ def pending(start: Start, waiting: Sequence[Work]) -> Pending:
         pod.is_gone = False  # what started in this cycle, and went for others, waits as before
     if any(turn.evicted or turn.moved for turn in turns.values()):
         session.space.keep_idle(is_kept=False)
-        _allocate(session, turns, Outcome.LATER)
+        _allocate(session, turns, TurnOutcome.LATER)
     alone = Space(start.nodes)
     new = set(sent)
     started = [work for work in turns if work in new and work.active]
@@ -121,12 +129,12 @@ def pending(start: Start, waiting: Sequence[Work]) -> Pending:
     return Pending(start, session.fair, allocated, session.requests, (*explained_turns, *lost), further, held)
 
 
-def _allocate(session: Session, turns: dict[Work, Turn], outcome: Outcome) -> None:
+def _allocate(session: SchedulingSession, turns: dict[Work, Turn], outcome: TurnOutcome) -> None:
     """Runs KAI's action allocate: starts gangs, then adds pods to gangs that have their minimum."""
     order = session.starting(session.works)
-    while (entry := order.pop()) is not None:
-        work, pods, before = entry.work, entry.work.next_pods(), turns.get(entry.work)
-        refused = session.refusal(work, entry.asks)
+    while (next_gang := order.pop()) is not None:
+        work, pods, before = next_gang.work, next_gang.work.next_pods(), turns.get(next_gang.work)
+        refused = session.refusal(work, next_gang.asks)
         placed = None if refused is not None else session.place(work, pods)
         if placed is not None:
             for pod, node, _ in placed:
@@ -135,19 +143,19 @@ def _allocate(session: Session, turns: dict[Work, Turn], outcome: Outcome) -> No
         if placed is not None:
             placed_before = before.placed if before else ()
             continued = replace(before, placed=(*placed_before, *placed)) if before and placed_before else None
-            turns[work] = continued or Turn(work, outcome, placed, entry.asks)
+            turns[work] = continued or Turn(work, outcome, placed, next_gang.asks)
         elif before is None or not before.placed:
             is_cut = before is not None and before.is_cut
-            refused_outcome = Outcome.REFUSED if refused is not None else Outcome.WAITS
-            turns[work] = Turn(work, refused_outcome, asks=entry.asks, refusal=refused, is_cut=is_cut)
+            refused_outcome = TurnOutcome.REFUSED if refused is not None else TurnOutcome.WAITS
+            turns[work] = Turn(work, refused_outcome, asks=next_gang.asks, refusal=refused, is_cut=is_cut)
 
 
-def _act(session: Session, turns: dict[Work, Turn], name: str, action: _Action) -> None:
+def _act(session: SchedulingSession, turns: dict[Work, Turn], name: str, action: _Action) -> None:
     failed = _Failed()
     waiting = [work for work in session.works if work.next_pods()]
     order = session.starting(waiting)
-    while (entry := order.pop()) is not None:
-        work, pods = entry.work, entry.work.next_pods()
+    while (next_gang := order.pop()) is not None:
+        work, pods = next_gang.work, next_gang.work.next_pods()
         has_queue = name != "consolidation"
         if work.wanted is None or failed.covers(work, has_queue=has_queue):
             continue
@@ -156,30 +164,33 @@ def _act(session: Session, turns: dict[Work, Turn], name: str, action: _Action) 
             continue
         taken = dict.fromkeys(batch.work for batch in search.way.batches) if search.way else _victims(session, work)
         is_cut = search.is_cut or any(not victim.is_known for victim in taken)  # KAI may take fewer pods of such
-        turn = turns.get(work) or Turn(work, Outcome.WAITS, asks=entry.asks)
+        turn = turns.get(work) or Turn(work, TurnOutcome.WAITS, asks=next_gang.asks)
         if search.way is None:
             failed.add(work, has_queue=has_queue)
             turns[work] = replace(turn, is_cut=turn.is_cut or is_cut)
             continue
         way = search.way
         _go(session, turns, work, way)
-        moved: dict[Work, list[Pod]] = {}
+        moved: dict[Work, list[SessionPod]] = {}
         for moved_work, spot in way.moved:
             moved.setdefault(moved_work, []).append(spot[0])
         cleared = (*way.gone, *way.moved)
         turns[work] = replace(
             turn,
-            outcome=turn.outcome if turn.placed else Outcome.EVICTS if cleared else Outcome.LATER,
+            outcome=turn.outcome if turn.placed else TurnOutcome.EVICTS if cleared else TurnOutcome.LATER,
             placed=(*turn.placed, *way.placed),
             refusal=None,
             evicted=(*turn.evicted, *way.gone),
-            moved=(*turn.moved, *(Batch(moved_work, tuple(moved_pods)) for moved_work, moved_pods in moved.items())),
+            moved=(
+                *turn.moved,
+                *(VictimPods(moved_work, tuple(moved_pods)) for moved_work, moved_pods in moved.items()),
+            ),
             action=name,
             is_cut=is_cut,
         )
 
 
-def _go(session: Session, turns: dict[Work, Turn], work: Work, way: Way) -> None:
+def _go(session: SchedulingSession, turns: dict[Work, Turn], work: Work, way: Way) -> None:
     """Carries out a way: evicts and moves pods of other gangs, and places pods of the gang."""
     leaving = [(batch.work, pod) for batch in way.gone for pod in batch.pods]
     for moved_work, pod in (*leaving, *((moved_work, spot[0]) for moved_work, spot in way.moved)):
@@ -194,14 +205,14 @@ def _go(session: Session, turns: dict[Work, Turn], work: Work, way: Way) -> None
             turn = turns[moved_work]
             remaining = tuple(places.get(spot[0], spot) for spot in turn.placed if not spot[0].is_gone)
             turns[moved_work] = (
-                replace(turn, placed=remaining) if remaining else Turn(moved_work, Outcome.WAITS, asks=turn.asks)
+                replace(turn, placed=remaining) if remaining else Turn(moved_work, TurnOutcome.WAITS, asks=turn.asks)
             )
 
 
-_Action = Callable[[Session, Work, Sequence[Pod], Sequence[Work]], Search | None]
+_Action = Callable[[SchedulingSession, Work, Sequence[SessionPod], Sequence[Work]], Search | None]
 
 
-def _victims(session: Session, work: Work) -> Iterator[Work]:
+def _victims(session: SchedulingSession, work: Work) -> Iterator[Work]:
     return (
         other_work
         for other_work in session.works
@@ -209,7 +220,9 @@ def _victims(session: Session, work: Work) -> Iterator[Work]:
     )
 
 
-def _consolidate(session: Session, work: Work, pods: Sequence[Pod], waiting: Sequence[Work]) -> Search | None:
+def _consolidate(
+    session: SchedulingSession, work: Work, pods: Sequence[SessionPod], waiting: Sequence[Work]
+) -> Search | None:
     """Searches a way that only moves other gangs, if the gang is preemptible and enough GPUs are free."""
     free = sum(session.space.free_of(name, GPU) for name, node in session.space.nodes.items() if node.is_ready)
     if not work.is_preemptible or free < sum(pod.asks.get(GPU, 0) for pod in pods):
@@ -219,10 +232,12 @@ def _consolidate(session: Session, work: Work, pods: Sequence[Pod], waiting: Seq
     return replace(search, is_cut=True) if len(victims) > MAX_MOVED else search
 
 
-def _reclaim(session: Session, work: Work, pods: Sequence[Pod], waiting: Sequence[Work]) -> Search | None:
+def _reclaim(
+    session: SchedulingSession, work: Work, pods: Sequence[SessionPod], waiting: Sequence[Work]
+) -> Search | None:
     """Searches a way that evicts work of other queues."""
     standings = {name: session.standing(name) for name in session.tree.by_name}
-    rules = partial(_Claim, session, standings)
+    rules = partial(_EvictionClaim, session, standings)
     claim_rules = rules(work, pods).rules
     if not claim_rules.may_try:
         return None
@@ -233,7 +248,9 @@ def _reclaim(session: Session, work: Work, pods: Sequence[Pod], waiting: Sequenc
     return Solver(session, work, victims, allows, waiting).solve()
 
 
-def _preempt(session: Session, work: Work, pods: Sequence[Pod], waiting: Sequence[Work]) -> Search | None:
+def _preempt(
+    session: SchedulingSession, work: Work, pods: Sequence[SessionPod], waiting: Sequence[Work]
+) -> Search | None:
     """Searches a way that evicts work of lower priority from the gang's own queue."""
     refused = session.refusal(work, sum_of(pods))
     if refused is not None and refused.reason == "NonPreemptibleOverQuota":
@@ -251,16 +268,18 @@ class _Lost:
         self.queue, self.asks = queue, asks
 
 
-class _Claim:
+class _EvictionClaim:
     """Pods of a pending gang, as ``Reclaim`` reads them, and the rules for what KAI may evict for them."""
 
     queue: str
 
-    def __init__(self, session: Session, standings: Mapping[str, Standing], work: Work, pods: Sequence[Pod]) -> None:
+    def __init__(
+        self, session: SchedulingSession, standings: Mapping[str, Standing], work: Work, pods: Sequence[SessionPod]
+    ) -> None:
         self.queue, self.is_preemptible, self.asks = work.queue, work.is_preemptible, sum_of(pods)
         self.rules = Reclaim(session.tree, standings, self)
 
-    def allows(self, gone: Sequence[Batch]) -> bool:
+    def allows(self, gone: Sequence[VictimPods]) -> bool:
         """Whether KAI may evict all these pods: pods beyond a gang's minimum count one by one, the others together."""
         lost = []
         for batch in gone:
@@ -336,7 +355,7 @@ def _is_within(smaller: Asks, larger: Asks) -> bool:
     return all(amount <= most.get(name, 0) for name, amount in smaller)
 
 
-def _explained(session: Session, turn: Turn, alone: Space, started: Sequence[Work]) -> Turn:
+def _explained(session: SchedulingSession, turn: Turn, alone: Space, started: Sequence[Work]) -> Turn:
     """Adds to an answer the gangs that are in the way."""
     work = turn.work
     if turn.refusal is not None:
@@ -344,12 +363,12 @@ def _explained(session: Session, turn: Turn, alone: Space, started: Sequence[Wor
             turn,
             ahead=tuple(started_work.name for started_work in started if _counts(session, started_work, turn.refusal)),
         )
-    if turn.outcome is not Outcome.WAITS or work.wanted is None:
+    if turn.outcome is not TurnOutcome.WAITS or work.wanted is None:
         return turn
     unit = with_pods(work.wanted.unit, work.next_pods())
     bound = place(alone.room_for(replace(work.wanted, unit=unit), work.levels), unit)
     if bound is None:
-        return replace(turn, outcome=Outcome.NO_ROOM)
+        return replace(turn, outcome=TurnOutcome.NO_ROOM)
     nodes = {pod.node for pod in bound}
     return replace(
         turn,
@@ -359,7 +378,7 @@ def _explained(session: Session, turn: Turn, alone: Space, started: Sequence[Wor
     )
 
 
-def _counts(session: Session, work: Work, refused: Refusal) -> bool:
+def _counts(session: SchedulingSession, work: Work, refused: QuotaRefusal) -> bool:
     """Whether the pods of a gang count toward the limit or quota that refuses another gang."""
     is_below = any(queue.name == refused.queue for queue in session.tree.chain(work.queue))
     counts = refused.reason == "OverLimit" or not work.is_preemptible

@@ -11,10 +11,10 @@ from kubectl_tas.late import dataclass
 from kubectl_tas.model.labels import NODE_POOL
 from kubectl_tas.place import kai_allocate
 from kubectl_tas.place.feasibility import Best, Existence, Lack, Shortage, best_by_level, exists, lacking, shortage_of
-from kubectl_tas.place.gangs_to_place import Unplaced
-from kubectl_tas.place.mending import Change
+from kubectl_tas.place.gangs_to_place import GangToPlace
+from kubectl_tas.place.mending import PlacementChange
 from kubectl_tas.place.node_cells import Room, Unit, room_for, unusable, without_copy
-from kubectl_tas.place.node_resources import Node, Nodes
+from kubectl_tas.place.node_resources import ClusterNodes, NodeResources
 from kubectl_tas.place.suggestions import Question, changes, other_order, renaming
 from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.resolve.topologies import Level
@@ -22,7 +22,7 @@ from kubectl_tas.resolve.topologies import Level
 OTHER_SHARD = "of another shard of the scheduler"
 
 
-class Outcome(Enum):
+class FitOutcome(Enum):
     """Outcome of ``fit`` for a gang."""
 
     FITS = "fits"
@@ -51,8 +51,8 @@ class Spread:
 class Fit:
     """The answer for one gang, or for several equal gangs."""
 
-    item: Unplaced
-    outcome: Outcome
+    item: GangToPlace
+    outcome: FitOutcome
     copies: int
     """Number of equal gangs to place, without the running ones."""
     running: int
@@ -69,7 +69,7 @@ class Fit:
     """Resources that a pod asks for and no usable node has."""
     not_tried: Level | None = None
     """A required level at which KAI tries no domain, because one finer domain holds all nodes."""
-    changes: tuple[Change, ...] = ()
+    changes: tuple[PlacementChange, ...] = ()
     spreads: tuple[Spread, ...] = ()
 
     @property
@@ -93,7 +93,7 @@ class Fit:
         return len(self.item.wanted.unit.all_pods)
 
 
-def fit(gang: Unplaced, nodes: Nodes) -> Fit:
+def fit(gang: GangToPlace, nodes: ClusterNodes) -> Fit:
     """Answers for a gang, alone on the free resources of the nodes."""
     shard_nodes = nodes_of(gang, nodes)
     answer = _answer(gang, shard_nodes, running_of(gang, nodes))
@@ -102,30 +102,30 @@ def fit(gang: Unplaced, nodes: Nodes) -> Fit:
     return replace(answer, nodes=len(nodes.nodes), unusable=reasons)
 
 
-def settled(orders: Sequence[Unplaced], nodes: Nodes) -> Fit | None:
+def settled(orders: Sequence[GangToPlace], nodes: ClusterNodes) -> Fit | None:
     """Returns the answer for a gang whose pod order is unknown; None if the outcome depends on the order."""
     answers = [fit(order, nodes) for order in orders]
     return answers[0] if answers and len({answer.outcome for answer in answers}) == 1 else None
 
 
-def nodes_of(gang: Unplaced, nodes: Nodes) -> tuple[Node, ...]:
+def nodes_of(gang: GangToPlace, nodes: ClusterNodes) -> tuple[NodeResources, ...]:
     """Returns the nodes of the scheduler's shard that places the gang."""
     shard = gang.sent.pool.shard
     return tuple(node for node in nodes.nodes if node.labels.get(NODE_POOL) == shard)
 
 
-def running_of(gang: Unplaced, nodes: Nodes) -> list[int]:
+def running_of(gang: GangToPlace, nodes: ClusterNodes) -> list[int]:
     """Returns the number of pods on nodes for each running copy of the gang."""
     gang_namespace = gang.sent.namespace
     return [pods for (where, group), pods in nodes.running.items() if where == gang_namespace and gang.is_called(group)]
 
 
-def _answer(gang: Unplaced, nodes: tuple[Node, ...], running: Sequence[int]) -> Fit:
+def _answer(gang: GangToPlace, nodes: tuple[NodeResources, ...], running: Sequence[int]) -> Fit:
     copies = max(0, gang.copies - len(running))
     request = gang.wanted.times(max(1, copies))
     levels = gang.labels if any(unit.is_constrained for unit in request.unit.units) else ()
     reasons = unusable(nodes, levels, tuple(shape.rules for shape in request.shapes))
-    answer = Fit(gang, Outcome.RUNS, copies, sum(running), len(nodes), reasons, {})
+    answer = Fit(gang, FitOutcome.RUNS, copies, sum(running), len(nodes), reasons, {})
     if not copies:
         return answer
     room = room_for(request, nodes, gang.labels)
@@ -133,13 +133,13 @@ def _answer(gang: Unplaced, nodes: tuple[Node, ...], running: Sequence[int]) -> 
     placed = None if shortage else kai_allocate.find(room, request.unit)
     if placed is not None:
         spreads = {spread.unit: spread for spread in _spreads(request.unit, placed, gang.levels)}
-        return replace(answer, outcome=Outcome.FITS, placed=_of_all(placed), spreads=tuple(spreads.values()))
+        return replace(answer, outcome=FitOutcome.FITS, placed=_of_all(placed), spreads=tuple(spreads.values()))
     named = [] if shortage or copies > 1 else other_order(room, request.unit)
     existence = Existence.NO if shortage else Existence.YES if named else exists(room, request.unit)
     outcome = {
-        Existence.YES: Outcome.MISSED,
-        Existence.NO: Outcome.NO_ROOM,
-        Existence.UNKNOWN: Outcome.UNKNOWN,
+        Existence.YES: FitOutcome.MISSED,
+        Existence.NO: FitOutcome.NO_ROOM,
+        Existence.UNKNOWN: FitOutcome.UNKNOWN,
     }[existence]
     question = Question(gang, nodes, copies, shortage, is_short=existence is Existence.NO)
     helping = (*renaming(gang, named), *changes(question))

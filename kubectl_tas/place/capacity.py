@@ -10,9 +10,9 @@ from kubectl_tas.gpus import GPU
 from kubectl_tas.late import dataclass
 from kubectl_tas.model.labels import NODE_POOL
 from kubectl_tas.place import kai_allocate
-from kubectl_tas.place.node_cells import Unit, Wanted, multiples, room_for, unusable
-from kubectl_tas.place.node_resources import PODS, Domain, Node, Nodes, domain_of
-from kubectl_tas.place.shapes import Rules, Shape, shape_of
+from kubectl_tas.place.node_cells import PlacementRequest, Unit, multiples, room_for, unusable
+from kubectl_tas.place.node_resources import PODS, ClusterNodes, Domain, NodeResources, domain_of
+from kubectl_tas.place.shapes import PodShape, Rules, shape_of
 from kubectl_tas.resolve.platforms import Merged
 from kubectl_tas.resolve.pools import FleetPool
 from kubectl_tas.resolve.topologies import Level
@@ -65,7 +65,7 @@ class Capacity:
     """Room on all nodes, then at each level of the pool's topology, coarsest first."""
 
 
-def capacity(pool: FleetPool, nodes: Nodes, pod_gpus: int | None = None) -> Capacity:
+def capacity(pool: FleetPool, nodes: ClusterNodes, pod_gpus: int | None = None) -> Capacity:
     """Computes the room for gangs of pods with ``pod_gpus`` each; None means as many GPUs as most nodes have. The pods
     are those of tasks that name no platform.
     """
@@ -74,7 +74,7 @@ def capacity(pool: FleetPool, nodes: Nodes, pod_gpus: int | None = None) -> Capa
 
 @lru_cache(maxsize=32)
 def _capacity(
-    nodes: tuple[Node, ...], shard: str | None, levels: tuple[Level, ...], rules: Rules, pod_gpus: int | None
+    nodes: tuple[NodeResources, ...], shard: str | None, levels: tuple[Level, ...], rules: Rules, pod_gpus: int | None
 ) -> Capacity:
     """Computes the room. Cached, because most pools of a cluster see the same nodes."""
     shard_nodes = tuple(node for node in nodes if node.labels.get(NODE_POOL) == shard)
@@ -96,11 +96,11 @@ def _capacity(
         ),
         Counter(label for node in usable if (label := _lacking(node, levels))),
         each,
-        tuple(_levels(levels, shard_nodes, having, Shape(((GPU, each), (PODS, 1)), rules))) if each else (),
+        tuple(_levels(levels, shard_nodes, having, PodShape(((GPU, each), (PODS, 1)), rules))) if each else (),
     )
 
 
-def gpus_of(pools: Iterable[FleetPool], nodes: Nodes) -> int:
+def gpus_of(pools: Iterable[FleetPool], nodes: ClusterNodes) -> int:
     """Counts the GPUs of the nodes that pods of any of these pools can use."""
     kinds = {(pool.shard, _rules(pool)) for pool in pools}
     return sum(
@@ -120,18 +120,18 @@ def _rules(pool: FleetPool) -> Rules:
     return shape_of(pod.data["spec"]).rules
 
 
-def _commonest(nodes: Iterable[Node]) -> int:
+def _commonest(nodes: Iterable[NodeResources]) -> int:
     """Returns the number of GPUs that most nodes have; of equally frequent numbers, the largest."""
     counts = Counter(node.allocatable[GPU] for node in nodes)
     return max(counts, key=lambda gpus: (counts[gpus], gpus), default=0)
 
 
-def _lacking(node: Node, levels: Sequence[Level]) -> str | None:
+def _lacking(node: NodeResources, levels: Sequence[Level]) -> str | None:
     return next((level.label for level in levels if level.label not in node.labels), None)
 
 
 def _levels(
-    levels: Sequence[Level], nodes: tuple[Node, ...], having: Sequence[Node], shape: Shape
+    levels: Sequence[Level], nodes: tuple[NodeResources, ...], having: Sequence[NodeResources], shape: PodShape
 ) -> Iterator[LevelRoom]:
     """Yields the room at each level; ``having`` holds the nodes with GPUs."""
     labels = tuple(level.label for level in levels)
@@ -145,7 +145,7 @@ def _levels(
                 domain_sums[index] += amount
     rooms = [DomainRoom(domain, *domain_sums) for domain, domain_sums in sums.items()]
     yield LevelRoom(None, (rooms[0],), is_placed=True)
-    room = room_for(Wanted(Unit(""), (shape,)), nodes, labels)
+    room = room_for(PlacementRequest(Unit(""), (shape,)), nodes, labels)
     for depth, level in enumerate(levels):
         level_rooms = [domain_room for domain_room in rooms if len(domain_room.domain) == depth + 1]
         has_room = any(domain_room.pods for domain_room in level_rooms)
@@ -155,7 +155,7 @@ def _levels(
         yield LevelRoom(level, tuple(ranked), is_placed)
 
 
-def _amounts(node: Node, shape: Shape) -> tuple[int, int, int]:
+def _amounts(node: NodeResources, shape: PodShape) -> tuple[int, int, int]:
     """Returns a node's GPUs, its free GPUs, and its room for pods of a shape; zeros if the pods cannot use the node."""
     if shape.rules.refusal(node):
         return 0, 0, 0

@@ -17,10 +17,10 @@ from kubectl_tas.gpus import GPU
 from kubectl_tas.live.owners import Controller, stop_path
 from kubectl_tas.model.kindlists import written
 from kubectl_tas.model.labels import POD_GROUP, SUBGROUP
-from kubectl_tas.place.gangs_to_place import Unplaced
+from kubectl_tas.place.gangs_to_place import GangToPlace
 from kubectl_tas.place.livework import LiveWork, live_shape
-from kubectl_tas.place.pending_reasons import APPLY, HINTS, About, Cause
-from kubectl_tas.place.shapes import Shape
+from kubectl_tas.place.pending_reasons import APPLY, HINTS, Cause, CauseKind
+from kubectl_tas.place.shapes import PodShape
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.topologies import FleetTopology
@@ -56,7 +56,7 @@ def _stopped(work: LiveWork) -> Iterator[Cause]:
                 text, hint = f"{text}, as the file says", "Set it to false, and apply the manifests."
             else:
                 text, hint = f"{text} in the cluster, and not in the file", f"Ask who set {field}; set it to false."
-            yield Cause(About.STOPPED, text, place=work.place_of(*path) if is_own else work.place, hint=hint)
+            yield Cause(CauseKind.STOPPED, text, place=work.place_of(*path) if is_own else work.place, hint=hint)
             return
     work_object = work.own
     if work_object is not None and work_object.is_scaled_down:
@@ -68,7 +68,7 @@ def _stopped(work: LiveWork) -> Iterator[Cause]:
         )
         text = f"{work_object.kind} {work_object.name} has 0 replicas in the cluster{says}"
         hint = f"{'Ask for replicas, and' if is_meant else 'Ask who scaled it down, or'} apply the manifests."
-        yield Cause(About.STOPPED, text, place=work.place_of(*path), hint=hint)
+        yield Cause(CauseKind.STOPPED, text, place=work.place_of(*path), hint=hint)
 
 
 def _deleted(work: LiveWork) -> Iterator[Cause]:
@@ -85,7 +85,7 @@ def _deleted(work: LiveWork) -> Iterator[Cause]:
             hint = "Wait until it is gone, then apply the manifests again."
             if finalizers:
                 hint = f"{_listed('finalizer', finalizers)} must go first: look whether the controller of it runs."
-            yield Cause(About.DELETED, text, place=work.place, hint=hint)
+            yield Cause(CauseKind.DELETED, text, place=work.place, hint=hint)
             return
     pods = [pod for pod in work.pods if pod.phase == "Terminating"]
     waiting_groups = (group for group in work.groups if any(pod.waits for pod in work.pods_of(group)))
@@ -101,7 +101,7 @@ def _deleted(work: LiveWork) -> Iterator[Cause]:
             hint = f"{hint} If that takes longer than {their} grace period, look at {_listed('node', nodes)}."
         if finalizers:
             hint = f"{_listed('finalizer', finalizers)} must go first: look whether the controller of it runs."
-        yield Cause(About.DELETED, text, place=work.place, hint=hint)
+        yield Cause(CauseKind.DELETED, text, place=work.place, hint=hint)
 
 
 def _own(work: LiveWork) -> Iterable[Controller]:
@@ -115,7 +115,7 @@ def _gated(work: LiveWork) -> Iterator[Cause]:
         has = "has" if count == 1 else "have"
         text = f"{_pods(count)} of it {has} the scheduling gate {gate}; KAI does not place them before it is taken away"
         gate_hint = next((hint for prefix, hint in _GATES.items() if gate.startswith(prefix)), "")
-        yield Cause(About.GATED, text, place=work.place, hint=gate_hint or HINTS[About.GATED])
+        yield Cause(CauseKind.GATED, text, place=work.place, hint=gate_hint or HINTS[CauseKind.GATED])
 
 
 def _no_pod_group(work: LiveWork) -> Iterator[Cause]:
@@ -131,14 +131,14 @@ def _no_pod_group(work: LiveWork) -> Iterator[Cause]:
         pods_naming = f"{_pods(count)} of it name{'s' if count == 1 else ''} the PodGroup {name}"
         if name not in ours:
             is_right = work.gang_of(name) is not None
-            about, hint = (About.ABSENT, _WITHOUT) if is_right else (About.DIFFERS, _RIGHT)
-            yield Cause(about, f"{pods_naming}, and the cluster has none of that name", place=work.place, hint=hint)
+            subject, hint = (CauseKind.ABSENT, _WITHOUT) if is_right else (CauseKind.DIFFERS, _RIGHT)
+            yield Cause(subject, f"{pods_naming}, and the cluster has none of that name", place=work.place, hint=hint)
             continue
         (group,) = (group for group in work.groups if group.name == name)
         is_known = len(work.known) == len(work.expected) > 0
         if is_known and work.gang_of(name) is None and not owners & set(group.owners):
             right = " or ".join(gang.gang.name for gang in work.known[:3])
-            yield Cause(About.DIFFERS, f"{pods_naming}; by the file it is {right}", place=work.place, hint=_RIGHT)
+            yield Cause(CauseKind.DIFFERS, f"{pods_naming}; by the file it is {right}", place=work.place, hint=_RIGHT)
 
 
 _WITHOUT = "Apply its manifests: the PodGroup is one of them, unless KAI's podgrouper makes it."
@@ -151,14 +151,14 @@ def _queues(work: LiveWork) -> Iterator[Cause]:
     for group in work.groups:
         if group.queue and group.queue != sent.queue:
             owner = work.owner_of(group.queue)
-            about, nowhere = About.DIFFERS, ", which no pool here has" if owner is None else ""
+            subject, nowhere = CauseKind.DIFFERS, ", which no pool here has" if owner is None else ""
             if work.queues is not None and group.queue not in work.queues:
-                about, nowhere = About.QUEUE, ", which the cluster does not have"
+                subject, nowhere = CauseKind.QUEUE, ", which the cluster does not have"
             text = f"PodGroup {group.name} is in the queue {group.queue}{nowhere}; the file sends it to {sent.queue}"
             hint = "KAI's podgrouper keeps the queue of a PodGroup that has pods. Delete the work, and apply it again."
             if sent.kind in ("Workflow", "PodGroup"):
                 hint = APPLY
-            yield Cause(about, text, place=sent.place, hint=hint)
+            yield Cause(subject, text, place=sent.place, hint=hint)
             return
 
 
@@ -168,12 +168,14 @@ def _shards(work: LiveWork) -> Iterator[Cause]:
     for group in work.groups:
         if group.shard != shard and group.sub_groups is not None:  # else an older file, without labels of shards
             text = f"PodGroup {group.name} is {_in(group.shard)}; pool {pool.name} is {_in(shard)}"
-            yield Cause(About.DIFFERS, text, place=pool_location, hint=APPLY)
+            yield Cause(CauseKind.DIFFERS, text, place=pool_location, hint=APPLY)
             return
     for queue in work.told.queues:
         if queue.name == work.queue == work.sent.queue and queue.shard != shard:
             text = f"the queue {queue.name} is {_in(queue.shard)} of the scheduler, and its work is {_in(shard)}"
-            yield Cause(About.QUEUE, text, place=pool_location, hint=f"{_NOT_SEEN} Apply the manifests of its pool.")
+            yield Cause(
+                CauseKind.QUEUE, text, place=pool_location, hint=f"{_NOT_SEEN} Apply the manifests of its pool."
+            )
 
 
 def _in(shard: object) -> str:
@@ -185,19 +187,19 @@ def _queue_tree(work: LiveWork) -> Iterator[Cause]:
     if work.queues is None:
         return
     parents = {live_queue.name: live_queue.parent for live_queue in work.told.queues}
-    queue, hint = work.queue, HINTS[About.QUEUE]
+    queue, hint = work.queue, HINTS[CauseKind.QUEUE]
     if queue not in parents:
         if queue == work.sent.queue:
-            yield Cause(About.QUEUE, f"the cluster has no queue {queue}", place=work.sent.place, hint=hint)
+            yield Cause(CauseKind.QUEUE, f"the cluster has no queue {queue}", place=work.sent.place, hint=hint)
         return
     below = [name for name, parent in sorted(parents.items()) if parent == queue]
     if below:
         text = f"the queue {queue} has queues below it ({', '.join(below[:3])}), and KAI starts nothing in such a queue"
-        yield Cause(About.QUEUE, text, place=work.sent.place, hint="Delete those, or send the work to one of them.")
+        yield Cause(CauseKind.QUEUE, text, place=work.sent.place, hint="Delete those, or send the work to one of them.")
     parent = parents[queue]
     if parent and parent not in parents:
         text = f"the queue {queue} is below the queue {parent}, and the cluster has no queue {parent}"
-        yield Cause(About.QUEUE, text, place=work.sent.place, hint=hint)
+        yield Cause(CauseKind.QUEUE, text, place=work.sent.place, hint=hint)
 
 
 def _topologies(work: LiveWork) -> Iterator[Cause]:
@@ -216,7 +218,7 @@ def _topologies(work: LiveWork) -> Iterator[Cause]:
         if gang_in_file is not None and group.topologies and requested and not group.topologies & requested:
             in_cluster, in_file = ", ".join(sorted(group.topologies)), ", ".join(sorted(requested))
             text = f"PodGroup {group.name} names the Topology {in_cluster}; the file names {in_file}"
-            yield Cause(About.DIFFERS, text, place=_place_of(ours.get(in_file), work), hint=APPLY)
+            yield Cause(CauseKind.DIFFERS, text, place=_place_of(ours.get(in_file), work), hint=APPLY)
     live = work.told.topologies
     named = {match[1] for message in work.said for match in re.finditer(_MISSING_TOPOLOGY, message.text)}
     if "Topology" not in work.told.gaps:
@@ -227,7 +229,11 @@ def _topologies(work: LiveWork) -> Iterator[Cause]:
         hint = "Apply the manifests of its pool." if is_ours else "Create it, or name another one."
         text = f"the cluster has no Topology {name}"
         yield Cause(
-            About.DIFFERS, text, place=_place_of(ours.get(name), work), hint=hint, claims=f"topology {re.escape(name)} "
+            CauseKind.DIFFERS,
+            text,
+            place=_place_of(ours.get(name), work),
+            hint=hint,
+            claims=f"topology {re.escape(name)} ",
         )
     for name in sorted(requested & set(live) & set(ours)):
         levels = tuple(level.label for level in ours[name].levels)
@@ -237,7 +243,7 @@ def _topologies(work: LiveWork) -> Iterator[Cause]:
             text = f"the Topology {name} has the levels {in_cluster} in the cluster; the file says {in_file}"
             lacking = "Give it the levels that it lacks, or change the file."
             hint = "Apply the manifests of its pool." if is_ours else lacking
-            yield Cause(About.DIFFERS, text, place=_place_of(ours[name], work), hint=hint)
+            yield Cause(CauseKind.DIFFERS, text, place=_place_of(ours[name], work), hint=hint)
 
 
 def _is_here(topology: FleetTopology, work: LiveWork) -> bool:
@@ -265,7 +271,7 @@ def _sub_groups(work: LiveWork) -> Iterator[Cause]:
             if name == _DEFAULT:
                 pods_naming = f"{_pods(count)} of it name{'s' if count == 1 else ''} no SubGroup (label {SUBGROUP})"
             text = f"{pods_naming}, and PodGroup {group.name} {has}"
-            yield Cause(About.DIFFERS, text, place=work.place, hint=APPLY, claims=_MISSING_SUB_GROUP)
+            yield Cause(CauseKind.DIFFERS, text, place=work.place, hint=APPLY, claims=_MISSING_SUB_GROUP)
 
 
 def _minimums(work: LiveWork) -> Iterator[Cause]:
@@ -287,7 +293,7 @@ def _minimums(work: LiveWork) -> Iterator[Cause]:
             ):  # KAI counts a minimum of 0 as 1 in most releases
                 where = f" in SubGroup {name}" if name else ""
                 text = f"PodGroup {group.name} starts with {plural(in_cluster, 'pod')}{where}; the file says {least}"
-                yield Cause(About.DIFFERS, text, place=work.place, hint=APPLY)
+                yield Cause(CauseKind.DIFFERS, text, place=work.place, hint=APPLY)
                 break
 
 
@@ -303,10 +309,10 @@ def _pods_of_file(work: LiveWork) -> Iterator[Cause]:
     for difference, count in pods_by_difference.items():
         text = f"{_pods(count)} in the cluster {difference}; the file does not say so"
         hint = "Ask who changed them: a webhook, a pod template of the cluster, or by hand. Apply the manifests anew."
-        yield Cause(About.DIFFERS, text, place=work.place, hint=hint)
+        yield Cause(CauseKind.DIFFERS, text, place=work.place, hint=hint)
 
 
-def _otherwise(live: Shape, shapes: Collection[Shape]) -> Iterator[str]:
+def _otherwise(live: PodShape, shapes: Collection[PodShape]) -> Iterator[str]:
     """Yields what a pod asks for and its file does not; nothing if the pod's shapes in the file are unknown."""
     if not shapes:
         return
@@ -322,7 +328,7 @@ def _otherwise(live: Shape, shapes: Collection[Shape]) -> Iterator[str]:
         yield f"ask for {plural(gpus, 'GPU')} each"
 
 
-def _shapes(work: LiveWork, gang: Unplaced, sub_group: str | None) -> Collection[Shape]:
+def _shapes(work: LiveWork, gang: GangToPlace, sub_group: str | None) -> Collection[PodShape]:
     """Returns the shapes of a SubGroup's pods in the file; none if the pods that start first do not stand for all."""
     if gang.gang.parts:
         return set(gang.needed.get(sub_group, ()))

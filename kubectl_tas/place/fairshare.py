@@ -42,7 +42,7 @@ _NO_SHARE = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Queue:
+class QuotaQueue:
     """A queue, as the scheduler reads it."""
 
     name: str
@@ -62,12 +62,12 @@ class Queue:
 class QueueTree:
     """The queues that one scheduler sees. Leaves out queues whose parent is missing, as KAI does."""
 
-    queues: tuple[Queue, ...]
+    queues: tuple[QuotaQueue, ...]
 
     @cached_property
-    def by_name(self) -> Mapping[str, Queue]:
+    def by_name(self) -> Mapping[str, QuotaQueue]:
         """Queues by name, parents before their children, siblings sorted by name."""
-        queues_by_name: dict[str, Queue] = {}
+        queues_by_name: dict[str, QuotaQueue] = {}
         unvisited = list(reversed(self.below(None)))
         while unvisited:
             queue = unvisited.pop()
@@ -76,13 +76,13 @@ class QueueTree:
         return queues_by_name
 
     @cached_property
-    def _below(self) -> Mapping[str | None, tuple[Queue, ...]]:
+    def _below(self) -> Mapping[str | None, tuple[QuotaQueue, ...]]:
         by_parent = sorted(self.queues, key=lambda queue: (queue.parent or "", queue.name))
         return {
             parent or None: tuple(children) for parent, children in groupby(by_parent, lambda queue: queue.parent or "")
         }
 
-    def below(self, name: str | None) -> tuple[Queue, ...]:
+    def below(self, name: str | None) -> tuple[QuotaQueue, ...]:
         """Returns the children of a queue, sorted by name; for None, the queues at the top."""
         return self._below.get(name, ())
 
@@ -90,7 +90,7 @@ class QueueTree:
         """Whether the queue takes work: it exists and has no children."""
         return name in self.by_name and not self.below(name)
 
-    def chain(self, name: str) -> Iterator[Queue]:
+    def chain(self, name: str) -> Iterator[QuotaQueue]:
         """Yields a queue and the queues above it, up to the top."""
         above: str | None = name
         while above:
@@ -158,7 +158,7 @@ class _Division:
             self.shares.update((claim.name, claim.share) for claim in claims)
             undivided += ((claim.name, claim.share) for claim in claims)
 
-    def _claim(self, queue: Queue) -> _Claim:
+    def _claim(self, queue: QuotaQueue) -> _Claim:
         quota, limit, weight, requested = (
             _number(amounts.of(self.resource))
             for amounts in (queue.quota, queue.limit, queue.weight, self.asked[queue.name])
@@ -227,12 +227,12 @@ def _by_weight(total: float, claims: Sequence[_Claim]) -> tuple[float, Iterable[
         if weights == 0:
             break
         whole, weight_parts = total, [claim.weight / weights for claim in still]
-        sum_ = summed(weight_parts)
+        sum_of_weights = summed(weight_parts)
         goes_on = False
         for claim, weight_part in zip(still, weight_parts, strict=True):
             if total == 0 or claim.weight == 0:
                 continue
-            fair, unmet = whole * (weight_part / sum_), claim.left
+            fair, unmet = whole * (weight_part / sum_of_weights), claim.left
             if unmet <= fair:
                 granted = unmet
                 rests.pop(claim.name, None)
@@ -252,7 +252,7 @@ def _by_weight(total: float, claims: Sequence[_Claim]) -> tuple[float, Iterable[
 class Standing:
     """State of a queue while the scheduler takes gangs."""
 
-    queue: Queue
+    queue: QuotaQueue
     fair: Amounts
     """Fair share of the queue, constant until the scheduler has taken all gangs."""
     allocated: Amounts = NOTHING
@@ -354,7 +354,7 @@ _RESOURCES: tuple[ResourceName, ...] = ("cpu", "memory", "gpu")
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class QuotaRefusal:
     """The limit or quota for which a gang does not start, whatever nodes are free."""
 
     reason: Reason
@@ -368,7 +368,7 @@ class Refusal:
     asked: Amount
 
 
-def refusal(chain: Sequence[Standing], requested: Amounts, *, preemptible: bool) -> Refusal | None:
+def refusal(chain: Sequence[Standing], requested: Amounts, *, preemptible: bool) -> QuotaRefusal | None:
     """Returns the first check that a gang fails if it asks for ``requested``; None if the gang may start.
 
     ``chain`` holds the gang's queue and the queues above. No queue may hold more than its limit, and non-preemptible
@@ -385,8 +385,10 @@ def refusal(chain: Sequence[Standing], requested: Amounts, *, preemptible: bool)
     return None
 
 
-def _exceeded(reason: Reason, standing: Standing, most: Amounts, held: Amounts, requested: Amounts) -> Refusal | None:
+def _exceeded(
+    reason: Reason, standing: Standing, most: Amounts, held: Amounts, requested: Amounts
+) -> QuotaRefusal | None:
     for name in _RESOURCES:
         if requested.of(name) > 0 and held.of(name) + requested.of(name) > most.of(name):
-            return Refusal(reason, standing.queue.name, name, most.of(name), held.of(name), requested.of(name))
+            return QuotaRefusal(reason, standing.queue.name, name, most.of(name), held.of(name), requested.of(name))
     return None

@@ -9,14 +9,14 @@ from functools import cached_property
 from itertools import groupby
 
 from kubectl_tas.late import dataclass
-from kubectl_tas.place.fairshare import Queue, QueueTree, fair_shares
+from kubectl_tas.place.fairshare import QueueTree, QuotaQueue, fair_shares
 from kubectl_tas.place.queues import Shard
 from kubectl_tas.quantities import NO_LIMIT, Amounts, ResourceName, each, smaller, total
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import FleetPool
 
 
-class Bound(Enum):
+class ShareBound(Enum):
     """Reason why a queue gets no more of a resource."""
 
     ASKED = "asked"
@@ -31,7 +31,7 @@ class Bound(Enum):
     """The queue gets its part of the rest, by its weight."""
 
 
-class Kind(Enum):
+class TargetKind(Enum):
     """Kind of a queue, for users."""
 
     POOL = "pool"
@@ -45,7 +45,7 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True)
-class Demand:
+class QueueDemand:
     """Requested and held resources, by leaf queue."""
 
     asked: Mapping[str, Amounts]
@@ -60,12 +60,12 @@ class Called:
     """Name and kind of a queue, for users."""
 
     name: str
-    kind: Kind
+    kind: TargetKind
     pool: FleetPool | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Rest:
+class Remainder:
     """Resources left to siblings of one priority, after every sibling has its guarantee."""
 
     whole: Amounts
@@ -77,10 +77,10 @@ class Rest:
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class QueueShare:
     """Share of one queue with all queues below it; compared by identity."""
 
-    queue: Queue
+    queue: QuotaQueue
     called: Called
     asked: Amounts
     fixed: Amounts
@@ -88,54 +88,54 @@ class Part:
     guaranteed: Amounts
     """The part of the share that the queue is guaranteed."""
     share: Amounts
-    rest: Rest
+    rest: Remainder
 
     @property
     def borrowed(self) -> Amounts:
         """The part of the share beyond the guarantee."""
         return self.share - self.guaranteed
 
-    def bound(self, resource: ResourceName) -> Bound:
+    def bound(self, resource: ResourceName) -> ShareBound:
         """Returns why the queue gets no more of a resource."""
         share = self.share.of(resource)
         if share >= self.asked.of(resource):
-            return Bound.ASKED
+            return ShareBound.ASKED
         if share >= self.queue.limit.of(resource):
-            return Bound.LIMIT
+            return ShareBound.LIMIT
         if self.rest.whole.of(resource) <= 0:
-            return Bound.NOTHING_LEFT
+            return ShareBound.NOTHING_LEFT
         if self.queue.weight.of(resource) == 0:
-            return Bound.NO_WEIGHT
-        return Bound.WEIGHT if self.rest.left.of(resource) > 0 else Bound.PRIORITY
+            return ShareBound.NO_WEIGHT
+        return ShareBound.WEIGHT if self.rest.left.of(resource) > 0 else ShareBound.PRIORITY
 
 
 @dataclass(frozen=True)
-class Division:
+class FairShareDivision:
     """Division of the resources of the scheduler, or of one of its shards."""
 
     backend: str
     shard: Shard
     capacity: Amounts
-    parts: tuple[Part, ...]
+    parts: tuple[QueueShare, ...]
     """Parts of all queues: parents first, a pool's own queue before its subpools, other siblings by name."""
 
     @cached_property
-    def _below(self) -> Mapping[str | None, Sequence[Part]]:
-        parts_by_parent: dict[str | None, list[Part]] = defaultdict(list)
+    def _below(self) -> Mapping[str | None, Sequence[QueueShare]]:
+        parts_by_parent: dict[str | None, list[QueueShare]] = defaultdict(list)
         for queue_share in self.parts:
             parts_by_parent[queue_share.queue.parent].append(queue_share)
         return parts_by_parent
 
-    def below(self, queue: str | None) -> Sequence[Part]:
+    def below(self, queue: str | None) -> Sequence[QueueShare]:
         """Returns the parts of a queue's children; for None, of the queues at the top."""
         return self._below.get(queue, ())
 
     @cached_property
-    def by_queue(self) -> Mapping[str, Part]:
+    def by_queue(self) -> Mapping[str, QueueShare]:
         """Parts by the name of their queue."""
         return {queue_share.queue.name: queue_share for queue_share in self.parts}
 
-    def shown(self, targets: Collection[str] = ()) -> Iterator[tuple[Part, int]]:
+    def shown(self, targets: Collection[str] = ()) -> Iterator[tuple[QueueShare, int]]:
         """Yields the parts that users know, with their depth. Skips the queue above all pools, and a pool's own queue
         without siblings. With ``targets``, yields only these pools and subpools and all parts below them.
         """
@@ -144,20 +144,20 @@ class Division:
             chosen = chosen if chosen is not None and depth > chosen else None
             if (
                 chosen is None
-                and queue_share.called.kind in (Kind.POOL, Kind.SUBPOOL)
+                and queue_share.called.kind in (TargetKind.POOL, TargetKind.SUBPOOL)
                 and queue_share.called.name in targets
             ):
                 chosen = depth
             if chosen is not None or not targets:
                 yield queue_share, depth - (chosen or 0)
 
-    def _known(self) -> Iterator[tuple[Part, int]]:
-        is_alone = [queue_share.called.kind for queue_share in self.below(None)] == [Kind.ROOT]
+    def _known(self) -> Iterator[tuple[QueueShare, int]]:
+        is_alone = [queue_share.called.kind for queue_share in self.below(None)] == [TargetKind.ROOT]
         depths: dict[str | None, int] = {None: -1}
         for queue_share in self.parts:
             name, parent = queue_share.queue.name, queue_share.queue.parent
             is_hidden = (is_alone and parent is None) or (
-                queue_share.called.kind is Kind.OWN and len(self.below(parent)) == 1
+                queue_share.called.kind is TargetKind.OWN and len(self.below(parent)) == 1
             )
             depths[name] = depths[parent] + (not is_hidden)
             if not is_hidden:
@@ -172,35 +172,37 @@ def called(fleet: Fleet, backend: str) -> dict[str, Called]:
             continue
         root = pool.backend.root_queue(fleet.config.queuePrefix)
         if root is not None:
-            called_by_queue[root] = Called("all pools", Kind.ROOT)
-        called_by_queue[pool.queue] = Called(pool.name, Kind.POOL, pool)
+            called_by_queue[root] = Called("all pools", TargetKind.ROOT)
+        called_by_queue[pool.queue] = Called(pool.name, TargetKind.POOL, pool)
         own_name = f"{pool.name} itself" if pool.is_split else pool.name
-        called_by_queue[pool.shared_queue] = Called(own_name, Kind.OWN, pool)
-        called_by_queue |= {subpool.queue: Called(subpool.canonical, Kind.SUBPOOL, pool) for subpool in pool.subpools}
+        called_by_queue[pool.shared_queue] = Called(own_name, TargetKind.OWN, pool)
+        called_by_queue |= {
+            subpool.queue: Called(subpool.canonical, TargetKind.SUBPOOL, pool) for subpool in pool.subpools
+        }
     return called_by_queue
 
 
 def divide(
-    where: tuple[str, Shard], tree: QueueTree, capacity: Amounts, demand: Demand, names: Mapping[str, Called]
-) -> Division:
+    where: tuple[str, Shard], tree: QueueTree, capacity: Amounts, demand: QueueDemand, names: Mapping[str, Called]
+) -> FairShareDivision:
     """Divides the resources of a backend's shard among all queues; ``names`` holds the queues that users know."""
     shares = fair_shares(capacity, tree, demand.asked)
     requested, fixed = tree.sums(demand.asked), tree.sums(demand.fixed)
     held = None if demand.held is None else tree.sums(demand.held)
-    queue_shares: list[Part] = []
+    queue_shares: list[QueueShare] = []
 
-    undivided: list[tuple[Queue, Rest, Amounts]] = []
+    undivided: list[tuple[QuotaQueue, Remainder, Amounts]] = []
 
     def begin(above: str | None, whole: Amounts) -> None:
         """Puts the children of ``above`` next in line, a pool's own queue first."""
         below = tree.below(above)
         guaranteed = {queue.name: _guaranteed(queue, requested[queue.name], whole) for queue in below}
         rests = _rests(below, requested, guaranteed, shares, whole)
-        in_order = sorted(below, key=lambda queue: (named(queue).kind is not Kind.OWN, named(queue).name))
+        in_order = sorted(below, key=lambda queue: (named(queue).kind is not TargetKind.OWN, named(queue).name))
         undivided.extend((queue, rests[queue.priority], guaranteed[queue.name]) for queue in reversed(in_order))
 
-    def named(queue: Queue) -> Called:
-        return names.get(queue.name, Called(queue.name, Kind.OTHER))
+    def named(queue: QuotaQueue) -> Called:
+        return names.get(queue.name, Called(queue.name, TargetKind.OTHER))
 
     begin(None, capacity)
     while undivided:
@@ -208,38 +210,38 @@ def divide(
         name = queue.name
         has = None if held is None else held[name]
         queue_shares.append(
-            Part(queue, named(queue), requested[name], fixed[name], has, guaranteed, shares[name], remainder)
+            QueueShare(queue, named(queue), requested[name], fixed[name], has, guaranteed, shares[name], remainder)
         )
         begin(name, shares[name])
-    return Division(*where, capacity, tuple(queue_shares))
+    return FairShareDivision(*where, capacity, tuple(queue_shares))
 
 
-def _guaranteed(queue: Queue, requested: Amounts, whole: Amounts) -> Amounts:
+def _guaranteed(queue: QuotaQueue, requested: Amounts, whole: Amounts) -> Amounts:
     """Returns what a queue gets of ``whole`` before the rest is divided; up to all of it if the quota has no limit."""
     quota = each(lambda name: whole.of(name) if queue.quota.of(name) == NO_LIMIT else queue.quota.of(name))
     return smaller(quota, smaller(requested, queue.limit))
 
 
 def _rests(
-    beside: Sequence[Queue],
+    beside: Sequence[QuotaQueue],
     requested: Mapping[str, Amounts],
     guaranteed: Mapping[str, Amounts],
     shares: Mapping[str, Amounts],
     whole: Amounts,
-) -> dict[int, Rest]:
+) -> dict[int, Remainder]:
     """Returns the rest for siblings, by their priority."""
     undivided = unguaranteed = whole - total(guaranteed[queue.name] for queue in beside)
-    rests: dict[int, Rest] = {}
+    rests: dict[int, Remainder] = {}
     by_priority = sorted(beside, key=lambda queue: -queue.priority)
     for priority, siblings in groupby(by_priority, lambda queue: queue.priority):
         equals = list(siblings)
         weights = total(_weight(queue, requested[queue.name], guaranteed[queue.name]) for queue in equals)
-        rests[priority] = Rest(unguaranteed, undivided, weights)
+        rests[priority] = Remainder(unguaranteed, undivided, weights)
         undivided -= total(shares[queue.name] - guaranteed[queue.name] for queue in equals)
     return rests
 
 
-def _weight(queue: Queue, requested: Amounts, guaranteed: Amounts) -> Amounts:
+def _weight(queue: QuotaQueue, requested: Amounts, guaranteed: Amounts) -> Amounts:
     """Returns the weights of a queue for resources that it wants beyond its guarantee; 0 for other resources."""
     wants = smaller(requested, queue.limit)
     return each(lambda name: queue.weight.of(name) if wants.of(name) > guaranteed.of(name) else 0)

@@ -15,7 +15,7 @@ from functools import lru_cache
 
 from kubectl_tas.late import dataclass
 from kubectl_tas.place import solver
-from kubectl_tas.place.node_cells import Leaf, Room, Unit, multiples
+from kubectl_tas.place.node_cells import LeafDomain, Room, Unit, multiples
 from kubectl_tas.place.node_resources import Domain
 from kubectl_tas.resolve.topologies import Level
 
@@ -60,7 +60,7 @@ def capacities(room: Room, shape: int) -> Mapping[Place, int]:
 
 
 @lru_cache(maxsize=256)
-def _capacities(leaves: tuple[Leaf, ...], shape: int, asks: tuple[int, ...]) -> Mapping[Place, int]:
+def _capacities(leaves: tuple[LeafDomain, ...], shape: int, asks: tuple[int, ...]) -> Mapping[Place, int]:
     pods_by_domain: dict[Place, int] = {ALL: 0, _OUTSIDE: 0, (): 0}
     for leaf in leaves:
         takes = sum(multiples(asks, cell.free) * count for cell, count in leaf.cells if cell.admits[shape])

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property, partial
-from itertools import product
+from itertools import chain, product
 from math import prod
 from types import MappingProxyType
 from typing import Any
@@ -27,8 +27,8 @@ from kubectl_tas.gangs.written_gangs import gang_of_pod_group, gangs_of_set, min
 from kubectl_tas.kai import NEWEST_RELEASE, Feature, Release
 from kubectl_tas.late import dataclass
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.place.node_cells import Wanted, wanted_of
-from kubectl_tas.place.shapes import Shape, shape_of, unpredicted
+from kubectl_tas.place.node_cells import PlacementRequest, placement_request_of
+from kubectl_tas.place.shapes import PodShape, shape_of, unpredicted
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
@@ -49,12 +49,12 @@ MAX_COPIES = 200
 _UID = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 NOT_KUBERNETES = (ValueError, TypeError, AttributeError, KeyError)
 """Raised by ``shape_of`` for a pod spec that Kubernetes would refuse; findings report such a spec."""
-Needed = Mapping[str | None, tuple[Shape, ...]]
+Needed = Mapping[str | None, tuple[PodShape, ...]]
 """Needed pods by SubGroup; pods in no SubGroup are under None."""
 
 
 @dataclass(frozen=True, eq=False)
-class Unplaced:
+class GangToPlace:
     """A gang to place."""
 
     sent: Submission
@@ -80,9 +80,9 @@ class Unplaced:
         return tuple(level.label for level in self.levels)
 
     @cached_property
-    def wanted(self) -> Wanted:
+    def wanted(self) -> PlacementRequest:
         """Units and shapes of one copy."""
-        return replace(wanted_of(self.gang, self.labels, self.needed), release=self.release)
+        return replace(placement_request_of(self.gang, self.labels, self.needed), release=self.release)
 
     def of_tasks(self, gang: Gang) -> Needed:
         """Returns the needed pods of another gang with the same tasks of a workflow."""
@@ -108,7 +108,7 @@ class LeftOut:
 
     sent: Submission
     reason: str
-    orders: tuple[Unplaced, ...] = ()
+    orders: tuple[GangToPlace, ...] = ()
     """The gang in each order in which KAI may take its pods, if only that order is unknown."""
 
     @property
@@ -117,7 +117,7 @@ class LeftOut:
         return f"{self.sent.kind} {self.sent.name}: {self.reason}"
 
 
-def unplaced(fleet: Fleet, submissions: Iterable[Submission]) -> Iterator[Unplaced | LeftOut]:
+def unplaced(fleet: Fleet, submissions: Iterable[Submission]) -> Iterator[GangToPlace | LeftOut]:
     """Yields the gangs of submissions in the same order, a shared gang once. All backends must have KAI."""
     shared: set[int] = set()
     for sent in submissions:
@@ -138,12 +138,12 @@ def unplaced(fleet: Fleet, submissions: Iterable[Submission]) -> Iterator[Unplac
 class _Unknown(Exception):  # noqa: N818 - it ends one answer, and is no failure
     """Raised with the reason why a submission has no answer."""
 
-    def __init__(self, reason: str, orders: tuple[Unplaced, ...] = ()) -> None:
+    def __init__(self, reason: str, orders: tuple[GangToPlace, ...] = ()) -> None:
         super().__init__(reason)
         self.orders = orders
 
 
-def _gangs(fleet: Fleet, sent: Submission) -> Iterator[Unplaced]:
+def _gangs(fleet: Fleet, sent: Submission) -> Iterator[GangToPlace]:
     if isinstance(sent, FleetWorkflow):
         return _of_workflow(fleet, sent)
     if isinstance(sent, FleetWorkload):
@@ -154,22 +154,22 @@ def _gangs(fleet: Fleet, sent: Submission) -> Iterator[Unplaced]:
     return _of_pod_group(fleet, sent)
 
 
-def _of_workflow(fleet: Fleet, workflow: FleetWorkflow) -> Iterator[Unplaced]:
-    shapes: dict[str, Shape] = {}
+def _of_workflow(fleet: Fleet, workflow: FleetWorkflow) -> Iterator[GangToPlace]:
+    shapes: dict[str, PodShape] = {}
     for group, gang in zip(workflow.groups, gangs_of_workflow(fleet, workflow), strict=True):
         for unit in (gang, *gang.leaves):
             for task in unit.members:
                 shapes[task.name] = _shape(task.spec, (), task.annotations)
         units = (gang, *gang.leaves)
         needed = {_name(unit): tuple(shapes[task.name] for task in unit.members) for unit in units}
-        yield Unplaced(workflow, gang, workflow.pool.levels, needed, _exactly(gang.name), group)
+        yield GangToPlace(workflow, gang, workflow.pool.levels, needed, _exactly(gang.name), group)
 
 
-def _of_workload(fleet: Fleet, workload: FleetWorkload) -> Iterator[Unplaced]:
+def _of_workload(fleet: Fleet, workload: FleetWorkload) -> Iterator[GangToPlace]:
     if workload.shared_gang is not None:
         members = [joined for joined in fleet.workloads if joined.shared_gang is workload.shared_gang]
         _check(*members)
-        needed: dict[str | None, tuple[Shape, ...]] = {}
+        needed: dict[str | None, tuple[PodShape, ...]] = {}
         for joined in (joined_workload for joined_workload in members if joined_workload.pods):
             needed_shapes = _needed_of(fleet, joined, own_gang(joined))
             needed.update(
@@ -204,6 +204,8 @@ def _check(*workloads: FleetWorkload) -> None:
         raise _Unknown("its SubGroups are too many to be listed")
     if any(map(podgrouper.asks_for_more, workloads)):
         raise _Unknown("KAI does not make the segments that it asks for")
+    for wait in chain.from_iterable(map(podgrouper.waits, workloads)):
+        raise _Unknown(f"it waits for itself: {wait.why}")
     for workload, replica_type in types:
         never = podgrouper.never_runs(workload, replica_type)
         if never is not None:
@@ -220,7 +222,7 @@ def _middle(workload: FleetWorkload) -> str:
     return podgrouper.row(workload).name_middle
 
 
-def _shapes(fleet: Fleet, workload: FleetWorkload) -> dict[str, Shape]:
+def _shapes(fleet: Fleet, workload: FleetWorkload) -> dict[str, PodShape]:
     """Returns the shapes by replica type."""
     manifest = demanded(workload.declared.origin, demands(fleet, workload))
     return {
@@ -233,7 +235,7 @@ def _further(fleet: Fleet, workload: FleetWorkload, gang: Gang, needed: Needed) 
     """Returns the pods of a workload's own gang beyond the needed ones."""
     if not podgrouper.is_one_pod_group(workload) or workload.pods > MAX_FURTHER:
         return {}
-    shapes_by_unit: dict[str | None, list[Shape]] = {}
+    shapes_by_unit: dict[str | None, list[PodShape]] = {}
     shapes = _shapes(fleet, workload)
     for batch in batches(workload, gang):
         shapes_by_unit.setdefault(batch.sub_group, []).extend([shapes[batch.template.name]] * batch.pods)
@@ -274,7 +276,7 @@ def _leaves(workload: FleetWorkload, gang: Gang) -> Iterator[tuple[SubGroup, Rep
     yield from (pair for pair in pairs if (pair[0].parent or pair[0].name) in needed)
 
 
-def _of_set(fleet: Fleet, submitted: SubmittedSet) -> Iterator[Unplaced]:
+def _of_set(fleet: Fleet, submitted: SubmittedSet) -> Iterator[GangToPlace]:
     """Yields the gangs of a PodCliqueSet, one of each kind with the number of equal gangs."""
     clique_set = submitted.set
     if not clique_set.is_previewed:
@@ -308,18 +310,18 @@ def _of_set(fleet: Fleet, submitted: SubmittedSet) -> Iterator[Unplaced]:
         yield _one(fleet, submitted, gang, needed, named, len(gangs), further)
 
 
-def _of_pod_group(fleet: Fleet, submitted: SubmittedPodGroup) -> Iterator[Unplaced]:
+def _of_pod_group(fleet: Fleet, submitted: SubmittedPodGroup) -> Iterator[GangToPlace]:
     """Yields the gang of a hand-written PodGroup with its declared Pods."""
     group = submitted.group
     gang = gang_of_pod_group(fleet, group)
-    shapes_by_unit: dict[str, list[Shape]] = {}
+    shapes_by_unit: dict[str, list[PodShape]] = {}
     for pod in group.pods:
         manifest = demanded(pod.origin, member_demands(fleet, group, pod.origin))
         shape = _shape(manifest, ("spec",), pod.spec.metadata.annotations)
         shapes_by_unit.setdefault(sub_group_of(pod), []).append(shape)
-    needed: dict[str | None, tuple[Shape, ...]] = {}
-    further: dict[str | None, tuple[Shape, ...]] = {}
-    orders: dict[str | None, list[tuple[Shape, ...]]] = {}
+    needed: dict[str | None, tuple[PodShape, ...]] = {}
+    further: dict[str | None, tuple[PodShape, ...]] = {}
+    orders: dict[str | None, list[tuple[PodShape, ...]]] = {}
     unknown = ""
     for name, least in _waited_for(submitted, gang).items():
         shapes = shapes_by_unit.get(name, [])
@@ -344,16 +346,16 @@ def _of_pod_group(fleet: Fleet, submitted: SubmittedPodGroup) -> Iterator[Unplac
     yield whole_gang
 
 
-def _orders(shapes: Sequence[Shape], count: int) -> list[tuple[Shape, ...]]:
+def _orders(shapes: Sequence[PodShape], count: int) -> list[tuple[PodShape, ...]]:
     """Returns the different choices of the first ``count`` pods; at most ``MAX_ORDERS`` + 1 choices."""
-    orders: list[tuple[Shape, ...]] = [()]
+    orders: list[tuple[PodShape, ...]] = [()]
     for _ in range(count):
         longer = [(*order, shape) for order in orders for shape in dict.fromkeys(shapes) if _has(shapes, order, shape)]
         orders = longer[: MAX_ORDERS + 1]
     return orders
 
 
-def _has(shapes: Sequence[Shape], taken: Sequence[Shape], shape: Shape) -> bool:
+def _has(shapes: Sequence[PodShape], taken: Sequence[PodShape], shape: PodShape) -> bool:
     return taken.count(shape) < shapes.count(shape)
 
 
@@ -401,7 +403,7 @@ def _one(
     named: re.Pattern[str],
     copies: int = 1,
     further: Needed = MappingProxyType({}),
-) -> Unplaced:
+) -> GangToPlace:
     backend = sent.pool.backend
     if not backend.has(Feature.SUBGROUP_TREE):
         gang, needed, further = replace(gang, parts=()), _together(needed), _together(further)
@@ -411,7 +413,7 @@ def _one(
         raise _Unknown("it starts with no pod at all: KAI takes them one by one")
     if copies > MAX_COPIES:
         raise _Unknown(f"it has {copies} gangs, and no more than {MAX_COPIES} are looked at")
-    return Unplaced(sent, gang, _levels(fleet, sent, gang), needed, named, None, copies, further=further)
+    return GangToPlace(sent, gang, _levels(fleet, sent, gang), needed, named, None, copies, further=further)
 
 
 def _together(needed: Needed) -> Needed:
@@ -441,7 +443,7 @@ def _levels(fleet: Fleet, sent: Submission, gang: Gang) -> tuple[Level, ...]:
     return topology_of_gang.levels
 
 
-def _shape(manifest: Any, path: KeyPath, annotations: Mapping[str, str]) -> Shape:
+def _shape(manifest: Any, path: KeyPath, annotations: Mapping[str, str]) -> PodShape:
     for step in path:
         manifest = manifest[step]
     try:

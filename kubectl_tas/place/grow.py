@@ -19,11 +19,11 @@ from kubectl_tas.late import dataclass
 from kubectl_tas.node_places import HOSTNAME
 from kubectl_tas.place import kai_allocate
 from kubectl_tas.place.feasibility import Lack, Shortage, lacking, shortage_of
-from kubectl_tas.place.gangs_to_place import Unplaced
+from kubectl_tas.place.gangs_to_place import GangToPlace
 from kubectl_tas.place.mending import OF_KUBERNETES, freed
-from kubectl_tas.place.node_cells import Space, Wanted, ranked
-from kubectl_tas.place.node_resources import Domain, Node, domain_of
-from kubectl_tas.place.shapes import Shape
+from kubectl_tas.place.node_cells import PlacementRequest, Space, ranked
+from kubectl_tas.place.node_resources import Domain, NodeResources, domain_of
+from kubectl_tas.place.shapes import PodShape
 from kubectl_tas.resolve.topologies import Level
 
 MAX_PLACED = 500
@@ -36,7 +36,7 @@ MAX_MORE = 8
 class Waiting:
     """A gang that has no placement now."""
 
-    item: Unplaced
+    item: GangToPlace
     racks: int | None
     """Racks to add until KAI places the gang, after the gangs before it; None if no number of racks helps."""
     shortage: Shortage | None = None
@@ -46,16 +46,16 @@ class Waiting:
 
 
 @dataclass(frozen=True)
-class Growth:
+class ClusterGrowth:
     """Growth of a cluster for gangs that use one kind of rack."""
 
     levels: tuple[Level, ...]
     """Levels of the topology to which racks are added."""
     like: Domain
     """The domain that new racks copy."""
-    rack: tuple[Node, ...]
+    rack: tuple[NodeResources, ...]
     """Nodes of that domain, as if they were new."""
-    items: tuple[Unplaced, ...]
+    items: tuple[GangToPlace, ...]
     """The gangs, one of each set of equal gangs."""
     gangs: int
     """Number of gangs, without running ones."""
@@ -64,7 +64,7 @@ class Growth:
     at_once: bool = True
     """Whether all racks may exist from the start; if not, KAI places all gangs only if racks come one by one."""
     waiting: tuple[Waiting, ...] = ()
-    added: tuple[Node, ...] = ()
+    added: tuple[NodeResources, ...] = ()
     """Nodes of the added racks."""
     missing: Level | None = None
     """The coarsest level whose label no node has; then the topology has no rack to copy."""
@@ -80,7 +80,7 @@ class Growth:
         return sum(node.allocatable.get(GPU, 0) for node in self.rack)
 
 
-def grow(gangs: Sequence[tuple[Unplaced, int]], nodes: tuple[Node, ...]) -> tuple[Growth, ...]:
+def grow(gangs: Sequence[tuple[GangToPlace, int]], nodes: tuple[NodeResources, ...]) -> tuple[ClusterGrowth, ...]:
     """Returns the growth for each kind of rack that gangs of one shard use. Takes each gang with its number of pending
     copies, in the order in which gangs come.
 
@@ -88,7 +88,7 @@ def grow(gangs: Sequence[tuple[Unplaced, int]], nodes: tuple[Node, ...]) -> tupl
     """
     requests = [(gang, gang.wanted) for gang, copies in gangs for _ in range(copies)]
     if not requests:
-        return (Growth((), (), (), (), 0),)
+        return (ClusterGrowth((), (), (), (), 0),)
     space, existing = Space(nodes), _ExistingRacks(nodes, [gang for gang, _ in requests])
     groups: dict[tuple[tuple[Level, ...], object], list[_Pair]] = {}
     waiting: dict[tuple[tuple[Level, ...], object], list[_Pair]] = {}
@@ -107,11 +107,11 @@ def grow(gangs: Sequence[tuple[Unplaced, int]], nodes: tuple[Node, ...]) -> tupl
 
 def _grown(
     gangs: Sequence[_Pair], waiting: Sequence[_Pair], space: Space, existing: _ExistingRacks
-) -> tuple[Growth, Space]:
+) -> tuple[ClusterGrowth, Space]:
     """Returns the growth for gangs that use one kind of rack, and the room left on the existing nodes."""
     distinct_gangs = tuple({id(gang): gang for gang, _ in gangs}.values())
     racks = _AddedRacks(existing, distinct_gangs)
-    growth = Growth(racks.levels, racks.like, racks.rack, distinct_gangs, len(gangs))
+    growth = ClusterGrowth(racks.levels, racks.like, racks.rack, distinct_gangs, len(gangs))
     if not waiting:
         return growth, space
     if not racks.rack:
@@ -133,10 +133,10 @@ def _grown(
     return growth, Space([node for node in grown.now() if node.name in space.nodes])
 
 
-_Pair = tuple[Unplaced, Wanted]
+_Pair = tuple[GangToPlace, PlacementRequest]
 
 
-def _place(space: Space, gang: Unplaced, request: Wanted) -> bool:
+def _place(space: Space, gang: GangToPlace, request: PlacementRequest) -> bool:
     """Whether KAI places a gang; if so, takes the gang's resources from the space."""
     bound = kai_allocate.place(space.room_for(request, gang.labels), request.unit)
     for pod in bound or ():
@@ -168,7 +168,7 @@ def _one_by_one(waiting: Sequence[_Pair], space: Space, racks: _AddedRacks) -> I
                 yield never[alike]
 
 
-def _fits_with(nodes: tuple[Node, ...], gang: Unplaced, request: Wanted, space: Space) -> bool:
+def _fits_with(nodes: tuple[NodeResources, ...], gang: GangToPlace, request: PlacementRequest, space: Space) -> bool:
     """Whether KAI would place a gang if these nodes existed too."""
     space.add(nodes)
     placement = kai_allocate.find(space.room_for(request, gang.labels), request.unit)
@@ -176,9 +176,11 @@ def _fits_with(nodes: tuple[Node, ...], gang: Unplaced, request: Wanted, space: 
     return placement is not None
 
 
-def _added(gang: Unplaced, request: Wanted, space: Space, racks: Iterable[tuple[Node, ...]]) -> int | None:
+def _added(
+    gang: GangToPlace, request: PlacementRequest, space: Space, racks: Iterable[tuple[NodeResources, ...]]
+) -> int | None:
     """Adds racks until KAI places a gang, and returns their number. If all fail, removes them and returns None."""
-    added: list[Node] = []
+    added: list[NodeResources] = []
     for count, nodes in enumerate(racks, start=1):
         space.add(nodes)
         added += nodes
@@ -189,7 +191,7 @@ def _added(gang: Unplaced, request: Wanted, space: Space, racks: Iterable[tuple[
 
 
 def _at_once(
-    waiting: Sequence[_Pair], nodes: Sequence[Node], racks: _AddedRacks, most: int
+    waiting: Sequence[_Pair], nodes: Sequence[NodeResources], racks: _AddedRacks, most: int
 ) -> tuple[int, Space] | None:
     """Returns the least number of racks that is enough if all exist from the start, and the room left then. Returns
     None if no tried number is enough, though KAI has placed all gangs while ``most`` racks were added.
@@ -213,16 +215,16 @@ def _at_once(
 class _ExistingRacks:
     """Existing racks by topology, as if they were new."""
 
-    def __init__(self, nodes: tuple[Node, ...], gangs: Sequence[Unplaced]) -> None:
+    def __init__(self, nodes: tuple[NodeResources, ...], gangs: Sequence[GangToPlace]) -> None:
         self.labels = tuple(dict.fromkeys(label for gang in gangs for label in gang.labels))
         """Labels of the levels of all topologies."""
         self._nodes = tuple((old, _new(node)) for old, node in zip(nodes, freed(nodes), strict=True))
-        self._racks: dict[tuple[Level, ...], dict[Domain, list[Node]]] = {}
+        self._racks: dict[tuple[Level, ...], dict[Domain, list[NodeResources]]] = {}
         self._kinds: dict[tuple[tuple[Level, ...], Domain], object] = {}
-        self._takers: dict[tuple[tuple[Level, ...], Shape], frozenset[Domain]] = {}
-        self._likes: dict[tuple[tuple[Level, ...], frozenset[Shape]], Domain] = {}
+        self._takers: dict[tuple[tuple[Level, ...], PodShape], frozenset[Domain]] = {}
+        self._likes: dict[tuple[tuple[Level, ...], frozenset[PodShape]], Domain] = {}
 
-    def racks(self, levels: tuple[Level, ...]) -> Mapping[Domain, Sequence[Node]]:
+    def racks(self, levels: tuple[Level, ...]) -> Mapping[Domain, Sequence[NodeResources]]:
         """Returns the nodes of each rack of a topology."""
         if levels not in self._racks:
             nodes_by_rack = self._racks[levels] = {}
@@ -233,7 +235,7 @@ class _ExistingRacks:
                     nodes_by_rack.setdefault(domain, []).append(node)
         return self._racks[levels]
 
-    def usable(self, gang: Unplaced) -> list[Domain]:
+    def usable(self, gang: GangToPlace) -> list[Domain]:
         """Returns the racks that all pods of a gang can use; if there are none, the racks that some pods can use."""
         racks_by_shape = [self._taking(gang.levels, shape) for shape in dict.fromkeys(gang.wanted.shapes)]
         usable = (
@@ -243,7 +245,7 @@ class _ExistingRacks:
         )
         return [domain for domain in self.racks(gang.levels) if domain in usable]
 
-    def _taking(self, levels: tuple[Level, ...], shape: Shape) -> frozenset[Domain]:
+    def _taking(self, levels: tuple[Level, ...], shape: PodShape) -> frozenset[Domain]:
         key = levels, shape
         if key not in self._takers:
             racks = self.racks(levels).items()
@@ -252,7 +254,7 @@ class _ExistingRacks:
             )
         return self._takers[key]
 
-    def like(self, gang: Unplaced) -> Domain:
+    def like(self, gang: GangToPlace) -> Domain:
         """Returns the first rack of the most common kind that a gang can use; () if it can use none."""
         key = gang.levels, frozenset(gang.wanted.shapes)
         if key not in self._likes:
@@ -263,7 +265,7 @@ class _ExistingRacks:
             self._likes[key] = min(most, default=())
         return self._likes[key]
 
-    def kind_for(self, gang: Unplaced) -> object:
+    def kind_for(self, gang: GangToPlace) -> object:
         """Returns the kind of rack that a gang would get; None if it can use none."""
         like = self.like(gang)
         return self._kind(gang.levels, like) if like else None
@@ -288,7 +290,7 @@ class _ExistingRacks:
     def _space(self) -> Space:
         return Space([node for _, node in self._nodes])
 
-    def lacks(self, gang: Unplaced) -> tuple[Lack, ...]:
+    def lacks(self, gang: GangToPlace) -> tuple[Lack, ...]:
         """Returns the resources that a pod of a gang asks for and no node has."""
         return lacking(self._space.room_for(gang.wanted, gang.labels), gang.wanted.unit)
 
@@ -300,7 +302,7 @@ class _ExistingRacks:
 class _AddedRacks:
     """Racks that are added one by one."""
 
-    def __init__(self, existing: _ExistingRacks, gangs: Sequence[Unplaced]) -> None:
+    def __init__(self, existing: _ExistingRacks, gangs: Sequence[GangToPlace]) -> None:
         """Takes gangs that use one kind of rack."""
         self.there, self.levels = existing, gangs[0].levels
         self._labels = gangs[0].labels
@@ -311,19 +313,19 @@ class _AddedRacks:
         self.like: Domain = min((like for like in map(existing.like, gangs) if like), default=())
         self.rack = tuple(existing_racks.get(self.like, ()))
         self._places = self._new_places(list(existing_racks)) if self.levels else iter(())
-        self._made: list[tuple[Node, ...]] = []
+        self._made: list[tuple[NodeResources, ...]] = []
 
-    def nodes(self, first: int, count: int) -> tuple[Node, ...]:
-        """Returns the nodes of ``count`` racks from number ``first`` on."""
-        while len(self._made) < first + count:
+    def nodes(self, start: int, count: int) -> tuple[NodeResources, ...]:
+        """Returns the nodes of ``count`` racks from number ``start`` on."""
+        while len(self._made) < start + count:
             self._made.append(tuple(self._rack(len(self._made) + 1)))
-        return tuple(node for rack in self._made[first : first + count] for node in rack)
+        return tuple(node for rack in self._made[start : start + count] for node in rack)
 
-    def after(self, first: int, count: int) -> Iterator[tuple[Node, ...]]:
-        """Yields the nodes of each of ``count`` racks from number ``first`` on."""
-        return (self.nodes(number, 1) for number in range(first, first + count))
+    def after(self, start: int, count: int) -> Iterator[tuple[NodeResources, ...]]:
+        """Yields the nodes of each of ``count`` racks from number ``start`` on."""
+        return (self.nodes(number, 1) for number in range(start, start + count))
 
-    def _rack(self, number: int) -> Iterator[Node]:
+    def _rack(self, number: int) -> Iterator[NodeResources]:
         domain = next(self._places, ())
         labels = dict(zip(self._labels, domain, strict=True)) | dict.fromkeys(self._others, f"new-{number}")
         for index, node in enumerate(self.rack, start=1):
@@ -373,7 +375,7 @@ class _AddedRacks:
             counts[domain[:-1]] += 1
         return prod(self._widths(counts)[1:]) if self._labels else 1
 
-    def enough_for(self, request: Wanted) -> int:
+    def enough_for(self, request: PlacementRequest) -> int:
         """Returns a number of racks beyond which more cannot help: each SubGroup has its own, in new domains."""
         racks = 0
         for unit in request.unit.units:
@@ -382,7 +384,7 @@ class _AddedRacks:
                 racks += ceil(pods / takes) if takes else 0
         return 2 * racks + 2 * self._of_top
 
-    def at_least(self, waiting: Sequence[_Pair], nodes: Sequence[Node]) -> int:
+    def at_least(self, waiting: Sequence[_Pair], nodes: Sequence[NodeResources]) -> int:
         """Returns the number of racks without which the gangs ask for more than all nodes have."""
         requested: Counter[str] = Counter()
         for _, request in waiting:
@@ -397,7 +399,7 @@ class _AddedRacks:
         return least
 
 
-def _new(node: Node) -> Node:
+def _new(node: NodeResources) -> NodeResources:
     """Returns a node as if it were new: ready, not cordoned, without Kubernetes' taints, and only with its own pods."""
     taints = tuple(taint for taint in node.taints if not taint.key.startswith(OF_KUBERNETES))
     return replace(
@@ -405,7 +407,7 @@ def _new(node: Node) -> Node:
     )
 
 
-def _takes(nodes: Sequence[Node], shape: Shape) -> int:
+def _takes(nodes: Sequence[NodeResources], shape: PodShape) -> int:
     """Returns how many pods of a shape these nodes have room for."""
     pods = 0
     for node in nodes:

@@ -23,11 +23,12 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property, lru_cache
 from types import MappingProxyType
+from typing import NamedTuple
 
 from kubectl_tas.gpus import GPU
 from kubectl_tas.kai import Feature
 from kubectl_tas.late import dataclass
-from kubectl_tas.place.node_cells import Cell, Leaf, Room, Unit, multiples
+from kubectl_tas.place.node_cells import Cell, LeafDomain, Room, Unit, multiples
 from kubectl_tas.place.node_resources import CPU, PODS, Domain
 
 MEMORY = "memory"
@@ -38,7 +39,7 @@ Scores = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class PlacedPod:
     """A pod and its node."""
 
     unit: str
@@ -52,13 +53,13 @@ class Bound:
 class _State:
     """Resources that placed pods have taken so far."""
 
-    leaves: tuple[Leaf, ...]
+    leaves: tuple[LeafDomain, ...]
     free: list[dict[Cell, list[str]] | None]
     """Nodes of each leaf, by cell and name; None if nothing was taken from the leaf yet."""
-    steps: list[tuple[Bound, int, Cell, Cell]] = field(default_factory=list)
+    steps: list[tuple[PlacedPod, int, Cell, Cell]] = field(default_factory=list)
     """Placed pods in order, each with its leaf and the cell of its node before and after."""
 
-    def take(self, bound: Bound, leaf: int, before: Cell, after: Cell) -> None:
+    def take(self, bound: PlacedPod, leaf: int, before: Cell, after: Cell) -> None:
         self.steps.append((bound, leaf, before, after))
         self._move(bound.node, leaf, before, after)
 
@@ -98,12 +99,12 @@ Kept = Mapping[str, frozenset[Domain]]
 
 
 def place(
-    room: Room, unit: Unit, kept: Kept = MappingProxyType({}), among: Container[str] | None = None
-) -> tuple[Bound, ...] | None:
+    room: Room, unit: Unit, running_domains: Kept = MappingProxyType({}), among: Container[str] | None = None
+) -> tuple[PlacedPod, ...] | None:
     """Returns the node of each pod in the order of placement; None if KAI finds no placement. ``among`` holds the nodes
     that KAI considers, not all nodes if KAI evicts work for the gang; None means all nodes.
     """
-    search = _Search(room, kept)
+    search = _AllocateSearch(room, running_domains)
     if not room.release.has(Feature.MIXED_SUBGROUPS) and any(map(_is_mixed, unit.units)):
         return None
     leaves = (at for at, leaf in enumerate(room.leaves) if among is None or _has_any(leaf, among))
@@ -112,28 +113,43 @@ def place(
     return tuple(bound for bound, _, _, _ in search.state.steps)
 
 
-def _has_any(leaf: Leaf, nodes: Container[str]) -> bool:
+def _has_any(leaf: LeafDomain, nodes: Container[str]) -> bool:
     return any(name in nodes for _, names in leaf.nodes for name in names)
 
 
-def by_domain(bound: Iterable[Bound]) -> Placed:
+def by_domain(bound: Iterable[PlacedPod]) -> Placed:
     """Counts the pods of each unit by domain."""
     placed: Placed = {}
     for pod in bound:
-        found = placed.setdefault(pod.unit, {})
-        found[pod.domain] = found.get(pod.domain, 0) + 1
+        pods_by_domain = placed.setdefault(pod.unit, {})
+        pods_by_domain[pod.domain] = pods_by_domain.get(pod.domain, 0) + 1
     return placed
 
 
 def _is_mixed(unit: Unit) -> bool:
-    return len({bool(item.below) for item in unit.below}) > 1
+    return len({bool(child.below) for child in unit.below}) > 1
 
 
-class _Search:
-    def __init__(self, room: Room, kept: Kept) -> None:
-        self._room, self._release, self._kept = room, room.release, kept
+class _NodeChoice(NamedTuple):
+    """A node for a pod. KAI takes the smallest: fields compare in this order."""
+
+    negated_score: int
+    is_later: bool
+    """Whether the pod has to wait until running pods end."""
+    wrong_type: bool
+    """Whether a pod without GPUs would go to a node with GPUs."""
+    free: int
+    """The free amount of the resource by which nodes are packed."""
+    node: str
+    leaf: int
+    cell: Cell
+
+
+class _AllocateSearch:
+    def __init__(self, room: Room, running_domains: Kept) -> None:
+        self._room, self._release, self._kept = room, room.release, running_domains
         self.state = _State(room.leaves, [None] * len(room.leaves))
-        index = {name: place for place, name in enumerate(room.resources)}
+        index = {name: column for column, name in enumerate(room.resources)}
         self._gpu, self._cpu, self._pods = index[GPU], index[CPU], index[PODS]
         self._plain = {self._gpu, self._cpu, index.get(MEMORY, self._cpu)}
 
@@ -141,26 +157,27 @@ class _Search:
         """Places all pods of a unit on nodes of these leaves, or none of them."""
         if not unit.all_pods:
             return True
-        for candidate, own in self._candidates(unit, leaves):
+        for candidate, unit_scores in self._candidates(unit, leaves):
             steps = len(self.state.steps)
-            if self._members(unit, candidate, own or scores):
+            if self._members(unit, candidate, unit_scores or scores):
                 return True
             self.state.undo(steps)
         return False
 
     def _members(self, unit: Unit, leaves: tuple[int, ...], scores: Scores) -> bool:
         return all(self._pod(unit, pod, leaves, scores) for pod in unit.pods) and all(
-            self.place(item, leaves, scores) for item in self._in_order(unit.below)
+            self.place(child, leaves, scores) for child in self._in_order(unit.below)
         )
 
     def _in_order(self, units: Sequence[Unit]) -> Sequence[Unit]:
-        by_name = sorted(units, key=lambda item: item.name)
+        by_name = sorted(units, key=lambda unit: unit.name)
         if self._release.has(Feature.SUBGROUPS_BY_NAME):
             return by_name
-        return sorted(by_name, key=lambda item: not item.below)
+        return sorted(by_name, key=lambda unit: not unit.below)
 
     def _pod(self, unit: Unit, shape: int, leaves: tuple[int, ...], scores: Scores) -> bool:
-        asks, best = self._room.asks[shape], None
+        asks = self._room.asks[shape]
+        best: _NodeChoice | None = None
         by = self._gpu if asks[self._gpu] else self._cpu
         for leaf in leaves:
             for cell, nodes in self.state.nodes(leaf):
@@ -168,13 +185,14 @@ class _Search:
                     continue
                 later = any(map(int.__gt__, asks, cell.idle))
                 wrong_type = not asks[self._gpu] and cell.has_gpus
-                key = (-scores[leaf] if scores else 0, later, wrong_type, cell.free[by], nodes[0], leaf, cell)
-                best = key if best is None or key < best else best
+                score = -scores[leaf] if scores else 0
+                choice = _NodeChoice(score, later, wrong_type, cell.free[by], nodes[0], leaf, cell)
+                best = choice if best is None or choice < best else best
         if best is None:
             return False
-        node, leaf, cell = best[4:]
+        node, leaf, cell = best.node, best.leaf, best.cell
         after = Cell(tuple(map(int.__sub__, cell.free, asks)), cell.admits, cell.has_gpus, cell.idle)
-        self.state.take(Bound(unit.name, shape, node, self._room.leaves[leaf].domain), leaf, cell, after)
+        self.state.take(PlacedPod(unit.name, shape, node, self._room.leaves[leaf].domain), leaf, cell, after)
         return True
 
     def _candidates(self, unit: Unit, leaves: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], Scores]]:
@@ -192,7 +210,7 @@ class _Search:
             return
         scores = () if unit.preferred is None else self._scores(counts, unit.preferred + 1)
         for depth in levels:
-            # Above the common domain nothing was counted, which is enough for what asks for nothing.
+            # KAI counts no room above the common domain; a unit without requests fits.
             if depth < len(top) and counts.asks_nothing:
                 yield tuple(valid), scores
             for domain in counts.ranked(filter(counts.fits, counts.domains(depth))):
@@ -213,10 +231,10 @@ class _Search:
         preferred level is coarser than the required one, and in older releases also if both are the same.
         """
         last = 0 if unit.required is None else unit.required + 1
-        first = last if unit.preferred is None else unit.preferred + 1
+        finest = last if unit.preferred is None else unit.preferred + 1
         if unit.required == unit.preferred and not self._release.has(Feature.LEVEL_OF_BOTH):
             return []
-        return list(range(first, last - 1, -1))
+        return list(range(finest, last - 1, -1))
 
     def _common(self, unit: Unit, leaves: set[int]) -> Domain:
         """Returns the smallest domain that contains all these leaves, but none below the preferred level."""
@@ -230,22 +248,22 @@ class _Search:
     def _scores(self, counts: _Counts, depth: int) -> Scores:
         domains = counts.ranked(counts.domains(depth))
         scores = [0] * len(self._room.leaves)
-        for place, domain in enumerate(domains, start=1):
+        for rank, domain in enumerate(domains, start=1):
             for leaf in self.below(domain):
-                scores[leaf] = math.floor(place / len(domains) * 10)
+                scores[leaf] = math.floor(rank / len(domains) * 10)
         return tuple(scores)
 
 
 class _Counts:
     """Room for the pods of a unit in the domains below ``top``, as KAI counts room."""
 
-    def __init__(self, search: _Search, unit: Unit, top: Domain) -> None:
+    def __init__(self, search: _AllocateSearch, unit: Unit, top: Domain) -> None:
         room = search._room
         self._rounded = set[int]() if room.release.has(Feature.ROOM_OF_MILLICORES) else {search._cpu}
         asks = [room.asks[shape] for shape in unit.all_pods]
         self._top, self._count = top, len(asks)
         self._sum = tuple(map(sum, zip(*asks, strict=True)))
-        self._asked = [(place, n) for place, n in enumerate(self._sum) if n and place != search._pods]
+        self._asked = [(column, n) for column, n in enumerate(self._sum) if n and column != search._pods]
         self._ratios: dict[Domain, float] = {}
         self._most: tuple[int, ...] = tuple(map(max, zip(*asks, strict=True)))
         self._by_pod = _are_alike(asks, search._gpu, search._plain)
@@ -253,9 +271,9 @@ class _Counts:
         at_least = self._count if self.asks_nothing else 0
         level: dict[Domain, Content] = {}
         for leaf in search.below(top):
-            item = room.leaves[leaf]
-            if item.domain is not None:
-                level[item.domain] = _content_of(item, search.state.free[leaf], self._most, at_least)
+            leaf_room = room.leaves[leaf]
+            if leaf_room.domain is not None:
+                level[leaf_room.domain] = _content_of(leaf_room, search.state.free[leaf], self._most, at_least)
         self._levels = {len(room.levels): level}
         for depth in range(len(room.levels) - 1, len(top) - 1, -1):
             level = self._levels[depth] = _above(level)
@@ -273,17 +291,17 @@ class _Counts:
 
     def _ratio(self, domain: Domain) -> float:
         """Returns the ratio of asked to free resources, for the scarcest resource."""
-        found = self._ratios.get(domain)
-        if found is None:
+        ratio = self._ratios.get(domain)
+        if ratio is None:
             free = self._levels[len(domain)][domain][1]
-            parts = (self._part(place, amount, free[place]) for place, amount in self._asked)
-            found = self._ratios[domain] = max(parts, default=0)
-        return found
+            ratios = (self._part(column, amount, free[column]) for column, amount in self._asked)
+            ratio = self._ratios[domain] = max(ratios, default=0)
+        return ratio
 
-    def _part(self, place: int, amount: int, free: int) -> float:
-        unit = 1000 if place in self._rounded else 1  # whole cores, rounded up
-        there = -(-free // unit)
-        return -(-amount // unit) / there if there > 0 else _NOTHING_FREE
+    def _part(self, column: int, amount: int, free: int) -> float:
+        unit = 1000 if column in self._rounded else 1  # whole cores, rounded up
+        free_units = -(-free // unit)
+        return -(-amount // unit) / free_units if free_units > 0 else _NOTHING_FREE
 
     def ranked(self, domains: Iterable[Domain]) -> list[Domain]:
         """Sorts domains of a level: first those below the tightest domain above, among siblings the tightest first."""
@@ -302,45 +320,47 @@ class _Counts:
 @lru_cache(maxsize=64)
 def _places(finest: tuple[Domain | None, ...]) -> Mapping[Domain, Sequence[int]]:
     """Returns for each domain the indices of its finest domains."""
-    found: dict[Domain, list[int]] = {}
+    leaves_by_domain: dict[Domain, list[int]] = {}
     for index, domain in enumerate(finest):
         if domain is not None:
             for depth in range(len(domain) + 1):
-                found.setdefault(domain[:depth], []).append(index)
-    return found
+                leaves_by_domain.setdefault(domain[:depth], []).append(index)
+    return leaves_by_domain
 
 
 def _above(level: Mapping[Domain, Content]) -> dict[Domain, Content]:
     """Adds up the contents of a level's domains for the domains above."""
-    found: dict[Domain, Content] = {}
+    contents: dict[Domain, Content] = {}
     for domain, (takes, free) in level.items():
-        before = found.get(domain[:-1])
+        before = contents.get(domain[:-1])
         sums = (takes, free) if before is None else (before[0] + takes, tuple(map(int.__add__, before[1], free)))
-        found[domain[:-1]] = sums
-    return found
+        contents[domain[:-1]] = sums
+    return contents
 
 
 Content = tuple[int, tuple[int, ...]]
 """The number of largest pods that some nodes have room for, and the free resources of these nodes."""
 
 
-def _content_of(leaf: Leaf, now: Mapping[Cell, Sequence[str]] | None, most: tuple[int, ...], at_least: int) -> Content:
+def _content_of(
+    leaf: LeafDomain, now: Mapping[Cell, Sequence[str]] | None, most: tuple[int, ...], at_least: int
+) -> Content:
     """Returns the content of a leaf, cached until something is taken from the leaf."""
     if now is not None:
         return _content([(cell, len(names)) for cell, names in now.items()], most, at_least)
-    found = leaf.contents.get((most, at_least))
-    if found is None:
-        found = leaf.contents[most, at_least] = _content(leaf.cells, most, at_least)
-    return found
+    content = leaf.contents.get((most, at_least))
+    if content is None:
+        content = leaf.contents[most, at_least] = _content(leaf.cells, most, at_least)
+    return content
 
 
 def _content(cells: Sequence[tuple[Cell, int]], most: tuple[int, ...], at_least: int) -> Content:
     """Counts pods that ask for ``most``; each node takes at least ``at_least`` of them."""
     takes = sum(max(at_least, multiples(most, cell.free)) * count for cell, count in cells)
-    return takes, tuple(sum(cell.free[place] * count for cell, count in cells) for place in range(len(most)))
+    return takes, tuple(sum(cell.free[column] * count for cell, count in cells) for column in range(len(most)))
 
 
 def _are_alike(asks: Sequence[tuple[int, ...]], gpu: int, plain: set[int]) -> bool:
     """Whether all pods or none ask for GPUs, and the same for every resource besides cpu and memory."""
-    counted = [gpu, *(place for place in range(len(asks[0])) if place not in plain)]
-    return all(sum(ask[place] > 0 for ask in asks) in (0, len(asks)) for place in counted)
+    counted = [gpu, *(column for column in range(len(asks[0])) if column not in plain)]
+    return all(sum(ask[column] > 0 for ask in asks) in (0, len(asks)) for column in counted)

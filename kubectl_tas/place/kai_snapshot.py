@@ -70,7 +70,7 @@ _DATE = (1980, 1, 1, 0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
-class Scheduler:
+class SnapshotScheduler:
     """The scheduler that the snapshot is for."""
 
     release: Release
@@ -97,44 +97,56 @@ class Doubts:
     """Number of pods that ask for missing ResourceClaims; such pods stay Pending."""
 
 
-def snapshot(scheduler: Scheduler, there: Iterable[Object], rendered: Iterable[Object]) -> tuple[bytes, Doubts]:
+def snapshot(
+    scheduler: SnapshotScheduler, existing: Iterable[Object], rendered: Iterable[Object]
+) -> tuple[bytes, Doubts]:
     """Returns the archive of a cluster's objects after ``rendered`` is applied, and what the archive lacks.
 
     The cluster's spec wins for existing pods and PersistentVolumeClaims, the applied spec for all other objects. The
     archive leaves out commands, environment and contents of ConfigMaps. Pods without a UID get one that keeps the given
     order.
     """
-    found = _merged(there, rendered)
-    waiting = [item for item in found if item["kind"] == "Pod" and _phase(item) not in ENDED and not _node(item)]
-    maps = sorted(_needed(waiting, _config_maps) - _named(found, "ConfigMap"))
-    bound = {_place(item) for item in found if item["kind"] == "PersistentVolumeClaim" and "status" in item}
+    objects = _merged(existing, rendered)
+    waiting = [
+        manifest
+        for manifest in objects
+        if manifest["kind"] == "Pod" and _phase(manifest) not in ENDED and not _node(manifest)
+    ]
+    maps = sorted(_needed(waiting, _config_maps) - _named(objects, "ConfigMap"))
+    bound = {
+        _place(manifest) for manifest in objects if manifest["kind"] == "PersistentVolumeClaim" and "status" in manifest
+    }
     claims = sorted(_needed(waiting, _volume_claims) - bound)
-    known = [item for item in found if item["kind"] != "PersistentVolumeClaim" or _place(item) not in claims]
-    known += ({"kind": "ConfigMap", "metadata": {"namespace": space, "name": name}} for space, name in maps)
-    known += (item for place in claims for item in _bound(*place))
-    data = {
+    listed = [
+        manifest
+        for manifest in objects
+        if manifest["kind"] != "PersistentVolumeClaim" or _place(manifest) not in claims
+    ]
+    listed += ({"kind": "ConfigMap", "metadata": {"namespace": space, "name": name}} for space, name in maps)
+    listed += (manifest for claim in claims for manifest in _bound(*claim))
+    state = {
         "config": {"actions": ACTIONS, "tiers": [{"plugins": list(_plugins(scheduler.release))}]},
         "schedulerParams": _parameters(scheduler),
-        "rawObjects": _raw(known),
+        "rawObjects": _raw(listed),
     }
     taken = (("ConfigMap", maps), ("PersistentVolumeClaim", claims))
     doubts = replace(
-        _doubts(found),
+        _doubts(objects),
         taken=tuple(f"{kind} {space}/{name}" for kind, places in taken for space, name in places),
-        claims=0 if _named(found, "ResourceClaim") else sum("resourceClaims" in pod["spec"] for pod in waiting),
+        claims=0 if _named(objects, "ResourceClaim") else sum("resourceClaims" in pod["spec"] for pod in waiting),
     )
-    return _archive(json.dumps(data, sort_keys=True, separators=(",", ":")).encode()), doubts
+    return _archive(json.dumps(state, sort_keys=True, separators=(",", ":")).encode()), doubts
 
 
 def _doubts(objects: Iterable[Object]) -> Doubts:
     """Returns the missing objects that PodGroups and pods refer to."""
     by_kind: dict[str, list[Object]] = {}
-    for item in objects:
-        by_kind.setdefault(item["kind"], []).append(item)
-    names = {kind: {item["metadata"]["name"] for item in items} for kind, items in by_kind.items()}
-    specs = [item["spec"] for item in by_kind.get("PodGroup", ())]
-    parts = [part for spec in specs for part in (spec, *(spec.get("subGroups") or ()))]
-    topologies = {(part.get("topologyConstraint") or {}).get("topology") for part in parts}
+    for manifest in objects:
+        by_kind.setdefault(manifest["kind"], []).append(manifest)
+    names = {kind: {manifest["metadata"]["name"] for manifest in manifests} for kind, manifests in by_kind.items()}
+    specs = [manifest["spec"] for manifest in by_kind.get("PodGroup", ())]
+    constrained = [group for spec in specs for group in (spec, *(spec.get("subGroups") or ()))]
+    topologies = {(group.get("topologyConstraint") or {}).get("topology") for group in constrained}
     classes = {spec.get("priorityClassName") for spec in specs}
     running = [_group_of(pod) for pod in by_kind.get("Pod", ()) if _node(pod) and _phase(pod) not in ENDED]
     return Doubts(
@@ -158,7 +170,7 @@ def _plugins(release: Release) -> Iterator[dict[str, Any]]:
             yield {"name": name, **({"arguments": ARGUMENTS[name]} if name in ARGUMENTS else {})}
 
 
-def _parameters(scheduler: Scheduler) -> dict[str, Any]:
+def _parameters(scheduler: SnapshotScheduler) -> dict[str, Any]:
     """Returns the defaults of the scheduler's command line (cmd/scheduler/app/options/options.go)."""
     return {
         "schedulerName": scheduler.name,
@@ -178,102 +190,102 @@ def _parameters(scheduler: Scheduler) -> dict[str, Any]:
 
 def _raw(objects: Iterable[Object]) -> dict[str, list[Object]]:
     """Puts each kind into its list, sorted by namespace and name."""
-    found: dict[str, list[Object]] = {name: [] for name in LISTS.values()}
+    lists: dict[str, list[Object]] = {name: [] for name in LISTS.values()}
     numbers: Counter[tuple[str, str]] = Counter()
-    for item in objects:
-        written = item
-        if item["kind"] == "Pod":
-            place = item["metadata"].get("namespace", ""), _group_of(item)
-            written = _pod(item, numbers[place])
-            numbers[place] += 1
-        elif item["kind"] == "ConfigMap":
-            written = {key: item[key] for key in ("apiVersion", "kind", "metadata") if key in item}
-        elif item["kind"] == "Node":
-            written = {
-                **item,
-                "status": {key: value for key, value in (item.get("status") or {}).items() if key != "images"},
+    for manifest in objects:
+        trimmed = manifest
+        if manifest["kind"] == "Pod":
+            gang = manifest["metadata"].get("namespace", ""), _group_of(manifest)
+            trimmed = _pod(manifest, numbers[gang])
+            numbers[gang] += 1
+        elif manifest["kind"] == "ConfigMap":
+            trimmed = {key: manifest[key] for key in ("apiVersion", "kind", "metadata") if key in manifest}
+        elif manifest["kind"] == "Node":
+            trimmed = {
+                **manifest,
+                "status": {key: value for key, value in (manifest.get("status") or {}).items() if key != "images"},
             }
-        found[LISTS[item["kind"]]].append({**written, "metadata": _metadata(written["metadata"])})
-    return {name: sorted(items, key=_place) for name, items in found.items()}
+        lists[LISTS[manifest["kind"]]].append({**trimmed, "metadata": _metadata(trimmed["metadata"])})
+    return {name: sorted(manifests, key=_place) for name, manifests in lists.items()}
 
 
-def _place(item: Object) -> tuple[str, str]:
-    metadata = item["metadata"]
+def _place(manifest: Object) -> tuple[str, str]:
+    metadata = manifest["metadata"]
     return metadata.get("namespace") or "", metadata["name"]
 
 
-def _merged(there: Iterable[Object], rendered: Iterable[Object]) -> list[Object]:
+def _merged(existing: Iterable[Object], rendered: Iterable[Object]) -> list[Object]:
     """Returns the objects that the scheduler reads, as they are once ``rendered`` is applied; existing objects first.
 
     Leaves out PodGroups that `kubectl tas cluster state` recorded, since its record lacks what PodGroups ask for.
     """
-    found: dict[tuple[str, str, str], Object] = {}
-    items = list(there)
-    recorded = any(item.get("kind") == STATE for item in items)
-    for item in items:
-        kind = str(item.get("kind"))
+    merged: dict[tuple[str, str, str], Object] = {}
+    in_cluster = list(existing)
+    recorded = any(manifest.get("kind") == STATE for manifest in in_cluster)
+    for manifest in in_cluster:
+        kind = str(manifest.get("kind"))
         if kind in LISTS and not (recorded and kind == "PodGroup"):
-            has_spec = "spec" in item or kind in ("PodGroup", *FIXED)
-            found[kind, *_place(item)] = {**item, "spec": item.get("spec") or {}} if has_spec else item
+            has_spec = "spec" in manifest or kind in ("PodGroup", *FIXED)
+            merged[kind, *_place(manifest)] = {**manifest, "spec": manifest.get("spec") or {}} if has_spec else manifest
     for name, value in PRIORITY_CLASSES.items():
-        about = {"kind": "PriorityClass", "apiVersion": "scheduling.k8s.io/v1", "metadata": {"name": name}}
-        found.setdefault(("PriorityClass", "", name), {**about, "value": value})
-    for item in rendered:
-        if item["kind"] in LISTS:
-            key = item["kind"], *_place(item)
-            found[key] = _applied(item, found[key]) if key in found else item
-    return list(found.values())
+        priority_class = {"kind": "PriorityClass", "apiVersion": "scheduling.k8s.io/v1", "metadata": {"name": name}}
+        merged.setdefault(("PriorityClass", "", name), {**priority_class, "value": value})
+    for manifest in rendered:
+        if manifest["kind"] in LISTS:
+            key = manifest["kind"], *_place(manifest)
+            merged[key] = _applied(manifest, merged[key]) if key in merged else manifest
+    return list(merged.values())
 
 
-def _applied(item: Object, there: Object) -> Object:
+def _applied(applied: Object, existing: Object) -> Object:
     """Returns an existing object after it is applied again: applied fields win, unless the cluster decides them."""
-    fixed = item["kind"] in FIXED
-    first, last = (item, there) if fixed else (there, item)
-    metadata = {**first["metadata"], **last["metadata"]}
+    fixed = applied["kind"] in FIXED
+    weaker, stronger = (applied, existing) if fixed else (existing, applied)
+    metadata = {**weaker["metadata"], **stronger["metadata"]}
     for name in ("labels", "annotations"):
-        metadata[name] = {**(first["metadata"].get(name) or {}), **(last["metadata"].get(name) or {})}
-    spec = {"spec": {**first["spec"], **last["spec"]}} if fixed else {}
-    return {**first, **last, "metadata": metadata, **spec}
+        metadata[name] = {**(weaker["metadata"].get(name) or {}), **(stronger["metadata"].get(name) or {})}
+    spec = {"spec": {**weaker["spec"], **stronger["spec"]}} if fixed else {}
+    return {**weaker, **stronger, "metadata": metadata, **spec}
 
 
 def _named(objects: Iterable[Object], kind: str) -> set[tuple[str, str]]:
-    return {_place(item) for item in objects if item["kind"] == kind}
+    return {_place(manifest) for manifest in objects if manifest["kind"] == kind}
 
 
 def _metadata(metadata: Object) -> Object:
     """Removes the fields in which tools keep copies of the whole object."""
-    kept = {key: value for key, value in metadata.items() if key != "managedFields"}
-    if kept.get("annotations"):
-        kept["annotations"] = {name: text for name, text in kept["annotations"].items() if name != LAST_APPLIED}
-    return kept
+    trimmed = {key: value for key, value in metadata.items() if key != "managedFields"}
+    if trimmed.get("annotations"):
+        trimmed["annotations"] = {name: text for name, text in trimmed["annotations"].items() if name != LAST_APPLIED}
+    return trimmed
 
 
-def _pod(item: Object, number: int) -> Object:
+def _pod(pod: Object, number: int) -> Object:
     """Returns a pod as the API server would have it: with a UID, a phase, and explicit requests."""
-    space, name = _place(item)
-    spec = dict(item["spec"])
-    for part in ("containers", "initContainers"):
-        if part in spec:
-            spec[part] = [_container(one) for one in spec[part] or ()]
+    space, name = _place(pod)
+    spec = dict(pod["spec"])
+    for field in ("containers", "initContainers"):
+        if field in spec:
+            spec[field] = [_container(container) for container in spec[field] or ()]
     if "volumes" in spec:
-        spec["volumes"] = [_volume(one) for one in spec["volumes"] or ()]
-    metadata, status = item["metadata"], item.get("status") or {}
+        spec["volumes"] = [_volume(volume) for volume in spec["volumes"] or ()]
+    metadata, status = pod["metadata"], pod.get("status") or {}
     uid = metadata.get("uid") or f"{number:08x}-{digest(f'{space}/{name}')}"
-    return {**item, "metadata": {**metadata, "uid": uid}, "spec": spec, "status": {"phase": "Pending", **status}}
+    return {**pod, "metadata": {**metadata, "uid": uid}, "spec": spec, "status": {"phase": "Pending", **status}}
 
 
-def _volume(written: Object) -> Object:
+def _volume(volume: Object) -> Object:
     """Replaces an ephemeral volume with an emptyDir, since its claim does not exist before the pod does."""
-    return {"name": written.get("name"), "emptyDir": {}} if "ephemeral" in written else written
+    return {"name": volume.get("name"), "emptyDir": {}} if "ephemeral" in volume else volume
 
 
-def _container(written: Object) -> Object:
-    kept = {key: written[key] for key in CONTAINER if key in written}
-    resources = dict(kept.get("resources") or {})
+def _container(container: Object) -> Object:
+    trimmed = {key: container[key] for key in CONTAINER if key in container}
+    resources = dict(trimmed.get("resources") or {})
     if resources.get("limits"):
         resources["requests"] = {**resources["limits"], **(resources.get("requests") or {})}
-    env = [item for item in written.get("env") or () if "valueFrom" in item]
-    return {**kept, **({"env": env} if env else {}), "resources": resources}
+    env = [variable for variable in container.get("env") or () if "valueFrom" in variable]
+    return {**trimmed, **({"env": env} if env else {}), "resources": resources}
 
 
 def _group_of(pod: Object) -> str:
@@ -302,8 +314,8 @@ def _config_maps(spec: Object) -> Iterator[object]:
         sources = [volume, *((volume.get("projected") or {}).get("sources") or ())]
         yield from ((source.get("configMap") or {}).get("name") for source in sources)
     for container in (*(spec.get("containers") or ()), *(spec.get("initContainers") or ())):
-        yield from ((item.get("configMapRef") or {}).get("name") for item in container.get("envFrom") or ())
-        values = (item.get("valueFrom") or {} for item in container.get("env") or ())
+        yield from ((source.get("configMapRef") or {}).get("name") for source in container.get("envFrom") or ())
+        values = (variable.get("valueFrom") or {} for variable in container.get("env") or ())
         yield from ((value.get("configMapKeyRef") or {}).get("name") for value in values)
 
 

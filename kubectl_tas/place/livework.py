@@ -11,14 +11,14 @@ from kubectl_tas.diagnostics import Location
 from kubectl_tas.kinds import page_of
 from kubectl_tas.late import dataclass
 from kubectl_tas.live.cluster_state import TOPOLOGIES
-from kubectl_tas.live.live_cluster import QueueUsage, state_of
+from kubectl_tas.live.live_cluster import LiveQueueUsage, state_of
 from kubectl_tas.live.owners import Controller, resources
-from kubectl_tas.live.reasons import LiveGroup, LivePod, Saying, Told, is_race, unnamed
+from kubectl_tas.live.reasons import ClusterAnswers, LiveGroup, LivePod, Saying, is_race, unnamed
 from kubectl_tas.model.kindlists import written
 from kubectl_tas.model.labels import TASK, WORKFLOW
-from kubectl_tas.place.gangs_to_place import LeftOut, Needed, Unplaced, unplaced
+from kubectl_tas.place.gangs_to_place import GangToPlace, LeftOut, Needed, unplaced
 from kubectl_tas.place.pending_reasons import NO_GROUP, NOT_READY, REFUSED, UNPLACED, is_of_waiting
-from kubectl_tas.place.shapes import Shape, shape_of
+from kubectl_tas.place.shapes import PodShape, shape_of
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.names import shorten
@@ -33,8 +33,8 @@ ON_NODES = frozenset({"Running", "Succeeded"})
 
 def read_of(fleet: Fleet, sent: Submission) -> dict[str, str]:
     """Returns kubectl's resource names, by kind, to read for a submission to KAI besides PodGroups and pods."""
-    found = resources(_kind_of(fleet, sent), fleet.config.kinds)
-    return {**found, **({"Topology": TOPOLOGIES[0]} if _has_levels(sent) else {})}
+    resources_by_kind = resources(_kind_of(fleet, sent), fleet.config.kinds)
+    return {**resources_by_kind, **({"Topology": TOPOLOGIES[0]} if _has_levels(sent) else {})}
 
 
 def _kind_of(fleet: Fleet, sent: Submission) -> str:
@@ -51,17 +51,17 @@ class LiveWork:
 
     fleet: Fleet
     sent: Submission
-    told: Told
+    told: ClusterAnswers
 
     @cached_property
-    def expected(self) -> list[Unplaced | LeftOut]:
+    def expected(self) -> list[GangToPlace | LeftOut]:
         """Gangs that the submission should have."""
         return list(unplaced(self.fleet, [self.sent]))
 
     @cached_property
-    def known(self) -> list[Unplaced]:
+    def known(self) -> list[GangToPlace]:
         """Expected gangs that can be predicted."""
-        return [item for item in self.expected if isinstance(item, Unplaced)]
+        return [gang for gang in self.expected if isinstance(gang, GangToPlace)]
 
     @property
     def kind(self) -> str:
@@ -80,20 +80,27 @@ class LiveWork:
     @cached_property
     def controllers(self) -> tuple[Controller, ...]:
         """The submission's own object, then the objects made from it."""
-        sent, found = self.sent, list[Controller]()
+        sent, controllers = self.sent, list[Controller]()
         keys: set[tuple[str, str]] = set()
-        here = [item for item in self.told.controllers if item.namespace == sent.namespace]
-        for item in (item for kind in self._resources for item in here if item.kind == kind):
-            is_own = (item.kind, item.name) == self._identity or self._is_of_workflow(item.labels.get(WORKFLOW))
-            if is_own or keys & set(item.owners):
-                found.append(item)
-                keys.add((item.kind, item.name))
-        return tuple(found)
+        in_namespace = [controller for controller in self.told.controllers if controller.namespace == sent.namespace]
+        for controller in (
+            controller for kind in self._resources for controller in in_namespace if controller.kind == kind
+        ):
+            is_own = (controller.kind, controller.name) == self._identity or self._is_of_workflow(
+                controller.labels.get(WORKFLOW)
+            )
+            if is_own or keys & set(controller.owners):
+                controllers.append(controller)
+                keys.add((controller.kind, controller.name))
+        return tuple(controllers)
 
     @property
     def own(self) -> Controller | None:
         """The submission's own object; None if the cluster has none, or its kind was not read."""
-        return next((item for item in self.controllers if (item.kind, item.name) == self._identity), None)
+        return next(
+            (controller for controller in self.controllers if (controller.kind, controller.name) == self._identity),
+            None,
+        )
 
     @property
     def reads_own(self) -> bool:
@@ -110,44 +117,44 @@ class LiveWork:
     def groups(self) -> list[LiveGroup]:
         """PodGroups of the submission: made for it or by its file, or named by its pods."""
         named = {pod.group for pod in self.pods}
-        own = {self._identity, *((item.kind, item.name) for item in self.controllers)}
+        identities = {self._identity, *((controller.kind, controller.name) for controller in self.controllers)}
         return [
-            item
-            for item in self._groups_here
-            if own & set(item.owners)
-            or item.name in named
-            or self.gang_of(item.name)
-            or (self._is_of_workflow(item.workflow) and not self._is_other_version(item))
+            group
+            for group in self._groups_here
+            if identities & set(group.owners)
+            or group.name in named
+            or self.gang_of(group.name)
+            or (self._is_of_workflow(group.workflow) and not self._is_other_version(group))
         ]
 
     @cached_property
     def _groups_here(self) -> list[LiveGroup]:
-        return [item for item in self.told.groups if item.namespace == self.sent.namespace]
+        return [group for group in self.told.groups if group.namespace == self.sent.namespace]
 
     @cached_property
     def missing(self) -> list[str]:
         """Names of expected gangs without a PodGroup. The cluster may add to such a name."""
-        return [item.gang.name for item in self.known if not any(item.is_called(group.name) for group in self.groups)]
+        return [gang.gang.name for gang in self.known if not any(gang.is_called(group.name) for group in self.groups)]
 
     @cached_property
     def of_other_versions(self) -> list[str]:
         """Names of PodGroups that an earlier version of the workflow had."""
-        return [item.name for item in self._groups_here if self._is_other_version(item)]
+        return [group.name for group in self._groups_here if self._is_other_version(group)]
 
     @cached_property
-    def queues(self) -> Mapping[str, QueueUsage] | None:
+    def queues(self) -> Mapping[str, LiveQueueUsage] | None:
         """Usage of the cluster's queues; None if unknown."""
         return None if "Queue" in self.told.gaps else state_of(self.told.items).queues
 
     @property
     def queue(self) -> str:
         """The queue that KAI uses: that of the first PodGroup, or else that of the file."""
-        return next((item.queue for item in self.groups if item.queue), self.sent.queue)
+        return next((group.queue for group in self.groups if group.queue), self.sent.queue)
 
     @cached_property
     def said(self) -> tuple[Saying, ...]:
         """Conditions and events of the PodGroups, of pods that have not started, and of the objects that made them."""
-        return tuple(item for item in self._said() if not is_race(item))
+        return tuple(saying for saying in self._said() if not is_race(saying))
 
     def pods_of(self, group: LiveGroup) -> list[LivePod]:
         """Returns the pods of the submission that name a PodGroup."""
@@ -155,37 +162,37 @@ class LiveWork:
 
     def is_complete(self, group: LiveGroup) -> bool:
         """Whether as many pods exist as the PodGroup starts with. If so, KAI's early event NotReady is outdated."""
-        item, alive = self.gang_of(group.name), [pod for pod in self.pods_of(group) if pod.phase in ALIVE]
-        least = max(group.minimum or 1, len(item.wanted.unit.all_pods) if item is not None else 1)
+        gang, alive = self.gang_of(group.name), [pod for pod in self.pods_of(group) if pod.phase in ALIVE]
+        least = max(group.minimum or 1, len(gang.wanted.unit.all_pods) if gang is not None else 1)
         return "Pod" not in self.told.gaps and len(alive) >= least
 
-    def gang_of(self, group: str | None) -> Unplaced | None:
+    def gang_of(self, group: str | None) -> GangToPlace | None:
         """Returns the expected gang that has a PodGroup of that name."""
-        return next((item for item in self.known if group is not None and item.is_called(group)), None)
+        return next((gang for gang in self.known if group is not None and gang.is_called(group)), None)
 
-    def live_shapes(self, item: Unplaced, group: LiveGroup) -> Needed:
+    def live_shapes(self, gang: GangToPlace, group: LiveGroup) -> Needed:
         """Returns the pods that a gang needs: pending pods as they are in the cluster, the others as in the file.
 
         Uses the cluster's version only of pods that were read whole: the API server fills in their ``restartPolicy``.
         """
         waiting = sorted((pod for pod in self.pods_of(group) if pod.waits), key=lambda pod: pod.name)
-        found: dict[str | None, tuple[Shape, ...]] = {}
-        for name, shapes in item.needed.items():
-            own = [pod for pod in waiting if not item.gang.parts or pod.sub_group == name]
-            tasks = [member.name for part in (item.gang, *item.gang.leaves) for member in part.members]
-            own.sort(key=lambda pod: tasks.index(pod.labels[TASK]) if pod.labels.get(TASK) in tasks else -1)
-            live = [live_shape(pod) or shape for pod, shape in zip(own, shapes, strict=False)]
-            found[name] = (*live, *shapes[len(live) :])
-        return found
+        shapes_by_unit: dict[str | None, tuple[PodShape, ...]] = {}
+        for name, shapes in gang.needed.items():
+            pods = [pod for pod in waiting if not gang.gang.parts or pod.sub_group == name]
+            tasks = [member.name for unit in (gang.gang, *gang.gang.leaves) for member in unit.members]
+            pods.sort(key=lambda pod: tasks.index(pod.labels[TASK]) if pod.labels.get(TASK) in tasks else -1)
+            live = [live_shape(pod) or shape for pod, shape in zip(pods, shapes, strict=False)]
+            shapes_by_unit[name] = (*live, *shapes[len(live) :])
+        return shapes_by_unit
 
-    def as_live(self, item: Unplaced) -> Unplaced:
+    def as_live(self, gang: GangToPlace) -> GangToPlace:
         """Returns a gang with its pending pods as they are in the cluster."""
-        group = next((group for group in self.groups if item.is_called(group.name)), None)
-        return item if group is None else replace(item, needed=self.live_shapes(item, group))
+        group = next((group for group in self.groups if gang.is_called(group.name)), None)
+        return gang if group is None else replace(gang, needed=self.live_shapes(gang, group))
 
     def queue_called(self, shown: str) -> str:
         """Returns the name of the queue with this displayName; ``shown`` itself if no queue has it."""
-        return next((item.name for item in self.told.queues if item.shown == shown), shown)
+        return next((queue.name for queue in self.told.queues if queue.shown == shown), shown)
 
     def owner_of(self, queue: str) -> FleetPool | FleetSubpool | None:
         """Returns the pool or subpool of a queue, by its name or displayName; None if no file declares one."""
@@ -221,7 +228,7 @@ class LiveWork:
         owners = {("Pod", pod.name), *pod.owners}
         if self.gang_of(pod.group) or self._identity in owners:
             return True
-        if owners & {(item.kind, item.name) for item in self.controllers}:
+        if owners & {(controller.kind, controller.name) for controller in self.controllers}:
             return True
         if self._is_of_workflow(pod.workflow):
             return pod.group not in self.of_other_versions
@@ -235,31 +242,31 @@ class LiveWork:
     def _said(self) -> Iterator[Saying]:
         namespace = self.sent.namespace
         for group in self.groups:
-            own = self.pods_of(group)
-            has_nodes = bool(own) and all(pod.is_on_node for pod in own)  # what kept it from them is over
-            for item in (*group.said, *self._events(f"PodGroup {group.name}")):
-                is_over = has_nodes and is_of_waiting(item)
-                if not is_over and not (item.reason == NOT_READY and self.is_complete(group)):
-                    yield item
+            pods = self.pods_of(group)
+            has_nodes = bool(pods) and all(pod.is_on_node for pod in pods)  # what kept it from them is over
+            for saying in (*group.said, *self._events(f"PodGroup {group.name}")):
+                is_over = has_nodes and is_of_waiting(saying)
+                if not is_over and not (saying.reason == NOT_READY and self.is_complete(group)):
+                    yield saying
         grouped = {group.name for group in self.groups}
         for pod in self.pods:
             if pod.phase not in (*ON_NODES, "Failed"):
-                for item in (*pod.said, *self._events(f"Pod {pod.name}")):
-                    is_over = pod.is_on_node and is_of_waiting(item)
-                    if not is_over and not (item.reason == NO_GROUP and pod.group in grouped):
-                        yield unnamed(item, namespace, pod.name)
-        makers = (f"{item.kind} {item.name}" for item in self.controllers)
+                for saying in (*pod.said, *self._events(f"Pod {pod.name}")):
+                    is_over = pod.is_on_node and is_of_waiting(saying)
+                    if not is_over and not (saying.reason == NO_GROUP and pod.group in grouped):
+                        yield unnamed(saying, namespace, pod.name)
+        makers = (f"{controller.kind} {controller.name}" for controller in self.controllers)
         has_all = bool(self.groups) and not self.missing and all(map(self.is_complete, self.groups))
-        for what in dict.fromkeys((" ".join(self._identity), *makers)):
-            yield from (item for item in self._events(what) if not (has_all and item.reason == REFUSED))
+        for maker in dict.fromkeys((" ".join(self._identity), *makers)):
+            yield from (saying for saying in self._events(maker) if not (has_all and saying.reason == REFUSED))
 
-    def _events(self, what: str) -> Iterator[Saying]:
+    def _events(self, involved: str) -> Iterator[Saying]:
         """Yields the events of an object. Of an event that KAI repeats in each cycle, only the last one is current."""
-        found = self.told.events.get((self.sent.namespace, what), ())
-        last = max((item.last for item in found if item.reason == UNPLACED), default="")
-        return (item for item in found if item.reason != UNPLACED or item.last == last)
+        sayings = self.told.events.get((self.sent.namespace, involved), ())
+        last = max((saying.last for saying in sayings if saying.reason == UNPLACED), default="")
+        return (saying for saying in sayings if saying.reason != UNPLACED or saying.last == last)
 
 
-def live_shape(pod: LivePod) -> Shape | None:
+def live_shape(pod: LivePod) -> PodShape | None:
     """Returns the shape of a pod as the API server has it; None if the pod was not read whole."""
     return shape_of(pod.spec) if "restartPolicy" in pod.spec else None

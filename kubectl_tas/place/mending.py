@@ -14,9 +14,9 @@ from itertools import islice
 from kubectl_tas.late import dataclass
 from kubectl_tas.place import kai_allocate, solver
 from kubectl_tas.place.feasibility import Existence, searched
-from kubectl_tas.place.gangs_to_place import Unplaced
-from kubectl_tas.place.node_cells import Cell, Room, Space, Wanted, ranked, room_for
-from kubectl_tas.place.node_resources import Node
+from kubectl_tas.place.gangs_to_place import GangToPlace
+from kubectl_tas.place.node_cells import Cell, PlacementRequest, Room, Space, ranked, room_for
+from kubectl_tas.place.node_resources import NodeResources
 from kubectl_tas.place.solver import Mended
 from kubectl_tas.report.text import plural
 from kubectl_tas.words import shortened
@@ -34,7 +34,7 @@ _NAMED = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class PlacementChange:
     """A change with which KAI finds a placement."""
 
     kind: str
@@ -48,21 +48,25 @@ class Change:
     """Number of pods or copies to remove from the file."""
 
 
-def mending(item: Unplaced, wanted: Wanted, nodes: tuple[Node, ...]) -> Iterator[Change]:
+def mending(
+    gang: GangToPlace, placement_request: PlacementRequest, nodes: tuple[NodeResources, ...]
+) -> Iterator[PlacementChange]:
     """Yields the fewest nodes to open to pods again, and the fewest to free, if either is enough."""
     by_name = {node.name: node for node in nodes}
     for kind, mended in (("admit", admitting(nodes)), ("free", freed(nodes))):
-        names = enough(Wanted(ranked(wanted.unit), wanted.shapes), nodes, mended, item.labels)
+        names = enough(
+            PlacementRequest(ranked(placement_request.unit), placement_request.shapes), nodes, mended, gang.labels
+        )
         chosen = [by_name[name] for name in names]
         if kind == "admit" and names:
-            yield Change(kind, _admit(chosen), names)
+            yield PlacementChange(kind, _admit(chosen), names)
         elif names:
             pods = tuple(pod.key for node in chosen for pod in node.pods if not pod.is_of_node)
-            yield Change(kind, _free(chosen), names, pods)
+            yield PlacementChange(kind, _free(chosen), names, pods)
 
 
 @lru_cache(maxsize=8)
-def admitting(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
+def admitting(nodes: tuple[NodeResources, ...]) -> tuple[NodeResources, ...]:
     """Returns the nodes without cordons and taints, except taints that Kubernetes removes itself."""
     return tuple(
         replace(node, is_cordoned=False, taints=tuple(taint for taint in node.taints if _lasts(taint.key)))
@@ -77,12 +81,12 @@ def _lasts(taint: str) -> bool:
 
 
 @lru_cache(maxsize=8)
-def freed(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
+def freed(nodes: tuple[NodeResources, ...]) -> tuple[NodeResources, ...]:
     """Returns the nodes without pods, except pods that belong to their node."""
     return tuple(_without_pods(node) if any(not pod.is_of_node for pod in node.pods) else node for node in nodes)
 
 
-def _without_pods(node: Node) -> Node:
+def _without_pods(node: NodeResources) -> NodeResources:
     held: Counter[str] = Counter()
     for pod in node.pods:
         if pod.is_of_node:
@@ -92,13 +96,16 @@ def _without_pods(node: Node) -> Node:
 
 @lru_cache(maxsize=512)
 def enough(
-    wanted: Wanted, nodes: tuple[Node, ...], mended: tuple[Node, ...], labels: tuple[str, ...]
+    placement_request: PlacementRequest,
+    nodes: tuple[NodeResources, ...],
+    mended: tuple[NodeResources, ...],
+    labels: tuple[str, ...],
 ) -> tuple[str, ...]:
     """Returns the names of the fewest nodes that make a placement possible once they are as in ``mended``. If KAI finds
     no placement with these, returns more nodes. Returns none if no nodes are enough, or no solver is installed. Cached,
     since equal gangs get the same answer.
     """
-    room, then = room_for(wanted, nodes, labels), room_for(wanted, mended, labels)
+    room, then = room_for(placement_request, nodes, labels), room_for(placement_request, mended, labels)
     changed = {new.name: new for old, new in zip(nodes, mended, strict=True) if old is not new}
     cells, costs = _cells(room), {node.name: len(node.pods) for node in nodes}
     mends = {
@@ -106,16 +113,16 @@ def enough(
         for name, cell in _cells(then).items()
         if name in changed and _is_better(room, cells[name], cell)
     }
-    if not mends or searched(then, wanted.unit) is Existence.NO:
+    if not mends or searched(then, placement_request.unit) is Existence.NO:
         return ()
 
     def helps(names: Collection[str]) -> bool:
         after = tuple(changed[node.name] if node.name in names else node for node in nodes)
-        return kai_allocate.find(Space(after).room_for(wanted, labels), wanted.unit) is not None
+        return kai_allocate.find(Space(after).room_for(placement_request, labels), placement_request.unit) is not None
 
-    smallest = solver.fewest_nodes(room, wanted.unit, mends)
-    found = next((names for names in islice(smallest, MAX_TRIED) if helps(names)), None)
-    return found or (_spared(mends, helps) if solver.is_installed() else ())
+    smallest = solver.fewest_nodes(room, placement_request.unit, mends)
+    fewest = next((names for names in islice(smallest, MAX_TRIED) if helps(names)), None)
+    return fewest or (_spared(mends, helps) if solver.is_installed() else ())
 
 
 def _spared(mends: Mapping[str, Mended], helps: Callable[[Collection[str]], bool]) -> tuple[str, ...]:
@@ -124,7 +131,7 @@ def _spared(mends: Mapping[str, Mended], helps: Callable[[Collection[str]], bool
     if len(names) > MAX_SPARED or not helps(names):
         return ()
     for name in list(names):
-        fewer = [one for one in names if one != name]
+        fewer = [kept_name for kept_name in names if kept_name != name]
         names = fewer if helps(fewer) else names
     return tuple(sorted(names))
 
@@ -137,22 +144,22 @@ def _is_better(room: Room, now: Cell, then: Cell) -> bool:
     return any(room.takes(then, shape) > room.takes(now, shape) for shape in range(len(room.asks)))
 
 
-def _admit(nodes: Sequence[Node]) -> str:
+def _admit(nodes: Sequence[NodeResources]) -> str:
     """Describes how to admit pods: which nodes to uncordon, and which taints to remove."""
     cordoned = [node.name for node in nodes if node.is_cordoned]
-    parts = [f"uncordon {shortened(cordoned, _NAMED)}"] if cordoned else []
+    steps = [f"uncordon {shortened(cordoned, _NAMED)}"] if cordoned else []
     tainted: dict[str, list[str]] = {}
     for node in nodes:
         for taint in node.taints:
             if not taint.key.startswith(OF_KUBERNETES):
                 tainted.setdefault(str(taint), []).append(node.name)
-    parts += [f"remove the taint {taint} from {shortened(names, _NAMED)}" for taint, names in tainted.items()]
-    return "; ".join(parts)
+    steps += [f"remove the taint {taint} from {shortened(names, _NAMED)}" for taint, names in tainted.items()]
+    return "; ".join(steps)
 
 
-def _free(nodes: Sequence[Node]) -> str:
+def _free(nodes: Sequence[NodeResources]) -> str:
     pods = [pod for node in nodes for pod in node.pods if not pod.is_of_node]
     groups = list(dict.fromkeys(pod.group for pod in pods if pod.group))
-    of = f" of {shortened(groups, _NAMED)}" if groups else ""
+    of_groups = f" of {shortened(groups, _NAMED)}" if groups else ""
     names = shortened([node.name for node in nodes], _NAMED)
-    return f"free {plural(len(nodes), 'node')}: {names}, where {plural(len(pods), 'pod')}{of} would have to go"
+    return f"free {plural(len(nodes), 'node')}: {names}, where {plural(len(pods), 'pod')}{of_groups} would have to go"

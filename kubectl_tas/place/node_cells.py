@@ -13,8 +13,8 @@ from kubectl_tas.gangs.gang import Gang, Part, SubGroup
 from kubectl_tas.gpus import GPU
 from kubectl_tas.kai import NEWEST_RELEASE, Release
 from kubectl_tas.late import dataclass
-from kubectl_tas.place.node_resources import CPU, PODS, Domain, Node, Vector, domain_of
-from kubectl_tas.place.shapes import Rules, Shape
+from kubectl_tas.place.node_resources import CPU, PODS, Domain, NodeResources, Vector, domain_of
+from kubectl_tas.place.shapes import PodShape, Rules
 
 
 @dataclass(frozen=True)
@@ -49,21 +49,21 @@ class Unit:
 
 def ranked(unit: Unit, name: str = "") -> Unit:
     """Renames a unit and its parts by their rank in KAI's order, so that similar gangs become equal."""
-    ranks = {item.name: rank for rank, item in enumerate(sorted(unit.below, key=lambda item: item.name))}
-    below = tuple(ranked(item, f"{name}/{ranks[item.name]:06}") for item in unit.below)
+    ranks = {child.name: rank for rank, child in enumerate(sorted(unit.below, key=lambda child: child.name))}
+    below = tuple(ranked(child, f"{name}/{ranks[child.name]:06}") for child in unit.below)
     return replace(unit, name=name, below=below)
 
 
 @dataclass(frozen=True)
-class Wanted:
+class PlacementRequest:
     """A gang to place."""
 
     unit: Unit
-    shapes: tuple[Shape, ...]
+    shapes: tuple[PodShape, ...]
     release: Release = NEWEST_RELEASE
     """Release of the scheduler that places the gang."""
 
-    def times(self, copies: int) -> Wanted:
+    def times(self, copies: int) -> PlacementRequest:
         """Returns several copies of the gang, which KAI places one after the other."""
         if copies == 1:
             return self
@@ -72,7 +72,7 @@ class Wanted:
 
 def _copy(unit: Unit, number: int) -> Unit:
     """Returns a copy of a unit, with a name that sorts by the copy's number."""
-    return replace(unit, name=f"{number:04}/{unit.name}", below=tuple(_copy(item, number) for item in unit.below))
+    return replace(unit, name=f"{number:04}/{unit.name}", below=tuple(_copy(child, number) for child in unit.below))
 
 
 def without_copy(name: str) -> str:
@@ -94,7 +94,7 @@ class Cell:
 
 
 @dataclass(frozen=True, eq=False)
-class Leaf:
+class LeafDomain:
     """The nodes of a finest domain, or the nodes outside of the topology; compared by identity."""
 
     domain: Domain | None
@@ -122,7 +122,7 @@ class Room:
     resources: tuple[str, ...]
     asks: tuple[tuple[int, ...], ...]
     """Amounts that a pod asks for, by shape and resource."""
-    leaves: tuple[Leaf, ...]
+    leaves: tuple[LeafDomain, ...]
     release: Release = NEWEST_RELEASE
     """Release of the scheduler."""
 
@@ -131,81 +131,85 @@ class Room:
         return multiples(self.asks[shape], cell.free) if cell.admits[shape] else 0
 
 
-def multiples(asked: Sequence[int], free: Sequence[int]) -> int:
+def multiples(requested: Sequence[int], free: Sequence[int]) -> int:
     """Returns how many times the asked amounts fit into the free ones."""
-    return max(0, min(there // amount for amount, there in zip(asked, free, strict=True) if amount))
+    return max(0, min(available // amount for amount, available in zip(requested, free, strict=True) if amount))
 
 
-def wanted_of(gang: Gang, levels: Sequence[str], needed: Mapping[str | None, Sequence[Shape]]) -> Wanted:
+def placement_request_of(
+    gang: Gang, levels: Sequence[str], needed: Mapping[str | None, Sequence[PodShape]]
+) -> PlacementRequest:
     """Returns the units and shapes of a gang. ``levels`` holds the node labels of its topology, coarsest first, and
     ``needed`` the pods by SubGroup; pods in no SubGroup are under None.
     """
-    shapes: dict[Shape, int] = {}
+    shapes: dict[PodShape, int] = {}
     depths = {label: depth for depth, label in enumerate(levels)}
 
-    def unit(part: Part) -> Unit:
-        own = needed.get(part.name if isinstance(part, SubGroup) else None, ())
-        pods = tuple(shapes.setdefault(shape, len(shapes)) for shape in own)
-        required, preferred = part.constraint.labels if part.constraint else (None, None)
-        below = tuple(map(unit, gang.below(part)))
+    def unit(group: Part) -> Unit:
+        unit_shapes = needed.get(group.name if isinstance(group, SubGroup) else None, ())
+        pods = tuple(shapes.setdefault(shape, len(shapes)) for shape in unit_shapes)
+        required, preferred = group.constraint.labels if group.constraint else (None, None)
+        below = tuple(map(unit, gang.below(group)))
         return Unit(
-            part.name,
+            group.name,
             depths[required] if required else None,
             depths[preferred] if preferred else None,
             pods,
             below,
         )
 
-    return Wanted(unit(gang), tuple(shapes))
+    return PlacementRequest(unit(gang), tuple(shapes))
 
 
-def room_for(wanted: Wanted, nodes: tuple[Node, ...], levels: Sequence[str]) -> Room:
+def room_for(placement_request: PlacementRequest, nodes: tuple[NodeResources, ...], levels: Sequence[str]) -> Room:
     """Returns the room that nodes have for pods of these shapes."""
-    view = _View(tuple(levels), _resources(wanted), tuple(shape.rules for shape in wanted.shapes))
-    return _room(wanted, view, _leaves(nodes, view))
+    view = _View(tuple(levels), _resources(placement_request), tuple(shape.rules for shape in placement_request.shapes))
+    return _room(placement_request, view, _leaves(nodes, view))
 
 
 class Space:
     """Nodes on which gangs are placed one after the other, with the resources that are still free."""
 
-    def __init__(self, nodes: Sequence[Node]) -> None:
+    def __init__(self, nodes: Sequence[NodeResources]) -> None:
         self.nodes = {node.name: node for node in nodes}
         self._free = {node.name: dict(node.free) for node in nodes}
         self._idle: dict[str, dict[str, int]] = {}
         self._changed: list[str] = []
         """Names of changed nodes, one entry for each change."""
-        self._views: dict[_View, _Seen] = {}
+        self._views: dict[_View, _ViewedNodes] = {}
 
-    def room_for(self, wanted: Wanted, levels: Sequence[str]) -> Room:
+    def room_for(self, placement_request: PlacementRequest, levels: Sequence[str]) -> Room:
         """Returns the room that the nodes have now for pods of these shapes."""
-        view = _View(tuple(levels), _resources(wanted), tuple(shape.rules for shape in wanted.shapes))
+        view = _View(
+            tuple(levels), _resources(placement_request), tuple(shape.rules for shape in placement_request.shapes)
+        )
         seen = self._views.get(view)
         if seen is None:
-            seen = self._views[view] = _Seen(view, self.nodes.values())
+            seen = self._views[view] = _ViewedNodes(view, self.nodes.values())
         seen.update(self._changed, self._free, self._idle)
-        return _room(wanted, view, seen.leaves())
+        return _room(placement_request, view, seen.leaves())
 
-    def add(self, nodes: Sequence[Node]) -> None:
+    def add(self, nodes: Sequence[NodeResources]) -> None:
         """Adds nodes."""
         for node in nodes:
             self.nodes[node.name], self._free[node.name] = node, dict(node.free)
         for seen in self._views.values():
             seen.add(nodes)
 
-    def remove(self, nodes: Sequence[Node]) -> None:
+    def remove(self, nodes: Sequence[NodeResources]) -> None:
         """Removes nodes from which nothing was taken."""
         for node in nodes:
             del self.nodes[node.name], self._free[node.name]
         for seen in self._views.values():
             seen.remove(nodes)
 
-    def take(self, node: str, asked: Vector) -> None:
+    def take(self, node: str, requested: Vector) -> None:
         """Takes a pod's requests from a node, even if they are more than the node has free."""
-        self._change(node, asked, -1)
+        self._change(node, requested, -1)
 
-    def give_back(self, node: str, asked: Vector) -> None:
+    def give_back(self, node: str, requested: Vector) -> None:
         """Gives a pod's requests back to a node."""
-        self._change(node, asked, 1)
+        self._change(node, requested, 1)
 
     def keep_idle(self, *, is_kept: bool) -> None:
         """Sets whether resources that are given back from now on are free only once the pods there have gone."""
@@ -216,23 +220,23 @@ class Space:
         """Returns the free amount of a resource on a node."""
         return self._free[node].get(resource, 0)
 
-    def now(self) -> tuple[Node, ...]:
+    def now(self) -> tuple[NodeResources, ...]:
         """Returns the nodes with their current free resources."""
         return tuple(replace(node, free=dict(self._free[name])) for name, node in self.nodes.items())
 
-    def has(self, node: str, asked: Vector) -> bool:
+    def has(self, node: str, requested: Vector) -> bool:
         """Whether a node has these resources free."""
-        return all(self._free[node].get(name, 0) >= amount for name, amount in asked.items())
+        return all(self._free[node].get(name, 0) >= amount for name, amount in requested.items())
 
-    def _change(self, node: str, asked: Vector, sign: int) -> None:
+    def _change(self, node: str, requested: Vector, sign: int) -> None:
         free = self._free[node]
-        for name, amount in asked.items():
+        for name, amount in requested.items():
             free[name] = free.get(name, 0) + sign * amount
         self._changed.append(node)
 
 
-def _resources(wanted: Wanted) -> tuple[str, ...]:
-    return tuple(sorted({CPU, GPU, PODS} | {name for shape in wanted.shapes for name, _ in shape.asks}))
+def _resources(placement_request: PlacementRequest) -> tuple[str, ...]:
+    return tuple(sorted({CPU, GPU, PODS} | {name for shape in placement_request.shapes for name, _ in shape.asks}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +248,7 @@ class _View:
     rules: tuple[Rules, ...]
     """Rules of each shape."""
 
-    def cell(self, node: Node, free: Vector) -> Cell:
+    def cell(self, node: NodeResources, free: Vector) -> Cell:
         """Returns the cell of a node with these free resources."""
         refused = {rule: bool(rule.refusal(node)) for rule in dict.fromkeys(self.rules)}
         admits = tuple(not refused[rule] for rule in self.rules)
@@ -255,27 +259,27 @@ class _View:
         return tuple(free.get(name, 0) for name in self.resources)
 
 
-def _room(wanted: Wanted, view: _View, leaves: tuple[Leaf, ...]) -> Room:
-    asks = tuple(view.amounts(dict(shape.asks)) for shape in wanted.shapes)
-    return Room(view.levels, view.resources, asks, leaves, wanted.release)
+def _room(placement_request: PlacementRequest, view: _View, leaves: tuple[LeafDomain, ...]) -> Room:
+    asks = tuple(view.amounts(dict(shape.asks)) for shape in placement_request.shapes)
+    return Room(view.levels, view.resources, asks, leaves, placement_request.release)
 
 
 @lru_cache(maxsize=256)
-def _leaves(nodes: tuple[Node, ...], view: _View) -> tuple[Leaf, ...]:
-    return _Seen(view, nodes).leaves()
+def _leaves(nodes: tuple[NodeResources, ...], view: _View) -> tuple[LeafDomain, ...]:
+    return _ViewedNodes(view, nodes).leaves()
 
 
-class _Seen:
+class _ViewedNodes:
     """The nodes of a view at one point in time."""
 
-    def __init__(self, view: _View, nodes: Iterable[Node]) -> None:
+    def __init__(self, view: _View, nodes: Iterable[NodeResources]) -> None:
         self._view, self._until = view, 0
         self._places: dict[str, tuple[Domain | None, Cell]] = {}
         self._found: dict[Domain | None, dict[Cell, list[str]]] = {}
-        self._leaves: dict[Domain | None, Leaf] = {}
+        self._leaves: dict[Domain | None, LeafDomain] = {}
         self.add(nodes)
 
-    def add(self, nodes: Iterable[Node]) -> None:
+    def add(self, nodes: Iterable[NodeResources]) -> None:
         """Adds nodes."""
         for node in nodes:
             domain, cell = domain_of(node, self._view.levels), self._view.cell(node, node.free)
@@ -283,7 +287,7 @@ class _Seen:
             self._found.setdefault(domain, {}).setdefault(cell, []).append(node.name)
             self._leaves.pop(domain, None)
 
-    def remove(self, nodes: Iterable[Node]) -> None:
+    def remove(self, nodes: Iterable[NodeResources]) -> None:
         """Removes nodes."""
         for node in nodes:
             domain, cell = self._places.pop(node.name)
@@ -292,10 +296,10 @@ class _Seen:
                 del self._found[domain]
 
     def _leave(self, domain: Domain | None, cell: Cell, node: str) -> None:
-        found = self._found[domain]
-        found[cell].remove(node)
-        if not found[cell]:
-            del found[cell]
+        cells = self._found[domain]
+        cells[cell].remove(node)
+        if not cells[cell]:
+            del cells[cell]
         self._leaves.pop(domain, None)
 
     def update(self, changed: Sequence[str], free: Mapping[str, Vector], idle: Mapping[str, Vector]) -> None:
@@ -312,26 +316,26 @@ class _Seen:
             self._places[name] = domain, after
         self._until = len(changed)
 
-    def leaves(self) -> tuple[Leaf, ...]:
+    def leaves(self) -> tuple[LeafDomain, ...]:
         """Returns the leaves, sorted by domain, with the nodes outside last."""
         for domain in self._found.keys() - self._leaves.keys():
             nodes = sorted((cell, tuple(sorted(names))) for cell, names in self._found[domain].items())
-            self._leaves[domain] = Leaf(domain, tuple(nodes))
+            self._leaves[domain] = LeafDomain(domain, tuple(nodes))
         inside = sorted(domain for domain in self._found if domain is not None)
         return tuple(self._leaves[domain] for domain in (*inside, *([None] if None in self._found else [])))
 
 
 @lru_cache(maxsize=256)
-def unusable(nodes: tuple[Node, ...], levels: tuple[str, ...], rules: tuple[Rules, ...]) -> Mapping[str, int]:
+def unusable(nodes: tuple[NodeResources, ...], levels: tuple[str, ...], rules: tuple[Rules, ...]) -> Mapping[str, int]:
     """Counts nodes that no pod with any of these rules can use, by reason, the most frequent first. With levels, counts
     nodes outside of the topology too.
     """
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for node in nodes:
         refusals = [rule.refusal(node) for rule in rules]
         if all(refusals):
-            found[refusals[0]] += 1
+            counts[refusals[0]] += 1
         elif domain_of(node, levels) is None:
             missing = next(label for label in levels if label not in node.labels)
-            found[f"outside of the topology, without the label {missing}"] += 1
-    return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
+            counts[f"outside of the topology, without the label {missing}"] += 1
+    return dict(sorted(counts.items(), key=lambda reason_and_count: (-reason_and_count[1], reason_and_count[0])))

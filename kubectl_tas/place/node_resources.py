@@ -67,7 +67,7 @@ class RunningPod:
 
 
 @dataclass(frozen=True, eq=False)
-class Node:
+class NodeResources:
     """A node; compared by identity."""
 
     name: str
@@ -85,10 +85,10 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Nodes:
+class ClusterNodes:
     """Nodes of a cluster, sorted by name."""
 
-    nodes: tuple[Node, ...]
+    nodes: tuple[NodeResources, ...]
     knows_pods: bool = True
     """Whether the input says which pods are on the nodes, so that free resources are known."""
 
@@ -98,38 +98,40 @@ class Nodes:
         return Counter((pod.namespace, pod.group) for node in self.nodes for pod in node.pods if pod.group)
 
 
-def domain_of(node: Node, levels: Sequence[str]) -> Domain | None:
+def domain_of(node: NodeResources, levels: Sequence[str]) -> Domain | None:
     """Returns the finest domain of a node; None if the node lacks the label of a level, and so is outside."""
     if any(label not in node.labels for label in levels):
         return None
     return tuple(node.labels[label] for label in levels)
 
 
-def read_nodes(items: Iterable[Mapping[str, Any]], complete: Iterable[str] = ()) -> Nodes:
+def read_nodes(objects: Iterable[Mapping[str, Any]], complete: Iterable[str] = ()) -> ClusterNodes:
     """Returns the nodes among objects of a cluster, with what their pods leave free. Ignores objects of other kinds.
 
     ``complete`` holds the kinds that were read completely, even those without objects. Raises TasError if a pod on a
     node has no containers, or if there is no node.
     """
     held: dict[str, list[RunningPod]] = {}
-    found: dict[str, Mapping[str, Any]] = {}
+    node_objects: dict[str, Mapping[str, Any]] = {}
     knows_pods = "Pod" in complete
-    for item in items:
-        if item.get("kind") == "Node":
-            found[item["metadata"]["name"]] = item
-        elif item.get("kind") == "Pod":
+    for manifest in objects:
+        if manifest.get("kind") == "Node":
+            node_objects[manifest["metadata"]["name"]] = manifest
+        elif manifest.get("kind") == "Pod":
             knows_pods = True
-            _hold(item, held)
-    if not found:
+            _hold(manifest, held)
+    if not node_objects:
         hint = "Give what `kubectl get nodes -o json` prints, or what `kubectl tas nodes generate` wrote."
         raise TasError("the input has no Node to place work on", hint=hint)
-    return Nodes(tuple(_node(name, found[name], held.get(name, ())) for name in sorted(found)), knows_pods)
+    return ClusterNodes(
+        tuple(_node(name, node_objects[name], held.get(name, ())) for name in sorted(node_objects)), knows_pods
+    )
 
 
-def _hold(item: Mapping[str, Any], held: dict[str, list[RunningPod]]) -> None:
+def _hold(manifest: Mapping[str, Any], held: dict[str, list[RunningPod]]) -> None:
     """Records a pod under its node."""
-    metadata, spec = item["metadata"], item.get("spec")
-    if spec is not None and (not spec.get("nodeName") or (item.get("status") or {}).get("phase") in ENDED):
+    metadata, spec = manifest["metadata"], manifest.get("spec")
+    if spec is not None and (not spec.get("nodeName") or (manifest.get("status") or {}).get("phase") in ENDED):
         return
     if spec is None or not spec.get("containers"):
         hint = "It must be what `kubectl get pods -o json` prints."
@@ -150,18 +152,23 @@ def requests(spec: Mapping[str, Any]) -> dict[str, int]:
     """Returns what a pod takes from a node, by its ``PodSpec``, with 1 for ``pods``: containers and sidecars together,
     or more if the pod takes more while it starts, and the overhead. Raises ValueError for an invalid quantity.
     """
-    init = [(item.get("restartPolicy") == "Always", _requested(item)) for item in spec.get("initContainers") or ()]
-    running = [_requested(item) for item in spec.get("containers") or ()]
+    init = [
+        (container.get("restartPolicy") == "Always", _requested(container))
+        for container in spec.get("initContainers") or ()
+    ]
+    running = [_requested(container) for container in spec.get("containers") or ()]
     whole, overhead = _requested(spec), _amounts(spec.get("overhead") or {}, math.ceil)
-    names = {name for part in (*running, *(part for _, part in init), whole, overhead) for name in part}
-    found = {PODS: 1}
+    names = {
+        name for requested in (*running, *(requested for _, requested in init), whole, overhead) for name in requested
+    }
+    taken = {PODS: 1}
     for name in sorted(names):
-        starting = ((is_sidecar, part.get(name, 0)) for is_sidecar, part in init)
-        most = gpus.at_most(starting, (part.get(name, 0) for part in running))
+        starting = ((is_sidecar, requested.get(name, 0)) for is_sidecar, requested in init)
+        most = gpus.at_most(starting, (requested.get(name, 0) for requested in running))
         amount = max(most, whole.get(name, 0)) + overhead.get(name, 0)
         if amount:
-            found[name] = amount
-    return found
+            taken[name] = amount
+    return taken
 
 
 def _requested(holder: Mapping[str, Any]) -> dict[str, int]:
@@ -170,33 +177,33 @@ def _requested(holder: Mapping[str, Any]) -> dict[str, int]:
     return _amounts({**(resources.get("limits") or {}), **(resources.get("requests") or {})}, math.ceil)
 
 
-def _amounts(written: Mapping[str, object], rounded: Callable[[Decimal], int]) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for name, value in written.items():
+def _amounts(quantities_by_name: Mapping[str, object], rounded: Callable[[Decimal], int]) -> dict[str, int]:
+    amounts: dict[str, int] = {}
+    for name, value in quantities_by_name.items():
         resource = gpus.GPU if name in gpus.WHOLE else str(name)
         amount = rounded(_parsed(value) * (1000 if name == CPU else 1))
-        found[resource] = min(found.get(resource, 0) + amount, MAX_AMOUNT)
-    return found
+        amounts[resource] = min(amounts.get(resource, 0) + amount, MAX_AMOUNT)
+    return amounts
 
 
 def _parsed(value: object) -> Decimal:
-    found = quantities.parse(value)
-    if found is None:
+    quantity = quantities.parse(value)
+    if quantity is None:
         raise ValueError(f"{shown(value)} is no quantity")
-    if found < 0:
+    if quantity < 0:
         raise ValueError(f"{shown(value)} is negative")
-    return found
+    return quantity
 
 
-def _node(name: str, item: Mapping[str, Any], pods: Sequence[RunningPod]) -> Node:
+def _node(name: str, node: Mapping[str, Any], pods: Sequence[RunningPod]) -> NodeResources:
     held: Counter[str] = Counter()
     for pod in pods:
         held.update(pod.asks)
-    spec, status = item.get("spec") or {}, item.get("status") or {}
+    spec, status = node.get("spec") or {}, node.get("status") or {}
     allocatable = _amounts(status.get("allocatable") or {}, math.floor)
-    return Node(
+    return NodeResources(
         name,
-        item["metadata"].get("labels") or {},
+        node["metadata"].get("labels") or {},
         allocatable,
         {resource: amount - held[resource] for resource, amount in allocatable.items()},
         tuple(_taints(spec.get("taints") or ())),
@@ -206,9 +213,9 @@ def _node(name: str, item: Mapping[str, Any], pods: Sequence[RunningPod]) -> Nod
     )
 
 
-def _taints(written: Sequence[Mapping[str, Any]]) -> Iterable[Taint]:
+def _taints(taints: Sequence[Mapping[str, Any]]) -> Iterable[Taint]:
     """Yields the taints that keep pods away; PreferNoSchedule does not."""
-    for item in written:
-        taint = Taint(item["key"], item.get("value") or "", item.get("effect") or "")
+    for fields in taints:
+        taint = Taint(fields["key"], fields.get("value") or "", fields.get("effect") or "")
         if taint.effect in ("NoSchedule", "NoExecute"):
             yield taint

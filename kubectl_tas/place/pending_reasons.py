@@ -16,7 +16,7 @@ from kubectl_tas.live.reasons import Saying
 from kubectl_tas.quantities import ResourceName
 
 
-class About(Enum):
+class CauseKind(Enum):
     """Causes that keep work from running, in the order in which they must go away."""
 
     ABSENT = "absent"
@@ -48,41 +48,43 @@ NOT_READY = "NotReady"
 UNPLACED = "Unschedulable"
 """KAI's reason if KAI gives no details."""
 _BY_REASON = {
-    NO_GROUP: About.REFUSED,
-    REFUSED: About.REFUSED,
-    "QueueDoesNotExist": About.QUEUE,
-    NOT_READY: About.NOT_READY,
-    "SchedulingGated": About.GATED,
-    "NonPreemptibleOverQuota": About.QUOTA,
-    "OverLimit": About.QUOTA,
-    "PreemptionDelayNotElapsed": About.DELAY,
-    "BindingError": About.BINDING,
-    "FailedBinding": About.BINDING,
-    "FailedScheduling": About.ROOM,
-    **dict.fromkeys(("BackoffLimitExceeded", "DeadlineExceeded", "PodFailurePolicy", "FailedIndexes"), About.FAILED),
-    "StaleJob": About.EVICTED,
-    "Evict": About.EVICTED,
-    "Preempted": About.EVICTED,
-    "Evicted": About.EVICTED,
-    "Preempting": About.EVICTED,
-    "Terminated": About.EVICTED,
+    NO_GROUP: CauseKind.REFUSED,
+    REFUSED: CauseKind.REFUSED,
+    "QueueDoesNotExist": CauseKind.QUEUE,
+    NOT_READY: CauseKind.NOT_READY,
+    "SchedulingGated": CauseKind.GATED,
+    "NonPreemptibleOverQuota": CauseKind.QUOTA,
+    "OverLimit": CauseKind.QUOTA,
+    "PreemptionDelayNotElapsed": CauseKind.DELAY,
+    "BindingError": CauseKind.BINDING,
+    "FailedBinding": CauseKind.BINDING,
+    "FailedScheduling": CauseKind.ROOM,
+    **dict.fromkeys(
+        ("BackoffLimitExceeded", "DeadlineExceeded", "PodFailurePolicy", "FailedIndexes"), CauseKind.FAILED
+    ),
+    "StaleJob": CauseKind.EVICTED,
+    "Evict": CauseKind.EVICTED,
+    "Preempted": CauseKind.EVICTED,
+    "Evicted": CauseKind.EVICTED,
+    "Preempting": CauseKind.EVICTED,
+    "Terminated": CauseKind.EVICTED,
 }
 _BY_TEXT = (
-    (About.DIFFERS, re.compile("references subgroup .* does not exist|Requested topology .* does not exist")),
+    (CauseKind.DIFFERS, re.compile("references subgroup .* does not exist|Requested topology .* does not exist")),
     (
-        About.NEEDS,
+        CauseKind.NEEDS,
         re.compile(
             "[Pp]ersistent[Vv]olume[Cc]laim|Missing required configmaps|"
             '(configmap|secret) ".*" not found|'
             "[Rr]esource ?[Cc]laim|[Dd]evice class|volume node affinity"
         ),
     ),
-    (About.QUEUE, re.compile("QueueDoesNotExist|[Qq]ueue .*(does not|doesn't) exist")),
-    (About.QUOTA, re.compile("NonPreemptibleOverQuota|OverLimit|over quota|quota has reached|Limit is ")),
-    (About.DELAY, re.compile("preemption delay")),
-    (About.TOPOLOGY, re.compile("topology|node-group")),
+    (CauseKind.QUEUE, re.compile("QueueDoesNotExist|[Qq]ueue .*(does not|doesn't) exist")),
+    (CauseKind.QUOTA, re.compile("NonPreemptibleOverQuota|OverLimit|over quota|quota has reached|Limit is ")),
+    (CauseKind.DELAY, re.compile("preemption delay")),
+    (CauseKind.TOPOLOGY, re.compile("topology|node-group")),
     (
-        About.ROOM,
+        CauseKind.ROOM,
         re.compile(
             "[Rr]esources were|[Nn]ot enough resources|no nodes with enough|[Nn]ode\\(s\\)|"
             "node-pool has|single node|<.*>: "
@@ -96,7 +98,7 @@ _BY_TEXT = (
 class Cause:
     """One cause that keeps work from running."""
 
-    about: About
+    about: CauseKind
     text: str
     """Description of the cause in this project's words."""
     said: tuple[Saying, ...] = ()
@@ -114,7 +116,7 @@ APPLY = "Apply its manifests, or change the file."
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class ReportedRefusal:
     """A queue that refuses work, as KAI 0.12 to 0.17 reports it (pkg/scheduler/api/unschedule_info.go)."""
 
     queue: str
@@ -136,49 +138,51 @@ _OVER_QUOTA = re.compile(
 )
 
 
-def refusal_of(saying: Saying) -> Refusal | None:
+def refusal_of(saying: Saying) -> ReportedRefusal | None:
     """Returns the queue that refuses the work, if KAI's message names one; else None."""
     limit, quota = _OVER_LIMIT.search(saying.text), _OVER_QUOTA.search(saying.text)
     if limit is not None:
-        queue, unit, most, held, asked = limit.groups()
-        return Refusal(queue, _UNITS[unit], most, held or "", asked or "", is_limit=True)
+        queue, unit, most, held, requested = limit.groups()
+        return ReportedRefusal(queue, _UNITS[unit], most, held or "", requested or "", is_limit=True)
     if quota is not None:
-        asked, unit, queue, most, held = quota.groups()
-        return Refusal(queue, _UNITS[unit], most, held or "", asked)
+        requested, unit, queue, most, held = quota.groups()
+        return ReportedRefusal(queue, _UNITS[unit], most, held or "", requested)
     return None
 
 
 TEXTS = {
-    About.REFUSED: "it is refused before the scheduler sees it",
-    About.GATED: "its pods wait for their scheduling gates",
-    About.DIFFERS: "the cluster differs from the file",
-    About.QUEUE: "KAI does not know its queue",
-    About.NEEDS: "KAI waits for something that its pods name",
-    About.NOT_READY: "KAI waits until as many of its pods are there as it starts with",
-    About.QUOTA: "its queue has no room for it",
-    About.DELAY: "it must wait before it may make others go",
-    About.TOPOLOGY: "no domain of a level that it requires has room for it",
-    About.ROOM: "nodes have no room for all that it starts with",
-    About.FAILED: "pods of it have failed",
-    About.EVICTED: "it has run and was evicted",
-    About.OTHER: "the cluster says",
+    CauseKind.REFUSED: "it is refused before the scheduler sees it",
+    CauseKind.GATED: "its pods wait for their scheduling gates",
+    CauseKind.DIFFERS: "the cluster differs from the file",
+    CauseKind.QUEUE: "KAI does not know its queue",
+    CauseKind.NEEDS: "KAI waits for something that its pods name",
+    CauseKind.NOT_READY: "KAI waits until as many of its pods are there as it starts with",
+    CauseKind.QUOTA: "its queue has no room for it",
+    CauseKind.DELAY: "it must wait before it may make others go",
+    CauseKind.TOPOLOGY: "no domain of a level that it requires has room for it",
+    CauseKind.ROOM: "nodes have no room for all that it starts with",
+    CauseKind.FAILED: "pods of it have failed",
+    CauseKind.EVICTED: "it has run and was evicted",
+    CauseKind.OTHER: "the cluster says",
 }
 """Description of a cause that only messages of the cluster tell."""
 HINTS = {
-    About.ABSENT: "Apply its manifests; if it has run, it may have been removed since.",
-    About.REFUSED: "Correct what is refused: KAI tries again by itself.",
-    About.GATED: "Ask who set the gates; KAI places the pods as soon as they are gone.",
-    About.DIFFERS: APPLY,
-    About.QUEUE: "Apply the manifests of its pool.",
-    About.NEEDS: "Create what is named; KAI tries again by itself.",
-    About.NOT_READY: "Look at what makes its pods: it may be suspended, refused by a quota of the namespace, or slow.",
-    About.QUOTA: "Wait until others of the queue have ended, or ask for less.",
-    About.TOPOLOGY: "Require a coarser level, prefer it, or free nodes.",
-    About.ROOM: "Ask for less, or free nodes.",
-    About.BINDING: "Look at the nodes and volumes that are named; KAI tries again by itself.",
-    About.STARTING: "Correct its image, command or volumes; the scheduler has done its part.",
-    About.FAILED: "Look at its logs; pods that have failed do not start again.",
-    About.EVICTED: "It waits for room again.",
+    CauseKind.ABSENT: "Apply its manifests; if it has run, it may have been removed since.",
+    CauseKind.REFUSED: "Correct what is refused: KAI tries again by itself.",
+    CauseKind.GATED: "Ask who set the gates; KAI places the pods as soon as they are gone.",
+    CauseKind.DIFFERS: APPLY,
+    CauseKind.QUEUE: "Apply the manifests of its pool.",
+    CauseKind.NEEDS: "Create what is named; KAI tries again by itself.",
+    CauseKind.NOT_READY: (
+        "Look at what makes its pods: it may be suspended, refused by a quota of the namespace, or slow."
+    ),
+    CauseKind.QUOTA: "Wait until others of the queue have ended, or ask for less.",
+    CauseKind.TOPOLOGY: "Require a coarser level, prefer it, or free nodes.",
+    CauseKind.ROOM: "Ask for less, or free nodes.",
+    CauseKind.BINDING: "Look at the nodes and volumes that are named; KAI tries again by itself.",
+    CauseKind.STARTING: "Correct its image, command or volumes; the scheduler has done its part.",
+    CauseKind.FAILED: "Look at its logs; pods that have failed do not start again.",
+    CauseKind.EVICTED: "It waits for room again.",
 }
 """Hint for a cause, if nothing more exact is known."""
 
@@ -186,24 +190,26 @@ HINTS = {
 def is_of_waiting(saying: Saying) -> bool:
     """Whether a message says why KAI has not assigned nodes."""
     keeps = (
-        About.DIFFERS,
-        About.QUEUE,
-        About.NEEDS,
-        About.QUOTA,
-        About.DELAY,
-        About.TOPOLOGY,
-        About.ROOM,
-        About.BINDING,
+        CauseKind.DIFFERS,
+        CauseKind.QUEUE,
+        CauseKind.NEEDS,
+        CauseKind.QUOTA,
+        CauseKind.DELAY,
+        CauseKind.TOPOLOGY,
+        CauseKind.ROOM,
+        CauseKind.BINDING,
     )
-    return saying.reason == UNPLACED or (about_of(saying) in keeps and saying.reason not in _OF_NODES)
+    return saying.reason == UNPLACED or (cause_kind_of(saying) in keeps and saying.reason not in _OF_NODES)
 
 
-def about_of(saying: Saying) -> About:
+def cause_kind_of(saying: Saying) -> CauseKind:
     """Returns the cause that a message is about."""
-    known = _BY_REASON.get(saying.reason)
-    if known is not None:
-        return known
-    found = next((about for about, pattern in _BY_TEXT if pattern.search(f"{saying.reason}: {saying.text}")), None)
-    if found is not None:
-        return found
-    return About.STARTING if saying.where == "Pod" and saying.reason != "Unschedulable" else About.OTHER
+    by_reason = _BY_REASON.get(saying.reason)
+    if by_reason is not None:
+        return by_reason
+    by_text = next(
+        (subject for subject, pattern in _BY_TEXT if pattern.search(f"{saying.reason}: {saying.text}")), None
+    )
+    if by_text is not None:
+        return by_text
+    return CauseKind.STARTING if saying.where == "Pod" and saying.reason != "Unschedulable" else CauseKind.OTHER

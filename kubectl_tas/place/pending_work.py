@@ -14,25 +14,25 @@ from kubectl_tas.gangs.admission import Verdict, answers
 from kubectl_tas.kinds import page_of
 from kubectl_tas.late import dataclass
 from kubectl_tas.live.kubectl import complete_kinds
-from kubectl_tas.live.live_cluster import POD_GROUPS, QueueUsage
-from kubectl_tas.live.reasons import LiveGroup, Saying, Told, gathered, unnamed
+from kubectl_tas.live.live_cluster import POD_GROUPS, LiveQueueUsage
+from kubectl_tas.live.reasons import ClusterAnswers, LiveGroup, Saying, gathered, unnamed
 from kubectl_tas.model.kindlists import written
 from kubectl_tas.model.labels import NODE_POOL, POD_GROUP, PREEMPTION_DELAY, SKIP_PODGROUPER
-from kubectl_tas.place.answers import OTHER_SHARD, Fit, Outcome, fit
+from kubectl_tas.place.answers import OTHER_SHARD, Fit, FitOutcome, fit
 from kubectl_tas.place.differences import differences
-from kubectl_tas.place.gangs_to_place import LeftOut, Unplaced
+from kubectl_tas.place.gangs_to_place import GangToPlace, LeftOut
 from kubectl_tas.place.livework import ON_NODES, LiveWork
-from kubectl_tas.place.node_resources import Node, Nodes, read_nodes
+from kubectl_tas.place.node_resources import ClusterNodes, NodeResources, read_nodes
 from kubectl_tas.place.pending_reasons import (
     HINTS,
     NO_GROUP,
     REFUSED,
     TEXTS,
     UNPLACED,
-    About,
     Cause,
-    Refusal,
-    about_of,
+    CauseKind,
+    ReportedRefusal,
+    cause_kind_of,
     refusal_of,
 )
 from kubectl_tas.quantities import Amounts
@@ -88,7 +88,7 @@ class Why:
     """Queue of the PodGroups, which may differ from the file's; the file's queue if there is no PodGroup."""
     quota: Amounts | None
     """Guarantee of that queue; None if no file states one."""
-    usage: QueueUsage | None
+    usage: LiveQueueUsage | None
     """Resources that the queue holds; None if unknown."""
     causes: tuple[Cause, ...]
     """Causes, sorted; empty if nothing is pending."""
@@ -98,9 +98,9 @@ class Why:
     """Reason why objects of a kind are unknown, by kind."""
 
 
-def why(fleet: Fleet, sent: Submission, told: Told) -> Why:
+def why(fleet: Fleet, sent: Submission, cluster: ClusterAnswers) -> Why:
     """Explains one submission to a backend with KAI."""
-    return _Question(LiveWork(fleet, sent, told)).answer()
+    return _Question(LiveWork(fleet, sent, cluster)).answer()
 
 
 @dataclass(frozen=True)
@@ -121,23 +121,27 @@ class _Question:
 
     @cached_property
     def lone(self) -> Mapping[str, int]:
-        grouped = {item.name for item in self.work.groups}
+        grouped = {group.name for group in self.work.groups}
         return Counter(pod.phase for pod in self.work.pods if pod.group not in grouped)
 
     @cached_property
     def state(self) -> State:
-        own = self.work.own
+        owner = self.work.own
         if not self.gangs and not self.lone and not self._is_there:
             return State.ABSENT
-        if own is not None and own.why(_FAILED) is not None:
+        if owner is not None and owner.why(_FAILED) is not None:
             return State.FAILED
-        if own is not None and own.why(_DONE) is not None:
+        if owner is not None and owner.why(_DONE) is not None:
             return State.ENDED
         if not self.gangs and not self.lone:  # the pods may be gone, and the Jobs of a CronJob or a workflow are there
-            made = [item for item in self.work.controllers if item is not own]
-            if made and all(item.why(_FAILED + _DONE) is not None for item in made):
-                return State.FAILED if any(item.why(_FAILED) is not None for item in made) else State.ENDED
-        states = [*(item.state for item in self.gangs), *([_state_of(self.lone, None)] if self.lone else [])]
+            made_by_owner = [controller for controller in self.work.controllers if controller is not owner]
+            if made_by_owner and all(controller.why(_FAILED + _DONE) is not None for controller in made_by_owner):
+                return (
+                    State.FAILED
+                    if any(controller.why(_FAILED) is not None for controller in made_by_owner)
+                    else State.ENDED
+                )
+        states = [*(gang.state for gang in self.gangs), *([_state_of(self.lone, None)] if self.lone else [])]
         if (self.work.missing and not self.lone) or not states:
             states.append(State.WAITS)
         return next(state for state in (State.WAITS, State.FAILED, State.RUNS, State.ENDED) if state in states)
@@ -153,7 +157,7 @@ class _Question:
     def answer(self) -> Why:
         work, queues = self.work, self.work.queues
         waits = not self.state.is_well or (
-            self.state is State.RUNS and any(item.pods.get("Pending") for item in self.gangs)
+            self.state is State.RUNS and any(gang.pods.get("Pending") for gang in self.gangs)
         )
         fits, gaps = self._fits() if waits and self.state is not State.FAILED else ((), self.gaps)
         return Why(
@@ -178,11 +182,11 @@ class _Question:
         return owner.shared_quota if isinstance(owner, FleetPool) else owner.quota if owner else None
 
     def _now(self, group: LiveGroup) -> GangNow:
-        own = self.work.pods_of(group)
-        phases = Counter(pod.phase for pod in own)
+        pods = self.work.pods_of(group)
+        phases = Counter(pod.phase for pod in pods)
         gang = self.work.gang_of(group.name)
         needed = len(gang.wanted.unit.all_pods) if gang else None
-        if not own and "Pod" in self.gaps:
+        if not pods and "Pod" in self.gaps:
             state = State.RUNS if group.is_allocated else State.WAITS
         else:
             state = _state_of(phases, needed)
@@ -190,73 +194,86 @@ class _Question:
 
     def _fits(self) -> tuple[tuple[Fit | LeftOut, ...], Mapping[str, str]]:
         """Returns the answers of ``fit``, and the kinds that are unknown with the reason."""
-        gaps, items = self.gaps, self.work.told.items
+        gaps, objects = self.gaps, self.work.told.items
         if "Node" in gaps or "Pod" in gaps:
             return (), gaps
-        if not any(item.get("kind") == "Node" for item in items):
+        if not any(manifest.get("kind") == "Node" for manifest in objects):
             return (), {**gaps, "Node": "the cluster has none"}
-        waiting = (item for item in self.work.expected if not self._has_ended(item))
-        found = (item if isinstance(item, LeftOut) else fit(self.work.as_live(item), self.nodes) for item in waiting)
-        return tuple(item for item in found if isinstance(item, LeftOut) or item.copies), gaps
+        waiting = (gang for gang in self.work.expected if not self._has_ended(gang))
+        answers = (gang if isinstance(gang, LeftOut) else fit(self.work.as_live(gang), self.nodes) for gang in waiting)
+        return tuple(answer for answer in answers if isinstance(answer, LeftOut) or answer.copies), gaps
 
     @cached_property
-    def nodes(self) -> Nodes:
-        items = self.work.told.items
-        return read_nodes(items, complete_kinds(items))
+    def nodes(self) -> ClusterNodes:
+        objects = self.work.told.items
+        return read_nodes(objects, complete_kinds(objects))
 
-    def _has_ended(self, item: Unplaced | LeftOut) -> bool:
+    def _has_ended(self, answer: GangToPlace | LeftOut) -> bool:
         """Whether all equal gangs have ended, well or not, so that they need no room."""
-        if isinstance(item, LeftOut):
+        if isinstance(answer, LeftOut):
             return False
         ended = [gang.name for gang in self.gangs if gang.state in (State.FAILED, State.ENDED)]
-        return sum(map(item.is_called, ended)) >= item.copies
+        return sum(map(answer.is_called, ended)) >= answer.copies
 
     def _causes(self, fits: Sequence[Fit | LeftOut]) -> Iterator[Cause]:
-        work, said = self.work, dict[About, list[Saying]]()
-        for item in work.said:
-            said.setdefault(about_of(item), []).append(item)
+        work, sayings = self.work, dict[CauseKind, list[Saying]]()
+        for saying in work.said:
+            sayings.setdefault(cause_kind_of(saying), []).append(saying)
         for pod in work.pods:
             if pod.phase == "Failed":
                 words = pod.said or (Saying(f"Pod {pod.name}", "Failed", ""),)
-                is_evicted = any(about_of(item) is About.EVICTED for item in words)
-                about = About.EVICTED if is_evicted else About.FAILED
-                said.setdefault(about, []).extend(unnamed(item, pod.namespace, pod.name) for item in words)
-        found = [*self._of_presence(), *differences(work)]
+                is_evicted = any(cause_kind_of(saying) is CauseKind.EVICTED for saying in words)
+                subject = CauseKind.EVICTED if is_evicted else CauseKind.FAILED
+                sayings.setdefault(subject, []).extend(unnamed(saying, pod.namespace, pod.name) for saying in words)
+        causes = [*self._of_presence(), *differences(work)]
         if self.state is State.FAILED:
-            said = {about: words for about, words in said.items() if about in _OF_ENDS}
-            found = [*self._of_end(), *(item for item in found if item.about in _OF_ENDS)]
+            sayings = {subject: words for subject, words in sayings.items() if subject in _OF_ENDS}
+            causes = [*self._of_end(), *(cause for cause in causes if cause.about in _OF_ENDS)]
         else:
-            found += [*self._of_pods(said), *self._of_queue(said), *self._of_needs(said), *self._of_delay(said)]
-            found += self._of_readiness(is_explained=any(item.about in _NO_PODS_FOR for item in found))
-            found += self._of_room(fits, said, is_explained=any(item.about in _BEFORE_ROOM for item in found))
-        if About.EVICTED in said and "Pending" not in {pod.phase for pod in work.pods}:
-            text = TEXTS[About.EVICTED] if work.pods else "KAI evicted its pods, and nothing has made them anew"
-            found.append(Cause(About.EVICTED, text, hint=_GONE))
-        if found:  # KAI has nothing to add with this
-            said[About.OTHER] = [item for item in said.get(About.OTHER, ()) if not _NO_WORDS.fullmatch(item.text)]
-        if not found and not any(said.values()):
+            causes += [
+                *self._of_pods(sayings),
+                *self._of_queue(sayings),
+                *self._of_needs(sayings),
+                *self._of_delay(sayings),
+            ]
+            causes += self._of_readiness(is_explained=any(cause.about in _NO_PODS_FOR for cause in causes))
+            causes += self._of_room(fits, sayings, is_explained=any(cause.about in _BEFORE_ROOM for cause in causes))
+        if CauseKind.EVICTED in sayings and "Pending" not in {pod.phase for pod in work.pods}:
+            text = TEXTS[CauseKind.EVICTED] if work.pods else "KAI evicted its pods, and nothing has made them anew"
+            causes.append(Cause(CauseKind.EVICTED, text, hint=_GONE))
+        if causes:  # KAI has nothing to add with this
+            sayings[CauseKind.OTHER] = [
+                saying for saying in sayings.get(CauseKind.OTHER, ()) if not _NO_WORDS.fullmatch(saying.text)
+            ]
+        if not causes and not any(sayings.values()):
             shard = self.sent.pool.shard
             hint = _SILENT if shard is None else f"{_SILENT} A scheduler must run for the shard {shard}."
-            found.append(Cause(About.OTHER, "the cluster says nothing about it yet", hint=hint))
-        for about in About:
-            left = said.get(about, [])
-            for own in [item for item in found if item.about is about]:
-                mine = [item for item in left if re.search(own.claims, f"{item.reason}: {item.text}")]
-                left = [item for item in left if item not in mine]
-                yield replace(own, said=gathered(mine), place=own.place or self._place(about, mine, fits))
-            if left:
-                yield Cause(about, TEXTS[about], gathered(left), self._place(about, left, fits), HINTS.get(about, ""))
+            causes.append(Cause(CauseKind.OTHER, "the cluster says nothing about it yet", hint=hint))
+        for subject in CauseKind:
+            unclaimed = sayings.get(subject, [])
+            for cause in [candidate for candidate in causes if candidate.about is subject]:
+                mine = [saying for saying in unclaimed if re.search(cause.claims, f"{saying.reason}: {saying.text}")]
+                unclaimed = [saying for saying in unclaimed if saying not in mine]
+                yield replace(cause, said=gathered(mine), place=cause.place or self._place(subject, mine, fits))
+            if unclaimed:
+                yield Cause(
+                    subject,
+                    TEXTS[subject],
+                    gathered(unclaimed),
+                    self._place(subject, unclaimed, fits),
+                    HINTS.get(subject, ""),
+                )
 
     def _of_presence(self) -> Iterator[Cause]:
         """Yields causes if parts of the work are missing in the cluster, or PodGroups have the same name."""
         work, sent = self.work, self.sent
-        names = {own.name for own in work.groups}
-        twice = {item.namespace for item in work.told.groups if item.name in names}
+        names = {group.name for group in work.groups}
+        twice = {group.namespace for group in work.told.groups if group.name in names}
         if len(twice) > 1:
             where = ", ".join(sorted(twice))
             text = f"PodGroups in the namespaces {where} have its name: KAI takes them for one gang"
-            yield Cause(About.OTHER, text, hint="Give one of them another name.")
-        hint = HINTS[About.ABSENT]
+            yield Cause(CauseKind.OTHER, text, hint="Give one of them another name.")
+        hint = HINTS[CauseKind.ABSENT]
         if self.state is State.ABSENT:
             unknown = self.gaps.get(work.kind, "")
             if work.of_other_versions and work.missing:
@@ -268,82 +285,82 @@ class _Question:
                 text, hint = f"the cluster does not know the kind {work.kind}", f"Install what {work.kind} is part of."
             else:
                 text = f"the cluster has nothing of it in namespace {sent.namespace}"
-            yield Cause(About.ABSENT, text, hint=hint)
+            yield Cause(CauseKind.ABSENT, text, hint=hint)
         elif work.missing and not self.lone and self.gangs:
             if work.of_other_versions:
                 hint = "Apply its manifests; objects that ran keep their name, a changed workflow gets another one."
-            yield Cause(About.ABSENT, f"of its PodGroups the cluster lacks {', '.join(work.missing)}", hint=hint)
+            yield Cause(CauseKind.ABSENT, f"of its PodGroups the cluster lacks {', '.join(work.missing)}", hint=hint)
 
     def _of_end(self) -> Iterator[Cause]:
         """Yields the reason why the controller of the object gave up."""
-        for item in self.work.controllers:
-            why = item.why(_FAILED)
-            if why is not None:
-                text = f"{item.kind} {item.name} has failed: {why or 'its controller does not say why'}"
-                yield Cause(About.FAILED, text, hint=_AGAIN)
+        for controller in self.work.controllers:
+            reason = controller.why(_FAILED)
+            if reason is not None:
+                text = f"{controller.kind} {controller.name} has failed: {reason or 'its controller does not say why'}"
+                yield Cause(CauseKind.FAILED, text, hint=_AGAIN)
                 return
 
-    def _of_pods(self, said: Mapping[About, Sequence[Saying]]) -> Iterator[Cause]:
+    def _of_pods(self, sayings: Mapping[CauseKind, Sequence[Saying]]) -> Iterator[Cause]:
         """Yields causes that lie in the pods."""
         work, ours = self.work, self.sent.pool.backend.scheduler_name
-        others = {pod.scheduler for pod in work.pods if pod.scheduler} - {ours}
-        refused = next((item for item in said.get(About.REFUSED, ()) if item.reason == REFUSED), None)
-        about_podgrouper = [item for item in said.get(About.REFUSED, ()) if item.reason == NO_GROUP]
-        grouped = {item.name for item in work.groups}
-        if others:
-            text = f"its pods are for the scheduler {', '.join(sorted(others))}, not {ours}"
-            yield Cause(About.REFUSED, text, hint="Apply the rendered manifests, which name the scheduler.")
+        other_schedulers = {pod.scheduler for pod in work.pods if pod.scheduler} - {ours}
+        refused = next((saying for saying in sayings.get(CauseKind.REFUSED, ()) if saying.reason == REFUSED), None)
+        about_podgrouper = [saying for saying in sayings.get(CauseKind.REFUSED, ()) if saying.reason == NO_GROUP]
+        grouped = {group.name for group in work.groups}
+        if other_schedulers:
+            text = f"its pods are for the scheduler {', '.join(sorted(other_schedulers))}, not {ours}"
+            yield Cause(CauseKind.REFUSED, text, hint="Apply the rendered manifests, which name the scheduler.")
         elif refused is not None:
             kind, _, name = refused.where.partition(" ")
             text = f"the API server refuses the pods of {kind} {name}: {_refusal(refused.text)}"
-            yield Cause(About.REFUSED, text, hint="Correct what is refused; the controller tries again by itself.")
+            yield Cause(CauseKind.REFUSED, text, hint="Correct what is refused; the controller tries again by itself.")
         elif self.lone and "PodGroup" in self.gaps:
             text = "it has pods, but its PodGroups are unknown, and KAI places no pod without one"
-            yield Cause(About.REFUSED, text, hint=_UNREAD)
+            yield Cause(CauseKind.REFUSED, text, hint=_UNREAD)
         elif any(pod.group is None and pod.waits for pod in work.pods) or (self.lone and not grouped):
             if any(pod.skips and pod.group is None for pod in work.pods):
                 text = f"its pods have the annotation {SKIP_PODGROUPER}, and name no PodGroup"
-                yield Cause(About.REFUSED, text, hint=f"Remove the annotation, or set {POD_GROUP}.")
+                yield Cause(CauseKind.REFUSED, text, hint=f"Remove the annotation, or set {POD_GROUP}.")
             elif about_podgrouper:
                 text = f"KAI's podgrouper makes no PodGroup of its pods: {about_podgrouper[0].text}"
-                yield Cause(About.REFUSED, text, hint=HINTS[About.REFUSED])
+                yield Cause(CauseKind.REFUSED, text, hint=HINTS[CauseKind.REFUSED])
             elif not any(pod.group for pod in work.pods):
                 text = "it has pods, but no PodGroup, and KAI places no pod without one"
-                yield Cause(About.REFUSED, text, hint=_UNGROUPED)
-        for about, text in ((About.BINDING, _UNBOUND), (About.STARTING, "its containers do not start")):
-            if about in said:
-                first = said[about][0]
-                why = first.reason if about is About.STARTING else first.text.rpartition(": ")[2]
-                yield Cause(about, f"{text}: {why}", hint=HINTS[about])
+                yield Cause(CauseKind.REFUSED, text, hint=_UNGROUPED)
+        for subject, text in ((CauseKind.BINDING, _UNBOUND), (CauseKind.STARTING, "its containers do not start")):
+            if subject in sayings:
+                saying = sayings[subject][0]
+                reason = saying.reason if subject is CauseKind.STARTING else saying.text.rpartition(": ")[2]
+                yield Cause(subject, f"{text}: {reason}", hint=HINTS[subject])
         starting = sum(pod.is_on_node and pod.phase == "Pending" for pod in work.pods)
-        if starting and About.STARTING not in said:
+        if starting and CauseKind.STARTING not in sayings:
             text = f"{plural(starting, 'pod')} of it {'has' if starting == 1 else 'have'} a node, and not started yet"
-            yield Cause(About.STARTING, text, hint="Images may be on their way; their events say more.")
+            yield Cause(CauseKind.STARTING, text, hint="Images may be on their way; their events say more.")
 
     def _of_readiness(self, *, is_explained: bool) -> Iterator[Cause]:
         """Yields a cause if fewer pods exist than the work starts with."""
-        own, sent = self.work.own, self.sent
+        owner, sent = self.work.own, self.sent
         for gang in self.gangs if "Pod" not in self.gaps else ():
-            there = sum(gang.pods.values()) - gang.pods.get("Terminating", 0)
-            if gang.needed is not None and there < gang.needed and (there or not self._is_evicted):
-                text = f"PodGroup {gang.name} has {there} of the {plural(gang.needed, 'pod')} that it starts with"
-                yield Cause(About.NOT_READY, text, hint=HINTS[About.NOT_READY])
-        if own is not None and not (self.gangs or self.lone or is_explained or "Pod" in self.gaps):
-            text, hint = f"{own.kind} {own.name} is in the cluster, and has no pods", _NO_PODS
-            page = page_of(own.kind)
+            pod_count = sum(gang.pods.values()) - gang.pods.get("Terminating", 0)
+            if gang.needed is not None and pod_count < gang.needed and (pod_count or not self._is_evicted):
+                text = f"PodGroup {gang.name} has {pod_count} of the {plural(gang.needed, 'pod')} that it starts with"
+                yield Cause(CauseKind.NOT_READY, text, hint=HINTS[CauseKind.NOT_READY])
+        if owner is not None and not (self.gangs or self.lone or is_explained or "Pod" in self.gaps):
+            text, hint = f"{owner.kind} {owner.name} is in the cluster, and has no pods", _NO_PODS
+            page = page_of(owner.kind)
             if page is not None and page.makes.is_scheduled and len(self.work.controllers) == 1:
-                text = f"{own.kind} {own.name} has made no {page.makes.objects[0].kind} yet"
+                text = f"{owner.kind} {owner.name} has made no {page.makes.objects[0].kind} yet"
                 hint = "Wait for the time that its schedule names."
-            yield Cause(About.NOT_READY, text, hint=hint, place=sent.declared.at("metadata", "name"))
+            yield Cause(CauseKind.NOT_READY, text, hint=hint, place=sent.declared.at("metadata", "name"))
 
     @property
     def _is_evicted(self) -> bool:
-        return any(about_of(item) is About.EVICTED for item in self.work.said)
+        return any(cause_kind_of(saying) is CauseKind.EVICTED for saying in self.work.said)
 
-    def _of_queue(self, said: Mapping[About, Sequence[Saying]]) -> Iterator[Cause]:
+    def _of_queue(self, sayings: Mapping[CauseKind, Sequence[Saying]]) -> Iterator[Cause]:
         """Yields a cause if the quota of the queue, or by KAI's words a limit or quota above, refuses the work."""
-        work, sent, words = self.work, self.sent, said.get(About.QUOTA, ())
-        refused = next((item for item in map(refusal_of, words) if item is not None), None)
+        work, sent, words = self.work, self.sent, sayings.get(CauseKind.QUOTA, ())
+        refused = next((refusal for refusal in map(refusal_of, words) if refusal is not None), None)
         subpool = work.owner_of(work.queue)
         closed = subpool if isinstance(subpool, FleetSubpool) and subpool.state != "ACTIVE" else None
         if (
@@ -354,7 +371,7 @@ class _Question:
         ):
             text = f"subpool {closed.canonical} is {closed.state}: its queue has no quota, so KAI starts nothing new"
             hint = "Send it to another subpool or to the pool itself."
-            yield Cause(About.QUOTA, text, place=closed.declared.at("spec", "state"), hint=hint)
+            yield Cause(CauseKind.QUOTA, text, place=closed.declared.at("spec", "state"), hint=hint)
             return
         verdict = self._verdict() if work.queue == sent.queue else None
         if refused is not None and (
@@ -362,19 +379,21 @@ class _Question:
         ):
             owner = work.owner_of(refused.queue)
             named = f"the queue {refused.queue}" if owner is None else _named(owner)
-            what = "maximum" if refused.is_limit else "quota"
+            bound = "maximum" if refused.is_limit else "quota"
             held = f"{refused.held or 'some'} are held" + (
                 "" if refused.is_limit else " by work that cannot be preempted"
             )
             asks = refused.asked or "more than is left"
-            text = f"the {what} of {named} is {refused.most}: {held}, and it asks for {asks}"
-            hint = HINTS[About.QUOTA] if refused.is_limit else f"{HINTS[About.QUOTA][:-1]}, or use priority LOW."
-            place = self._limit_place(refused, owner or sent.subpool or sent.pool)
-            yield Cause(About.QUOTA, text, place=place, hint=hint)
+            text = f"the {bound} of {named} is {refused.most}: {held}, and it asks for {asks}"
+            hint = (
+                HINTS[CauseKind.QUOTA] if refused.is_limit else f"{HINTS[CauseKind.QUOTA][:-1]}, or use priority LOW."
+            )
+            location = self._limit_place(refused, owner or sent.subpool or sent.pool)
+            yield Cause(CauseKind.QUOTA, text, place=location, hint=hint)
         elif verdict is not None:
-            yield Cause(About.QUOTA, verdict.text, hint=verdict.hint or HINTS[About.QUOTA])
+            yield Cause(CauseKind.QUOTA, verdict.text, hint=verdict.hint or HINTS[CauseKind.QUOTA])
 
-    def _limit_place(self, refused: Refusal, owner: FleetPool | FleetSubpool) -> Location:
+    def _limit_place(self, refused: ReportedRefusal, owner: FleetPool | FleetSubpool) -> Location:
         """Returns the location in the files of a queue's limit or quota."""
         name = refused.resource
         if isinstance(owner, FleetSubpool):
@@ -387,30 +406,30 @@ class _Question:
             owner = next(pool for pool in self.work.fleet.pools if pool.name == owner.pool).bounded_by(name)
         return owner.declared.at("spec", "resources", name, "maximum" if refused.is_limit else "guarantee")
 
-    def _of_needs(self, said: Mapping[About, Sequence[Saying]]) -> Iterator[Cause]:
+    def _of_needs(self, sayings: Mapping[CauseKind, Sequence[Saying]]) -> Iterator[Cause]:
         """Yields a cause for each object that the pods name and the cluster lacks."""
         seen = set[str]()
-        for item in said.get(About.NEEDS, ()):
+        for saying in sayings.get(CauseKind.NEEDS, ()):
             for kind, pattern, path in _MISSING:
-                match = pattern.search(item.text)
+                match = pattern.search(saying.text)
                 if match is not None and f"{kind} {match[1]}" not in seen:
                     seen.add(f"{kind} {match[1]}")
                     text = f"the cluster has no {kind} {match[1]} in namespace {self.sent.namespace}"
                     hint = "Create it, or name another one; KAI tries again by itself."
-                    place = self._place_of_name(path, match[1])
-                    yield Cause(About.NEEDS, text, place=place, hint=hint, claims=pattern.pattern)
-            if "unbound immediate PersistentVolumeClaims" in item.text and "unbound" not in seen:
+                    location = self._place_of_name(path, match[1])
+                    yield Cause(CauseKind.NEEDS, text, place=location, hint=hint, claims=pattern.pattern)
+            if "unbound immediate PersistentVolumeClaims" in saying.text and "unbound" not in seen:
                 seen.add("unbound")
                 text = "a PersistentVolumeClaim of its pods has no volume yet"
                 yield Cause(
-                    About.NEEDS, text, hint="Look at the claim: kubectl describe pvc.", claims="unbound immediate"
+                    CauseKind.NEEDS, text, hint="Look at the claim: kubectl describe pvc.", claims="unbound immediate"
                 )
 
     def _place_of_name(self, key: str, name: str) -> Location | None:
         """Returns the location in the file that names an object which the pods use."""
         templates = self.sent.templates if isinstance(self.sent, FleetWorkload) else ()
-        for item in templates:
-            path = (*item.spec_path, "volumes")
+        for template in templates:
+            path = (*template.spec_path, "volumes")
             volumes = self.sent.declared.origin.value(path)
             for index, volume in enumerate(volumes if isinstance(volumes, list) else ()):
                 for source in volume if isinstance(volume, dict) else ():
@@ -418,55 +437,57 @@ class _Question:
                         return self.sent.declared.at(*path, index, source, key)
         return None
 
-    def _of_delay(self, said: Mapping[About, Sequence[Saying]]) -> Iterator[Cause]:
+    def _of_delay(self, sayings: Mapping[CauseKind, Sequence[Saying]]) -> Iterator[Cause]:
         """Yields a cause if the work may not preempt other work before a certain time."""
-        until = next((match[1] for item in said.get(About.DELAY, ()) if (match := _UNTIL.search(item.text))), "")
+        until = next(
+            (match[1] for saying in sayings.get(CauseKind.DELAY, ()) if (match := _UNTIL.search(saying.text))), ""
+        )
         if until:
             text = f"its preemption delay has not passed: it makes no other work go before {until}"
             path = ("metadata", "annotations", PREEMPTION_DELAY)
-            yield Cause(About.DELAY, text, place=self.work.place_of(*path), hint="Wait, or shorten the delay.")
+            yield Cause(CauseKind.DELAY, text, place=self.work.place_of(*path), hint="Wait, or shorten the delay.")
 
     def _of_room(
-        self, fits: Sequence[Fit | LeftOut], said: Mapping[About, Sequence[Saying]], *, is_explained: bool
+        self, fits: Sequence[Fit | LeftOut], sayings: Mapping[CauseKind, Sequence[Saying]], *, is_explained: bool
     ) -> Iterator[Cause]:
         """Yields a cause from the answers of ``fit``; with ``is_explained``, only if these find no room. The cause is
         about a level if ``fit`` or KAI names one.
         """
-        known = [item for item in fits if isinstance(item, Fit)]
-        failed = [item for item in known if item.outcome not in (Outcome.FITS, Outcome.RUNS)]
-        has_level = About.TOPOLOGY in said or any(item.shortage and item.shortage.level for item in failed)
-        about = About.TOPOLOGY if has_level else About.ROOM
+        predicted = [answer for answer in fits if isinstance(answer, Fit)]
+        failed = [answer for answer in predicted if answer.outcome not in (FitOutcome.FITS, FitOutcome.RUNS)]
+        has_level = CauseKind.TOPOLOGY in sayings or any(answer.shortage and answer.shortage.level for answer in failed)
+        subject = CauseKind.TOPOLOGY if has_level else CauseKind.ROOM
         if failed:
             shard = self.sent.pool.shard
             if sum(failed[0].unusable.values()) >= failed[0].nodes:
                 reasons = ", ".join(f"{count} {reason}" for reason, count in failed[0].unusable.items())
                 text = f"no node can be used by its pods: {reasons}"
                 is_shard = failed[0].unusable.get(OTHER_SHARD) == failed[0].nodes
-                place, hint = (self._shard_place, _SHARD) if is_shard else (None, _NO_NODE)
-                yield Cause(about, text, place=place, hint=hint)
+                location, hint = (self._shard_place, _SHARD) if is_shard else (None, _NO_NODE)
+                yield Cause(subject, text, place=location, hint=hint)
                 return
             if OTHER_SHARD in failed[0].unusable and self._fits_other_shards(failed[0].item):
                 which = "without a shard" if shard is None else f"of the shard {shard}"
                 text = f"the nodes {which} are too few for it, and KAI does not use those of other shards"
-                yield Cause(About.ROOM, text, place=self._shard_place, hint=_SHARD)
+                yield Cause(CauseKind.ROOM, text, place=self._shard_place, hint=_SHARD)
                 return
-            has_none = any(item.outcome is Outcome.NO_ROOM for item in failed)
-            text = _no_room(about, failed) if has_none else "KAI's search order finds no placement"
-            yield Cause(about, text, hint="See below what nodes have room for.")
-        elif known and len(known) == len(fits) and not is_explained:
+            has_none = any(answer.outcome is FitOutcome.NO_ROOM for answer in failed)
+            text = _no_room(subject, failed) if has_none else "KAI's search order finds no placement"
+            yield Cause(subject, text, hint="See below what nodes have room for.")
+        elif predicted and len(predicted) == len(fits) and not is_explained:
             hint = "What KAI says may be from before. Other work may go first: fit --all shows the order."
-            is_unexplained = any(item.reason == UNPLACED for item in said.get(About.OTHER, ()))
-            texts = {item: TEXTS[item] for item in (About.TOPOLOGY, About.ROOM) if item in said}
-            texts |= {About.OTHER: "KAI does not place it"} if is_unexplained else {}
+            is_unexplained = any(saying.reason == UNPLACED for saying in sayings.get(CauseKind.OTHER, ()))
+            texts = {subject: TEXTS[subject] for subject in (CauseKind.TOPOLOGY, CauseKind.ROOM) if subject in sayings}
+            texts |= {CauseKind.OTHER: "KAI does not place it"} if is_unexplained else {}
             for named, text in texts.items():
                 yield Cause(named, f"{text}; but now fit finds room for it", hint=hint)
 
-    def _fits_other_shards(self, item: Unplaced) -> bool:
+    def _fits_other_shards(self, gang: GangToPlace) -> bool:
         """Whether the nodes of all shards have room, but the nodes of the own shard have none, even if empty."""
         shard = self.sent.pool.shard
         every = replace(self.nodes, nodes=tuple(_in_shard(node, shard) for node in self.nodes.nodes))
         empty = replace(self.nodes, nodes=tuple(map(_whole, self.nodes.nodes)))
-        return fit(item, every).outcome is Outcome.FITS and fit(item, empty).outcome is not Outcome.FITS
+        return fit(gang, every).outcome is FitOutcome.FITS and fit(gang, empty).outcome is not FitOutcome.FITS
 
     @property
     def _shard_place(self) -> Location:
@@ -478,34 +499,42 @@ class _Question:
         """Returns what keeps the work pending by its quota and the queues' usage; by its quota alone without usage."""
         work = self.work
         try:
-            (found,) = answers(work.fleet, [work.sent], None, work.queues)
+            (admission_answer,) = answers(work.fleet, [work.sent], None, work.queues)
         except TasError:  # the queue is not there, or says nothing, which is a cause, or a gap, of its own
             return None
         # What pods of its own hold is in what the queue holds.
         holds = any(pod.is_on_node for pod in work.pods) or any(group.is_allocated for group in work.groups)
         counts = ("unschedulable", "rejected", *([] if holds or work.queues is None else ["pending"]))
-        return found.verdict if found.verdict.outcome in counts else None
+        return admission_answer.verdict if admission_answer.verdict.outcome in counts else None
 
-    def _place(self, about: About, said: Sequence[Saying], fits: Sequence[Fit | LeftOut]) -> Location:
+    def _place(self, subject: CauseKind, sayings: Sequence[Saying], fits: Sequence[Fit | LeftOut]) -> Location:
         """Returns the location in the files that a cause is about."""
         sent = self.sent
-        words = " ".join(item.text for item in said)
-        if about is About.QUOTA:
-            refused = next((item for item in map(refusal_of, said) if item is not None), None)
-            refused = refused or Refusal(sent.queue, "gpu")
+        words = " ".join(saying.text for saying in sayings)
+        if subject is CauseKind.QUOTA:
+            refused = next((refusal for refusal in map(refusal_of, sayings) if refusal is not None), None)
+            refused = refused or ReportedRefusal(sent.queue, "gpu")
             return self._limit_place(refused, self.work.owner_of(refused.queue) or sent.subpool or sent.pool)
-        if about is About.TOPOLOGY:
-            short = [item.shortage.level for item in fits if isinstance(item, Fit) and item.shortage]
-            for label, place in _levels(sent):
+        if subject is CauseKind.TOPOLOGY:
+            short = [answer.shortage.level for answer in fits if isinstance(answer, Fit) and answer.shortage]
+            for label, location in _levels(sent):
                 if any(level is not None and level.label == label for level in short) or f" {label} " in words:
-                    return place
-        return sent.place if about is About.QUEUE else self.work.place
+                    return location
+        return sent.place if subject is CauseKind.QUEUE else self.work.place
 
 
 _UNBOUND = "KAI's binder could not bind its pods to nodes"
-_NO_PODS_FOR = (About.ABSENT, About.STOPPED, About.DELETED, About.REFUSED)
+_NO_PODS_FOR = (CauseKind.ABSENT, CauseKind.STOPPED, CauseKind.DELETED, CauseKind.REFUSED)
 """Causes that explain why there are no pods."""
-_BEFORE_ROOM = (*_NO_PODS_FOR, About.GATED, About.DIFFERS, About.QUEUE, About.NEEDS, About.NOT_READY, About.QUOTA)
+_BEFORE_ROOM = (
+    *_NO_PODS_FOR,
+    CauseKind.GATED,
+    CauseKind.DIFFERS,
+    CauseKind.QUEUE,
+    CauseKind.NEEDS,
+    CauseKind.NOT_READY,
+    CauseKind.QUOTA,
+)
 """Causes that keep KAI from placing work although there is room."""
 _NO_WORDS = re.compile("Unable to schedule pod(group)?\\.?")
 """KAI's message if KAI has no reason (pkg/scheduler/api/common_info)."""
@@ -527,7 +556,7 @@ kubelets miss, with the key by which a volume names the object.
 """
 _SILENT = "Ask again in a minute. Then look whether KAI runs: kubectl get pods -n kai-scheduler."
 _GONE = "What made its pods makes new ones, or else nobody does: then delete what is left of them and apply it again."
-_OF_ENDS = (About.FAILED, About.EVICTED, About.OTHER)
+_OF_ENDS = (CauseKind.FAILED, CauseKind.EVICTED, CauseKind.OTHER)
 """Causes that tell why work has failed; all other causes are from before the work started."""
 _UNREAD = f"Read {POD_GROUPS} too. If there are none, look whether KAI runs: kubectl get pods -n kai-scheduler."
 _UNGROUPED = "Apply its manifests, and look whether KAI runs: kubectl get pods -n kai-scheduler."
@@ -546,25 +575,25 @@ def _named(owner: FleetPool | FleetSubpool) -> str:
     return f"pool {owner.name}" if isinstance(owner, FleetPool) else f"subpool {owner.canonical}"
 
 
-def _no_room(about: About, failed: Sequence[Fit]) -> str:
+def _no_room(subject: CauseKind, failed: Sequence[Fit]) -> str:
     """Describes what has no room, and how much of the cluster is unusable."""
-    short = next((item.shortage for item in failed if item.shortage and item.shortage.level), None)
-    if about is About.TOPOLOGY and short is not None and short.level is not None:
+    short = next((answer.shortage for answer in failed if answer.shortage and answer.shortage.level), None)
+    if subject is CauseKind.TOPOLOGY and short is not None and short.level is not None:
         return f"no {short.level.key} has room for all {plural(short.pods, 'pod')} that must share one"
-    first = failed[0]
-    if about is not About.ROOM or not set(first.unusable) - {OTHER_SHARD}:
-        return TEXTS[about]
-    reasons = ", ".join(f"{count} {reason}" for reason, count in first.unusable.items())
-    return f"nodes have no room for it, and it cannot use {sum(first.unusable.values())} of {first.nodes}: {reasons}"
+    answer = failed[0]
+    if subject is not CauseKind.ROOM or not set(answer.unusable) - {OTHER_SHARD}:
+        return TEXTS[subject]
+    reasons = ", ".join(f"{count} {reason}" for reason, count in answer.unusable.items())
+    return f"nodes have no room for it, and it cannot use {sum(answer.unusable.values())} of {answer.nodes}: {reasons}"
 
 
-def _in_shard(node: Node, shard: str | None) -> Node:
+def _in_shard(node: NodeResources, shard: str | None) -> NodeResources:
     """Returns a node as if it were in a shard."""
-    kept = {key: text for key, text in node.labels.items() if key != NODE_POOL}
-    return replace(node, labels=kept if shard is None else {**kept, NODE_POOL: shard})
+    other_labels = {key: text for key, text in node.labels.items() if key != NODE_POOL}
+    return replace(node, labels=other_labels if shard is None else {**other_labels, NODE_POOL: shard})
 
 
-def _whole(node: Node) -> Node:
+def _whole(node: NodeResources) -> NodeResources:
     """Returns a node as if it were empty, ready and open to all pods."""
     return replace(node, free=node.allocatable, pods=(), taints=(), is_ready=True, is_cordoned=False)
 
@@ -578,9 +607,9 @@ def _levels(sent: Submission) -> Iterator[tuple[str, Location]]:
     """Yields the node labels of levels that the work asks for, with their locations."""
     if isinstance(sent, FleetWorkflow):
         for task in (task for group in sent.groups for task in group.tasks):
-            for item in task.resource.requirements:
-                yield item.level.label, sent.declared.at(*item.path)
+            for requirement in task.resource.requirements:
+                yield requirement.level.label, sent.declared.at(*requirement.path)
     if isinstance(sent, FleetWorkload):
         for placement in sent.placements:
-            for asked in placement.asked:
-                yield asked.level.label, sent.declared.at(*asked.path)
+            for annotation in placement.asked:
+                yield annotation.level.label, sent.declared.at(*annotation.path)

@@ -23,9 +23,9 @@ from kubectl_tas.late import dataclass
 from kubectl_tas.live.objects import STATE
 from kubectl_tas.model import manifest
 from kubectl_tas.model.labels import NODE_POOL, POD_GROUP, PREEMPTIBILITY, QUEUE, RUNAI_QUEUE, SUBGROUP
-from kubectl_tas.place.fairshare import DEFAULT_PRIORITY, Queue, QueueTree
-from kubectl_tas.place.node_resources import CPU, ENDED, Nodes, Vector, requests
-from kubectl_tas.place.shapes import Shape, shape_of, unpredicted
+from kubectl_tas.place.fairshare import DEFAULT_PRIORITY, QueueTree, QuotaQueue
+from kubectl_tas.place.node_resources import CPU, ENDED, ClusterNodes, Vector, requests
+from kubectl_tas.place.shapes import PodShape, shape_of, unpredicted
 from kubectl_tas.quantities import Amounts, ResourceName, each, from_kai, total
 from kubectl_tas.resolve.fleet import Fleet
 
@@ -33,23 +33,23 @@ Shard = str | None
 """Shard of the scheduler, by the value of its label; None is the shard without the label."""
 
 
-def trees(rendered: Iterable[manifest.Queue], there: Iterable[Mapping[str, Any]] = ()) -> dict[Shard, QueueTree]:
+def trees(rendered: Iterable[manifest.Queue], existing: Iterable[Mapping[str, Any]] = ()) -> dict[Shard, QueueTree]:
     """Returns a queue tree for each shard of a cluster's scheduler, which sees no queues of other shards (0.12 to 0.17:
     pkg/scheduler/cache/cluster_info/data_lister/kubernetes_lister.go).
 
-    The queues are those ``rendered``, and all others ``there`` in the cluster, as kubectl prints its Queues. Creation
+    The queues are those ``rendered``, and all others ``existing`` there, as kubectl prints its Queues. Creation
     times come from the cluster.
     """
-    objects = {str(item["metadata"]["name"]): item for item in there}
-    found: dict[Shard, list[Queue]] = defaultdict(list)
+    objects = {str(queue["metadata"]["name"]): queue for queue in existing}
+    by_shard: dict[Shard, list[QuotaQueue]] = defaultdict(list)
     for queue in rendered:
-        own = queue.model_dump()
-        known = objects.pop(queue.metadata.name, {"metadata": {}})["metadata"]
-        own["metadata"]["creationTimestamp"] = known.get("creationTimestamp")
-        found[queue.metadata.labels.get(NODE_POOL)].append(_queue(own))
-    for item in objects.values():
-        found[_shard(item)].append(_queue(item))
-    return {shard: QueueTree(tuple(items)) for shard, items in found.items()}
+        fields = queue.model_dump()
+        metadata = objects.pop(queue.metadata.name, {"metadata": {}})["metadata"]
+        fields["metadata"]["creationTimestamp"] = metadata.get("creationTimestamp")
+        by_shard[queue.metadata.labels.get(NODE_POOL)].append(_queue(fields))
+    for outside_queue in objects.values():
+        by_shard[_shard(outside_queue)].append(_queue(outside_queue))
+    return {shard: QueueTree(tuple(queues)) for shard, queues in by_shard.items()}
 
 
 def _shard(queue: Mapping[str, Any]) -> Shard:
@@ -57,9 +57,9 @@ def _shard(queue: Mapping[str, Any]) -> Shard:
     return shard
 
 
-def _queue(item: Mapping[str, Any]) -> Queue:
+def _queue(fields: Mapping[str, Any]) -> QuotaQueue:
     """Reads a Queue object as KAI's scheduler does: absent amounts count as 0."""
-    spec, metadata = item.get("spec") or {}, item["metadata"]
+    spec, metadata = fields.get("spec") or {}, fields["metadata"]
     resources, priority = spec.get("resources") or {}, spec.get("priority")
 
     def number(resource: ResourceName, field: str) -> float:
@@ -68,7 +68,7 @@ def _queue(item: Mapping[str, Any]) -> Queue:
     def amounts(field: str) -> Amounts:
         return each(lambda resource: from_kai(resource, number(resource, field)))
 
-    return Queue(
+    return QuotaQueue(
         metadata["name"],
         spec.get("parentQueue") or None,
         amounts("quota"),
@@ -83,7 +83,7 @@ def declared(fleet: Fleet, backend: str) -> dict[str, Amounts]:
     """Returns what all work of a repository asks for in a cluster, by leaf queue. Includes LOW work and work that never
     runs, since KAI counts all pending work.
     """
-    return by_queue(item for item in fleet.submissions if item.pool.backend.name == backend)
+    return by_queue(submission for submission in fleet.submissions if submission.pool.backend.name == backend)
 
 
 MEMORY = "memory"
@@ -91,20 +91,22 @@ OF_KAI = ("kai-resource-reservation", "kai-scale-adjust")
 """Namespaces of pods that stand for other pods. KAI counts what they hold where it counts those other pods."""
 
 
-def total_resources(nodes: Nodes, objects: Iterable[Mapping[str, Any]], scheduler: str) -> Mapping[Shard, Amounts]:
+def total_resources(
+    nodes: ClusterNodes, objects: Iterable[Mapping[str, Any]], scheduler: str
+) -> Mapping[Shard, Amounts]:
     """Returns the resources that each shard of the named scheduler has to divide, from the ``nodes`` and the pods among
     the objects; nothing for a shard without nodes.
     """
-    own = [node for node in nodes.nodes if node.is_ready and not node.is_cordoned]
-    shards = {node.name: node.labels.get(NODE_POOL) for node in own}
-    found: dict[Shard, Amounts] = defaultdict(Amounts)
-    for node in own:
-        found[shards[node.name]] += counted(node.allocatable)
-    for item in objects:
-        node_name = held_by_others(item, scheduler)
+    nodes_in_use = [node for node in nodes.nodes if node.is_ready and not node.is_cordoned]
+    shards = {node.name: node.labels.get(NODE_POOL) for node in nodes_in_use}
+    resources: dict[Shard, Amounts] = defaultdict(Amounts)
+    for node in nodes_in_use:
+        resources[shards[node.name]] += counted(node.allocatable)
+    for fields in objects:
+        node_name = held_by_others(fields, scheduler)
         if node_name in shards:
-            found[shards[node_name]] -= counted(requests(item["spec"]))
-    return found
+            resources[shards[node_name]] -= counted(requests(fields["spec"]))
+    return resources
 
 
 def held_by_others(pod: Mapping[str, Any], scheduler: str) -> str | None:
@@ -145,12 +147,12 @@ class HeldPod:
     node: str | None
     """Node of the pod; None if the pod is pending."""
     asks: Vector
-    shape: Shape | None
+    shape: PodShape | None
     """Shape of the pod; None if nobody knows which other nodes the pod may use."""
 
 
 @dataclass(frozen=True, eq=False)
-class Held:
+class HeldGang:
     """A gang with pods on nodes."""
 
     name: str
@@ -175,30 +177,30 @@ class Held:
     @cached_property
     def asks(self) -> Amounts:
         """Resources that all pods hold."""
-        return total(counted(asked) for _, asked in self.pods)
+        return total(counted(requested) for _, requested in self.pods)
 
 
-def held_gangs(items: Iterable[Mapping[str, Any]]) -> tuple[Held, ...]:
+def held_gangs(objects: Iterable[Mapping[str, Any]]) -> tuple[HeldGang, ...]:
     """Returns the gangs with pods on nodes, by name."""
     pods: dict[str, list[Mapping[str, Any]]] = {}
-    items = list(items)
-    is_whole = not any(item.get("kind") == STATE for item in items)  # a record has no selectors
+    objects = list(objects)
+    is_whole = not any(fields.get("kind") == STATE for fields in objects)  # a record has no selectors
     groups: dict[str, Mapping[str, Any]] = {}
     classes: dict[str, int] = {}
-    for item in items:
-        kind, metadata = item.get("kind"), item.get("metadata") or {}
+    for fields in objects:
+        kind, metadata = fields.get("kind"), fields.get("metadata") or {}
         if kind == "PodGroup":
-            groups[metadata["name"]] = {**(item.get("spec") or {}), CREATED: metadata.get(CREATED)}
+            groups[metadata["name"]] = {**(fields.get("spec") or {}), CREATED: metadata.get(CREATED)}
         elif kind == "PriorityClass":
-            classes[metadata["name"]] = item["value"]
-        elif kind == "Pod" and (item.get("status") or {}).get("phase") not in ENDED:
+            classes[metadata["name"]] = fields["value"]
+        elif kind == "Pod" and (fields.get("status") or {}).get("phase") not in ENDED:
             group = (metadata.get("annotations") or {}).get(POD_GROUP)
-            if group and "containers" in (item.get("spec") or {}):
-                pods.setdefault(group, []).append(item)
+            if group and "containers" in (fields.get("spec") or {}):
+                pods.setdefault(group, []).append(fields)
     return tuple(
-        _held(name, own, groups.get(name, {}), classes, is_whole=is_whole)
-        for name, own in sorted(pods.items())
-        if any(pod["spec"].get("nodeName") for pod in own)
+        _held(name, gang_pods, groups.get(name, {}), classes, is_whole=is_whole)
+        for name, gang_pods in sorted(pods.items())
+        if any(pod["spec"].get("nodeName") for pod in gang_pods)
     )
 
 
@@ -209,24 +211,26 @@ def _held(
     classes: Mapping[str, int],
     *,
     is_whole: bool,
-) -> Held:
+) -> HeldGang:
     pods = [pod for pod in all_pods if pod["spec"].get("nodeName")]
-    first = pods[0]
-    labels, spec = first["metadata"].get("labels") or {}, first["spec"]
+    first_pod = pods[0]
+    labels, spec = first_pod["metadata"].get("labels") or {}, first_pod["spec"]
     queue = group.get("queue") or labels.get(QUEUE) or labels.get(RUNAI_QUEUE)
-    written = group.get("priorityClassName") or spec.get("priorityClassName")
-    priority = classes.get(str(written))
+    priority_class = group.get("priorityClassName") or spec.get("priorityClassName")
+    priority = classes.get(str(priority_class))
     if priority is None:
-        priority = spec.get("priority", GROUP_PRIORITY) if written else GROUP_PRIORITY
-    told = group.get("preemptibility") or labels.get(PREEMPTIBILITY)
-    return Held(
+        priority = spec.get("priority", GROUP_PRIORITY) if priority_class else GROUP_PRIORITY
+    preemptibility = group.get("preemptibility") or labels.get(PREEMPTIBILITY)
+    return HeldGang(
         name,
         str(queue) if queue else None,
         priority,
-        told == "preemptible" if told in ("preemptible", "non-preemptible") else priority < NON_PREEMPTIBLE,
+        preemptibility == "preemptible"
+        if preemptibility in ("preemptible", "non-preemptible")
+        else priority < NON_PREEMPTIBLE,
         str(group.get(CREATED) or min(str(pod["metadata"].get(CREATED) or "") for pod in pods)),
         tuple((str(pod["spec"]["nodeName"]), requests(pod["spec"])) for pod in pods),
-        namespace=str(first["metadata"].get("namespace") or "default"),
+        namespace=str(first_pod["metadata"].get("namespace") or "default"),
         members=tuple(_member(pod, is_whole=is_whole) for pod in sorted(all_pods, key=_order)),
         least=_least(group),
         is_free=bool(group.get("queue")) and is_whole and not _asks_for_level(group),
@@ -235,31 +239,35 @@ def _held(
 
 def _order(pod: Mapping[str, Any]) -> tuple[str, str, str]:
     """Returns the key by which KAI sorts the pods of a gang: age, then UID."""
-    about = pod["metadata"]
-    return str(about.get(CREATED) or ""), str(about.get("uid") or ""), str(about.get("name"))
+    metadata = pod["metadata"]
+    return str(metadata.get(CREATED) or ""), str(metadata.get("uid") or ""), str(metadata.get("name"))
 
 
 def _member(pod: Mapping[str, Any], *, is_whole: bool) -> HeldPod:
-    about, spec = pod["metadata"], pod["spec"]
+    metadata, spec = pod["metadata"], pod["spec"]
     node = spec.get("nodeName")
-    own = {key: value for key, value in spec.items() if key != "nodeName"}
-    is_known = is_whole and not unpredicted(own, about.get("annotations") or {})
+    unplaced_spec = {key: value for key, value in spec.items() if key != "nodeName"}
+    is_known = is_whole and not unpredicted(unplaced_spec, metadata.get("annotations") or {})
     return HeldPod(
-        str(about.get("name")),
-        str((about.get("labels") or {}).get(SUBGROUP) or ""),
+        str(metadata.get("name")),
+        str((metadata.get("labels") or {}).get(SUBGROUP) or ""),
         str(node) if node else None,
         requests(spec),
-        shape_of(own) if is_known else None,
+        shape_of(unplaced_spec) if is_known else None,
     )
 
 
 def _least(group: Mapping[str, Any]) -> Mapping[str, int] | None:
-    parts = group.get("subGroups") or ()
-    above = {part.get("parent") for part in parts}
-    if parts:
-        return {str(part["name"]): int(part.get("minMember", 1)) for part in parts if part["name"] not in above}
+    sub_groups = group.get("subGroups") or ()
+    above = {sub_group.get("parent") for sub_group in sub_groups}
+    if sub_groups:
+        return {
+            str(sub_group["name"]): int(sub_group.get("minMember", 1))
+            for sub_group in sub_groups
+            if sub_group["name"] not in above
+        }
     return {"": int(group["minMember"])} if group.get("minMember") is not None else None
 
 
 def _asks_for_level(group: Mapping[str, Any]) -> bool:
-    return any(part.get("topologyConstraint") for part in (group, *(group.get("subGroups") or ())))
+    return any(group.get("topologyConstraint") for group in (group, *(group.get("subGroups") or ())))

@@ -54,65 +54,71 @@ class Reclaim:
     @property
     def may_try(self) -> bool:
         """Whether the gang's queue stays within its fair share, and within its quota if the gang is not preemptible."""
-        own = self.standings[self.job.queue]
-        if not _within(own.allocated + self.job.asks, own.fair):
+        standing = self.standings[self.job.queue]
+        if not _within(standing.allocated + self.job.asks, standing.fair):
             return False
-        return self.job.is_preemptible or _within(own.non_preemptible + self.job.asks, own.queue.quota)
+        return self.job.is_preemptible or _within(standing.non_preemptible + self.job.asks, standing.queue.quota)
 
     def may_lose(self, queue: str) -> bool:
         """Whether a queue holds anything that the gang may reclaim."""
-        own, other = self._beside(queue)
-        if not self._is_in_quota(own):
-            return not _within(other.allocated, other.allocatable)
-        asked = [name for name in self.job.asks.asked if other.queue.quota.of(name) != NO_LIMIT]
-        quota = other.queue.quota
-        if any(other.allocated.of(name) > quota.of(name) for name in asked):
+        winner, loser = self._competing(queue)
+        if not self._is_in_quota(winner):
+            return not _within(loser.allocated, loser.allocatable)
+        resources = [name for name in self.job.asks.asked if loser.queue.quota.of(name) != NO_LIMIT]
+        quota = loser.queue.quota
+        if any(loser.allocated.of(name) > quota.of(name) for name in resources):
             return True
-        return not any(other.allocated.of(name) < quota.of(name) for name in asked)
+        return not any(loser.allocated.of(name) < quota.of(name) for name in resources)
 
     def allows(self, gone: Iterable[Lost]) -> bool:
         """Whether KAI may evict all this work for the gang."""
-        left = {name: standing.allocated for name, standing in self.standings.items()}
+        remaining = {name: standing.allocated for name, standing in self.standings.items()}
         touched: dict[str, set[ResourceName]] = {}
-        for held in sorted(gone, key=lambda item: str(item.queue)):
+        for held in sorted(gone, key=lambda lost: str(lost.queue)):
             queue = str(held.queue)
-            own, other = self._beside(queue)
-            if not self._gives(own, other, left[other.queue.name]):
+            winner, loser = self._competing(queue)
+            if not self._gives(winner, loser, remaining[loser.queue.name]):
                 return False
-            for item in self.tree.chain(queue):
-                left[item.name] -= held.asks
-                touched.setdefault(item.name, set()).update(held.asks.asked)
-        return all(self._stays_behind(item.name, left, touched) for item in self.tree.chain(self.job.queue))
+            for queue_above in self.tree.chain(queue):
+                remaining[queue_above.name] -= held.asks
+                touched.setdefault(queue_above.name, set()).update(held.asks.asked)
+        return all(
+            self._stays_behind(queue_above.name, remaining, touched) for queue_above in self.tree.chain(self.job.queue)
+        )
 
-    def _stays_behind(self, name: str, left: Mapping[str, Amounts], touched: Mapping[str, set[ResourceName]]) -> bool:
+    def _stays_behind(
+        self, name: str, remaining: Mapping[str, Amounts], touched: Mapping[str, set[ResourceName]]
+    ) -> bool:
         """Whether a queue, with the gang, holds a smaller part of its fair share than the siblings that gave room."""
-        own = self.standings[name]
-        held = left[name] + self.job.asks
-        for sibling in self.tree.below(own.queue.parent):
+        winner = self.standings[name]
+        held = remaining[name] + self.job.asks
+        for sibling in self.tree.below(winner.queue.parent):
             if sibling.name == name or sibling.name not in touched:
                 continue
             fair = self.standings[sibling.name].fair
             for resource in {*touched[sibling.name], *self.job.asks.asked}:
-                part = _part(held.of(resource), own.fair.of(resource))
-                of_sibling = _part(left[sibling.name].of(resource), fair.of(resource))
-                if part > 1 and fair.of(resource) > 0 and part >= of_sibling:
+                of_winner = _part(held.of(resource), winner.fair.of(resource))
+                of_sibling = _part(remaining[sibling.name].of(resource), fair.of(resource))
+                if of_winner > 1 and fair.of(resource) > 0 and of_winner >= of_sibling:
                     return False
-        return self.job.is_preemptible or _within(own.non_preemptible + self.job.asks, own.queue.quota)
+        return self.job.is_preemptible or _within(winner.non_preemptible + self.job.asks, winner.queue.quota)
 
-    def _gives(self, own: Standing, other: Standing, remaining: Amounts) -> bool:
+    def _gives(self, winner: Standing, loser: Standing, remaining: Amounts) -> bool:
         """Whether a sibling that still holds ``remaining`` has to give more to the gang's queue."""
-        if not _within(remaining, other.allocatable):
+        if not _within(remaining, loser.allocatable):
             return True
-        return self._is_in_quota(own) and not _within(remaining, other.queue.quota)
+        return self._is_in_quota(winner) and not _within(remaining, loser.queue.quota)
 
-    def _is_in_quota(self, own: Standing) -> bool:
-        return _within(own.allocated + self.job.asks, own.queue.quota)
+    def _is_in_quota(self, winner: Standing) -> bool:
+        return _within(winner.allocated + self.job.asks, winner.queue.quota)
 
-    def _beside(self, queue: str) -> tuple[Standing, Standing]:
-        """Returns the two siblings that are above, or are, the gang's queue and another queue."""
-        chains = [[item.name for item in self.tree.chain(name)][::-1] for name in (self.job.queue, queue)]
-        own, other = next((pair for pair in zip(*chains, strict=False) if pair[0] != pair[1]), (self.job.queue, queue))
-        return self.standings[own], self.standings[other]
+    def _competing(self, queue: str) -> tuple[Standing, Standing]:
+        """Returns the siblings at which the chains of the gang's queue and of another queue part."""
+        chains = [[queue_above.name for queue_above in self.tree.chain(name)][::-1] for name in (self.job.queue, queue)]
+        winner, loser = next(
+            (pair for pair in zip(*chains, strict=False) if pair[0] != pair[1]), (self.job.queue, queue)
+        )
+        return self.standings[winner], self.standings[loser]
 
 
 def _within(held: Amounts, most: Amounts) -> bool:

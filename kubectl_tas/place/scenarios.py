@@ -17,18 +17,18 @@ from itertools import accumulate
 
 from kubectl_tas.gpus import GPU
 from kubectl_tas.late import dataclass
-from kubectl_tas.place.scheduling_session import Place, Pod, Session, Work, sum_of
+from kubectl_tas.place.scheduling_session import Place, SchedulingSession, SessionPod, Work, sum_of
 
 MAX_TRIES = 200
 """Most scenarios that are tried for one gang in one action."""
 
 
 @dataclass(frozen=True, eq=False)
-class Batch:
+class VictimPods:
     """Pods of one gang that KAI takes away together."""
 
     work: Work
-    pods: tuple[Pod, ...]
+    pods: tuple[SessionPod, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,11 +36,11 @@ class Way:
     """A way to place pods of a gang."""
 
     placed: tuple[Place, ...]
-    gone: tuple[Batch, ...]
+    gone: tuple[VictimPods, ...]
     """Pods that find no node any more."""
     moved: tuple[tuple[Work, Place], ...]
     """Pods that move to other nodes."""
-    batches: tuple[Batch, ...]
+    batches: tuple[VictimPods, ...]
     """Batches that were taken away, without batches that stay completely."""
 
 
@@ -53,7 +53,7 @@ class Search:
     """Whether the search stopped before it had tried all scenarios."""
 
 
-Allows = Callable[[Work, Sequence[Pod], Sequence[Batch]], bool]
+Allows = Callable[[Work, Sequence[SessionPod], Sequence[VictimPods]], bool]
 """Function that tells whether KAI may evict these batches for these pods of a gang."""
 
 
@@ -61,7 +61,7 @@ Allows = Callable[[Work, Sequence[Pod], Sequence[Batch]], bool]
 class Solver:
     """The search for one gang."""
 
-    session: Session
+    session: SchedulingSession
     work: Work
     victims: Sequence[Work]
     allows: Allows
@@ -78,7 +78,7 @@ class Solver:
             return Search(None)
         self._free = self._free_nodes()
         for scenarios in (self._by_node, self._by_nodes):
-            recorded: tuple[Batch, ...] = ()
+            recorded: tuple[VictimPods, ...] = ()
 
             def probe(count: int, scenarios: _Scenarios = scenarios) -> bool:
                 nonlocal recorded
@@ -98,7 +98,7 @@ class Solver:
             return None
         return {name for name in self.session.space.nodes if self.session.space.free_of(name, GPU) > 0}
 
-    def _first(self, pods: Sequence[Pod], scenarios: _Scenarios, recorded: tuple[Batch, ...]) -> Way | None:
+    def _first(self, pods: Sequence[SessionPod], scenarios: _Scenarios, recorded: tuple[VictimPods, ...]) -> Way | None:
         """Returns the first way by which a scenario places these pods."""
         for batches in scenarios(pods, recorded):
             gone = dict.fromkeys(pod for batch in batches for pod in batch.pods)
@@ -114,23 +114,23 @@ class Solver:
             self._failed.add(key)
         return None
 
-    def _try(self, pods: Sequence[Pod], batches: Sequence[Batch]) -> Way | None:
+    def _try(self, pods: Sequence[SessionPod], batches: Sequence[VictimPods]) -> Way | None:
         """Tries a scenario, then restores the session."""
         session = self.session
         owners = {pod: batch for batch in reversed(batches) for pod in batch.pods}
         homes = {pod: pod.node for pod in owners}
         for pod, batch in owners.items():
             session.move(batch.work, pod, None)
-        placed: dict[Pod, Place] = {}
+        placed: dict[SessionPod, Place] = {}
         among = None if self._free is None else self._free | {str(node) for node in homes.values()}
         mine = self._fill(pods, owners, homes, placed, among)
         way = None
         if mine is not None:
-            gone: dict[Work, list[Pod]] = {}
+            gone: dict[Work, list[SessionPod]] = {}
             for pod, batch in owners.items():
                 if pod.node is None:
                     gone.setdefault(batch.work, []).append(pod)
-            ended = tuple(Batch(work, tuple(left)) for work, left in gone.items())
+            ended = tuple(VictimPods(work, tuple(evicted)) for work, evicted in gone.items())
             moved = [spot for pod, spot in placed.items() if pod in owners and pod.node != homes[pod]]
             if self.allows(self.work, pods, ended):
                 taken = dict.fromkeys(owners[pod] for pod in owners if pod.node != homes[pod])
@@ -143,40 +143,40 @@ class Solver:
 
     def _fill(
         self,
-        pods: Sequence[Pod],
+        pods: Sequence[SessionPod],
         owners: Owners,
-        homes: Mapping[Pod, str | None],
-        placed: dict[Pod, Place],
+        homes: Mapping[SessionPod, str | None],
+        placed: dict[SessionPod, Place],
         among: Container[str] | None,
     ) -> tuple[Place, ...] | None:
         """Places the pods of the gang and of the other gangs in KAI's order. Returns None if the gang's own pods find
         no nodes.
         """
         session, mine = self.session, None
-        others = {batch.work for batch in owners.values()}
-        order = session.starting(work for work in {*self.waiting, *others} if work is not self.work)
+        evicted_works = {batch.work for batch in owners.values()}
+        order = session.starting(work for work in {*self.waiting, *evicted_works} if work is not self.work)
         order.push(self.work, pods)
-        while (entry := order.pop()) is not None:
-            work = entry.work
-            if work is not self.work and work not in others:
+        while (next_gang := order.pop()) is not None:
+            work = next_gang.work
+            if work is not self.work and work not in evicted_works:
                 continue
-            wanted = pods if work is self.work else work.next_pods()
-            if session.refusal(work, sum_of(wanted)) is not None:
-                found = None
+            next_pods = pods if work is self.work else work.next_pods()
+            if session.refusal(work, sum_of(next_pods)) is not None:
+                spots = None
             elif work.wanted is None:
-                found = self._back(wanted, homes)
+                spots = self._back(next_pods, homes)
             else:
-                found = session.place(work, wanted, among)
-            for spot in found or ():
+                spots = session.place(work, next_pods, among)
+            for spot in spots or ():
                 session.move(work, spot[0], spot[1])
                 placed[spot[0]] = spot
             if work is self.work:
-                mine = found
+                mine = spots
                 if mine is None:
                     return None
         return mine
 
-    def _back(self, pods: Sequence[Pod], homes: Mapping[Pod, str | None]) -> tuple[Place, ...] | None:
+    def _back(self, pods: Sequence[SessionPod], homes: Mapping[SessionPod, str | None]) -> tuple[Place, ...] | None:
         """Returns pods to their old nodes, if nobody knows which others they may use; None if a node has no room."""
         needed: dict[str, Counter[str]] = {}
         for pod in pods:
@@ -188,29 +188,29 @@ class Solver:
             return tuple((pod, str(homes[pod]), None) for pod in pods)
         return None
 
-    def _by_node(self, pods: Sequence[Pod], recorded: tuple[Batch, ...]) -> Iterator[Sequence[Batch]]:
+    def _by_node(self, pods: Sequence[SessionPod], recorded: tuple[VictimPods, ...]) -> Iterator[Sequence[VictimPods]]:
         """Yields scenarios for one node: the gangs taken so far that have pods there, with all their taken pods."""
         on_node: dict[str, dict[Work, None]] = {}
-        of_work: dict[Work, list[Pod]] = {}
+        of_work: dict[Work, list[SessionPod]] = {}
         for batch in recorded:
             of_work.setdefault(batch.work, []).extend(batch.pods)
-        known = 0
-        for found in self._accumulated(pods, recorded):
-            if not found:
+        seen_batches = 0
+        for batches in self._accumulated(pods, recorded):
+            if not batches:
                 yield recorded
                 continue
-            for batch in found[known:]:
+            for batch in batches[seen_batches:]:
                 of_work.setdefault(batch.work, []).extend(batch.pods)
                 for pod in batch.pods:
                     on_node.setdefault(str(pod.node), {})[batch.work] = None
-            known, seen = len(found), set()
-            for node in sorted({str(pod.node) for pod in found[-1].work.active}):
-                there = tuple(on_node.get(node, ()))
-                if there and frozenset(there) not in seen:
-                    seen.add(frozenset(there))
-                    yield (*recorded, *(Batch(work, tuple(of_work[work])) for work in there))
+            seen_batches, seen = len(batches), set()
+            for node in sorted({str(pod.node) for pod in batches[-1].work.active}):
+                works_on_node = tuple(on_node.get(node, ()))
+                if works_on_node and frozenset(works_on_node) not in seen:
+                    seen.add(frozenset(works_on_node))
+                    yield (*recorded, *(VictimPods(work, tuple(of_work[work])) for work in works_on_node))
 
-    def _by_nodes(self, pods: Sequence[Pod], recorded: tuple[Batch, ...]) -> Iterator[Sequence[Batch]]:
+    def _by_nodes(self, pods: Sequence[SessionPod], recorded: tuple[VictimPods, ...]) -> Iterator[Sequence[VictimPods]]:
         """Yields scenarios for as many nodes as could be enough, fewest GPUs first, then for more nodes."""
         space, least = self.session.space, min(_gpus(pod) for pod in pods)
         needed = sum(map(_gpus, pods))
@@ -218,58 +218,60 @@ class Solver:
         for batch in recorded:
             for pod in batch.pods:
                 freed[str(pod.node)] += _gpus(pod)
-        for found in self._accumulated(pods, recorded):
-            if not found:
+        for batches in self._accumulated(pods, recorded):
+            if not batches:
                 yield recorded
                 continue
             gives: Counter[str] = Counter()
-            for batch in found:
+            for batch in batches:
                 for pod in batch.pods:
                     gives[str(pod.node)] += _gpus(pod)
             has = {node: freed[node] + space.free_of(node, GPU) + gpus for node, gpus in gives.items()}
             nodes = sorted((node for node in has if has[node] >= least), key=lambda node: has[node])
-            there = sum(freed[node] + space.free_of(node, GPU) for node in space.nodes if node not in gives)
-            first = _covering([has[node] for node in nodes], needed - there)
+            free_elsewhere = sum(freed[node] + space.free_of(node, GPU) for node in space.nodes if node not in gives)
+            node_count = _covering([has[node] for node in nodes], needed - free_elsewhere)
             step = 1
-            while first <= len(nodes):
-                chosen = set(nodes[:first])
-                yield (*recorded, *(batch for batch in found if any(pod.node in chosen for pod in batch.pods)))
-                if first == len(nodes):
+            while node_count <= len(nodes):
+                chosen = set(nodes[:node_count])
+                yield (*recorded, *(batch for batch in batches if any(pod.node in chosen for pod in batch.pods)))
+                if node_count == len(nodes):
                     break
-                first, step = min(first + step, len(nodes)), step * 2
+                node_count, step = min(node_count + step, len(nodes)), step * 2
 
-    def _accumulated(self, pods: Sequence[Pod], recorded: tuple[Batch, ...]) -> Iterator[Sequence[Batch]]:
+    def _accumulated(
+        self, pods: Sequence[SessionPod], recorded: tuple[VictimPods, ...]
+    ) -> Iterator[Sequence[VictimPods]]:
         """Yields the pods that may go, one gang after the other, whenever the GPUs of the nodes could be enough."""
         space = self.session.space
         free = {node: space.free_of(node, GPU) for node in space.nodes}
-        asked = sorted(map(_gpus, pods), reverse=True)
-        known = {pod for batch in recorded for pod in batch.pods}
-        for pod in known:
+        requested_gpus = sorted(map(_gpus, pods), reverse=True)
+        recorded_pods = {pod for batch in recorded for pod in batch.pods}
+        for pod in recorded_pods:
             free[str(pod.node)] += _gpus(pod)
-        large = {node: gpus for node, gpus in free.items() if gpus >= asked[-1]}
-        order, found = self.session.leaving(self.victims), list[Batch]()
-        if _could_hold(large, asked):
-            yield found
-        while (entry := order.pop()) is not None:
-            goes = entry.work.next_to_go(entry.pods)
-            taken = known if known & set(goes) else set(goes)
-            left = [pod for pod in entry.pods if pod not in taken]
-            if left:
-                order.push(entry.work, left)
-            if taken is known:
+        large = {node: gpus for node, gpus in free.items() if gpus >= requested_gpus[-1]}
+        order, batches = self.session.leaving(self.victims), list[VictimPods]()
+        if _could_hold(large, requested_gpus):
+            yield batches
+        while (next_gang := order.pop()) is not None:
+            goes = next_gang.work.next_to_go(next_gang.pods)
+            taken = recorded_pods if recorded_pods & set(goes) else set(goes)
+            pods_left = [pod for pod in next_gang.pods if pod not in taken]
+            if pods_left:
+                order.push(next_gang.work, pods_left)
+            if taken is recorded_pods:
                 continue
-            found.append(Batch(entry.work, goes))
+            batches.append(VictimPods(next_gang.work, goes))
             for pod in goes:
                 node = str(pod.node)
                 free[node] += _gpus(pod)
-                if free[node] >= asked[-1]:
+                if free[node] >= requested_gpus[-1]:
                     large[node] = free[node]
-            if _could_hold(large, asked):
-                yield found
+            if _could_hold(large, requested_gpus):
+                yield batches
 
 
-_Scenarios = Callable[[Sequence[Pod], tuple[Batch, ...]], Iterator[Sequence[Batch]]]
-Owners = Mapping[Pod, Batch]
+_Scenarios = Callable[[Sequence[SessionPod], tuple[VictimPods, ...]], Iterator[Sequence[VictimPods]]]
+Owners = Mapping[SessionPod, VictimPods]
 """The batch with which each pod was taken away."""
 
 
@@ -287,7 +289,7 @@ def _most(count: int, probe: Callable[[int], bool]) -> int:
     return low
 
 
-def _gpus(pod: Pod) -> int:
+def _gpus(pod: SessionPod) -> int:
     return pod.asks.get(GPU, 0)
 
 
@@ -301,14 +303,14 @@ def _covering(amounts: Sequence[int], needed: int) -> int:
     return len(amounts) + 1
 
 
-def _could_hold(free: Mapping[str, int], asked: Sequence[int]) -> bool:
-    """Whether the nodes have the GPUs for the pods; ``asked`` holds the largest request first."""
-    nodes = nlargest(len(asked), free.values())
-    for gpus in asked:
+def _could_hold(free: Mapping[str, int], requested_gpus: Sequence[int]) -> bool:
+    """Whether the nodes have the GPUs for the pods; ``requested_gpus`` holds the largest request first."""
+    nodes = nlargest(len(requested_gpus), free.values())
+    for gpus in requested_gpus:
         if not gpus:
             return True
-        place = next((at for at, left in enumerate(nodes) if left >= gpus), None)
-        if place is None:
+        index = next((at for at, free_gpus in enumerate(nodes) if free_gpus >= gpus), None)
+        if index is None:
             return False
-        nodes[place] -= gpus
+        nodes[index] -= gpus
     return True

@@ -13,36 +13,36 @@ from kubectl_tas.late import dataclass
 from kubectl_tas.model.config import PRIORITY_VALUES
 from kubectl_tas.model.labels import NODE_POOL
 from kubectl_tas.place.fairshare import QueueTree
-from kubectl_tas.place.gangs_to_place import Unplaced
-from kubectl_tas.place.node_cells import Unit, Wanted
-from kubectl_tas.place.node_resources import Nodes
-from kubectl_tas.place.queues import Held, HeldPod, Shard, held_gangs, total_resources
-from kubectl_tas.place.scheduling_session import Pod, Start, Work
-from kubectl_tas.place.shapes import Shape
+from kubectl_tas.place.gangs_to_place import GangToPlace
+from kubectl_tas.place.node_cells import PlacementRequest, Unit
+from kubectl_tas.place.node_resources import ClusterNodes
+from kubectl_tas.place.queues import HeldGang, HeldPod, Shard, held_gangs, total_resources
+from kubectl_tas.place.scheduling_session import SessionPod, ShardStart, Work
+from kubectl_tas.place.shapes import PodShape
 from kubectl_tas.resolve.clusters import FleetBackend
 
 
 @dataclass(frozen=True)
-class Scheduler:
+class ShardScheduler:
     """One shard of a cluster's scheduler."""
 
     backend: str
     shard: Shard
-    start: Start
+    start: ShardStart
     jobs: tuple[Work, ...]
-    gangs: Mapping[str, Unplaced]
+    gangs: Mapping[str, GangToPlace]
     """Pending gangs by name."""
-    running: tuple[tuple[Unplaced, tuple[str, ...]], ...]
+    running: tuple[tuple[GangToPlace, tuple[str, ...]], ...]
     """Gangs of the repository that already have pods on nodes, each with the PodGroups of its copies."""
     called: Mapping[str, str]
     """Name that users give each queue."""
 
 
 @dataclass(frozen=True)
-class Seen:
+class SeenCluster:
     """The known state of one cluster."""
 
-    nodes: Nodes
+    nodes: ClusterNodes
     objects: Sequence[Mapping[str, Any]]
     """Objects of the cluster that kubectl printed."""
     trees: Mapping[Shard, QueueTree]
@@ -51,133 +51,150 @@ class Seen:
     """Name that users give each queue."""
 
 
-def schedulers(backend: FleetBackend, gangs: Sequence[Unplaced], seen: Seen) -> Iterator[Scheduler]:
+def schedulers(backend: FleetBackend, gangs: Sequence[GangToPlace], seen: SeenCluster) -> Iterator[ShardScheduler]:
     """Yields the shards to which the gangs are sent, all of one cluster. Raises TasError if an object of the cluster
     cannot be read.
     """
     nodes = seen.nodes
     held, totals = held_gangs(seen.objects), total_resources(nodes, seen.objects, backend.scheduler_name)
-    for shard in dict.fromkeys(item.sent.pool.shard for item in gangs):
-        own = [item for item in gangs if item.sent.pool.shard == shard]
-        there = tuple(node for node in nodes.nodes if node.labels.get(NODE_POOL) == shard)
-        names = {node.name for node in there}
-        works, running = _running(held, own, names)
-        jobs, waiting = _jobs(own, running)
-        there_already = tuple((own[at], tuple(groups)) for at, groups in running.items())
-        start = Start(there, totals[shard], seen.trees[shard], tuple(works))
-        yield Scheduler(backend.name, shard, start, jobs, waiting, there_already, seen.called)
+    for shard in dict.fromkeys(gang.sent.pool.shard for gang in gangs):
+        gangs_of_shard = [gang for gang in gangs if gang.sent.pool.shard == shard]
+        nodes_of_shard = tuple(node for node in nodes.nodes if node.labels.get(NODE_POOL) == shard)
+        names = {node.name for node in nodes_of_shard}
+        works, running = _running(held, gangs_of_shard, names)
+        jobs, waiting = _jobs(gangs_of_shard, running)
+        there_already = tuple((gangs_of_shard[at], tuple(groups)) for at, groups in running.items())
+        start = ShardStart(nodes_of_shard, totals[shard], seen.trees[shard], tuple(works))
+        yield ShardScheduler(backend.name, shard, start, jobs, waiting, there_already, seen.called)
 
 
 def _running(
-    held: Iterable[Held], gangs: Sequence[Unplaced], nodes: Collection[str]
+    held: Iterable[HeldGang], gangs: Sequence[GangToPlace], nodes: Collection[str]
 ) -> tuple[list[Work], dict[int, list[str]]]:
     """Returns the work that runs on these nodes, with what the repository knows of it. Also returns the PodGroups of
     each of the repository's gangs, by index.
     """
     exact: dict[tuple[str, str], int] = {}
-    others: dict[str, list[int]] = {}
-    for at, item in enumerate(gangs):
-        if item.is_called(item.gang.name):
-            exact[item.sent.namespace, item.gang.name] = at
+    inexact: dict[str, list[int]] = {}
+    for at, gang in enumerate(gangs):
+        if gang.is_called(gang.gang.name):
+            exact[gang.sent.namespace, gang.gang.name] = at
         else:
-            others.setdefault(item.sent.namespace, []).append(at)
-    found, running = [], dict[int, list[str]]()
-    for one in held:
-        here = others.get(one.namespace, ())
-        place = exact.get((one.namespace, one.name), next((at for at in here if gangs[at].is_called(one.name)), None))
-        if place is not None:
-            running.setdefault(place, []).append(one.name)
-        if any(node in nodes for node, _ in one.pods):
-            found.append(_work(one, None if place is None else gangs[place], nodes))
-    return found, running
+            inexact.setdefault(gang.sent.namespace, []).append(at)
+    works, running = [], dict[int, list[str]]()
+    for held_gang in held:
+        candidates = inexact.get(held_gang.namespace, ())
+        gang_index = exact.get(
+            (held_gang.namespace, held_gang.name),
+            next((at for at in candidates if gangs[at].is_called(held_gang.name)), None),
+        )
+        if gang_index is not None:
+            running.setdefault(gang_index, []).append(held_gang.name)
+        if any(node in nodes for node, _ in held_gang.pods):
+            works.append(_work(held_gang, None if gang_index is None else gangs[gang_index], nodes))
+    return works, running
 
 
-def _work(held: Held, item: Unplaced | None, nodes: Collection[str]) -> Work:
-    """Converts a running gang with its pods on these nodes and its pending pods; ``item``: the repository's gang."""
-    wanted: Wanted | None
+def _work(held: HeldGang, gang: GangToPlace | None, nodes: Collection[str]) -> Work:
+    """Converts a running gang with its pods on these nodes and its pending pods; ``gang``: the repository's gang."""
+    placement_request: PlacementRequest | None
     least: Mapping[str, int] | None
     members = [pod for pod in held.members if pod.node is None or pod.node in nodes]
-    if item is not None:
-        sent, wanted, least = item.sent, _whole(item), _least(item)
+    if gang is not None:
+        sent, placement_request, least = gang.sent, _whole(gang), _least(gang)
         priority, is_preemptible = PRIORITY_VALUES[sent.priority], sent.is_preemptible
-        queue, levels = held.queue or sent.queue, item.labels
+        queue, levels = held.queue or sent.queue, gang.labels
     else:
-        wanted, least = _wanted(held, members), held.least
+        placement_request, least = _wanted(held, members), held.least
         priority, is_preemptible, queue, levels = held.priority, held.is_preemptible, held.queue or "", ()
-    root = held.name if wanted is None else wanted.unit.name
-    units = {root} if wanted is None else {unit.name for unit in wanted.unit.units}
-    pods = tuple(_pod(pod, pod.sub_group if pod.sub_group in units else root, wanted, item) for pod in members)
+    root = held.name if placement_request is None else placement_request.unit.name
+    units = {root} if placement_request is None else {unit.name for unit in placement_request.unit.units}
+    pods = tuple(
+        _pod(pod, pod.sub_group if pod.sub_group in units else root, placement_request, gang) for pod in members
+    )
     if least is None:
         least = Counter(pod.unit for pod in pods)
     else:
         least = {name if name in units else root: count for name, count in least.items()}
-    is_known = item is not None or held.least is not None or len(pods) == 1
+    is_known = gang is not None or held.least is not None or len(pods) == 1
     age = False, held.created, held.name
-    return Work(held.name, queue, priority, is_preemptible, age, pods, least, wanted, levels, is_known=is_known)
+    return Work(
+        held.name, queue, priority, is_preemptible, age, pods, least, placement_request, levels, is_known=is_known
+    )
 
 
-def _pod(pod: HeldPod, unit: str, wanted: Wanted | None, item: Unplaced | None) -> Pod:
-    """Converts a pod; ``item``: the repository's gang of the pod."""
+def _pod(pod: HeldPod, unit: str, placement_request: PlacementRequest | None, gang: GangToPlace | None) -> SessionPod:
+    """Converts a pod; ``gang``: the repository's gang of the pod."""
     shape = None
-    for at, known in enumerate(wanted.shapes if wanted else ()):
-        if known == pod.shape or (item is not None and dict(known.asks) == dict(pod.asks)):
+    for at, known_shape in enumerate(placement_request.shapes if placement_request else ()):
+        if known_shape == pod.shape or (gang is not None and dict(known_shape.asks) == dict(pod.asks)):
             shape = at
             break
-    return Pod(pod.name, unit, pod.asks, shape, pod.node)
+    return SessionPod(pod.name, unit, pod.asks, shape, pod.node)
 
 
-def _wanted(held: Held, members: Sequence[HeldPod]) -> Wanted | None:
+def _wanted(held: HeldGang, members: Sequence[HeldPod]) -> PlacementRequest | None:
     """Returns the shapes of a gang that the repository lacks; None if it asks for levels, or if anything is unknown."""
     shapes = tuple(dict.fromkeys(pod.shape for pod in members if pod.shape is not None))
     if not held.is_free or not shapes or any(pod.shape is None for pod in members):
         return None
     names = [name for name in held.least or {} if name]
-    return Wanted(Unit(held.name, below=tuple(Unit(name) for name in names)), shapes)
+    return PlacementRequest(Unit(held.name, below=tuple(Unit(name) for name in names)), shapes)
 
 
-def _whole(item: Unplaced) -> Wanted:
+def _whole(gang: GangToPlace) -> PlacementRequest:
     """Returns the units and shapes of a gang, including the shapes of pods that start later."""
-    further = (shape for shapes in item.further.values() for shape in shapes)
-    return replace(item.wanted, shapes=tuple(dict.fromkeys((*item.wanted.shapes, *further))))
+    further = (shape for shapes in gang.further.values() for shape in shapes)
+    return replace(gang.wanted, shapes=tuple(dict.fromkeys((*gang.wanted.shapes, *further))))
 
 
-def _least(item: Unplaced) -> dict[str, int]:
+def _least(gang: GangToPlace) -> dict[str, int]:
     """Returns the number of pods that a gang needs, by unit."""
-    return {unit.name: len(unit.pods) for unit in item.wanted.unit.units if unit.pods}
+    return {unit.name: len(unit.pods) for unit in gang.wanted.unit.units if unit.pods}
 
 
-def _pods(item: Unplaced, wanted: Wanted) -> Iterator[Pod]:
+def _pods(gang: GangToPlace, placement_request: PlacementRequest) -> Iterator[SessionPod]:
     """Yields the pods of a pending gang, the needed pods first."""
-    at = {shape: place for place, shape in enumerate(wanted.shapes)}
-    needed = [(unit.name, wanted.shapes[pod]) for unit in wanted.unit.units for pod in unit.pods]
-    units = {unit.name for unit in wanted.unit.units}
+    at = {shape: index for index, shape in enumerate(placement_request.shapes)}
+    needed = [(unit.name, placement_request.shapes[pod]) for unit in placement_request.unit.units for pod in unit.pods]
+    units = {unit.name for unit in placement_request.unit.units}
     further = [
-        (name if name in units else wanted.unit.name, shape)
-        for name, shapes in item.further.items()
+        (name if name in units else placement_request.unit.name, shape)
+        for name, shapes in gang.further.items()
         for shape in shapes
     ]
-    pairs: list[tuple[str | None, Shape]] = [*needed, *further]
+    pairs: list[tuple[str | None, PodShape]] = [*needed, *further]
     for number, (name, shape) in enumerate(pairs):
-        yield Pod(str(number), name or wanted.unit.name, dict(shape.asks), at[shape])
+        yield SessionPod(str(number), name or placement_request.unit.name, dict(shape.asks), at[shape])
 
 
 def _jobs(
-    gangs: Sequence[Unplaced], running: Mapping[int, Sequence[str]]
-) -> tuple[tuple[Work, ...], dict[str, Unplaced]]:
+    gangs: Sequence[GangToPlace], running: Mapping[int, Sequence[str]]
+) -> tuple[tuple[Work, ...], dict[str, GangToPlace]]:
     """Returns the pending gangs, oldest first. Gangs with the same name get kind and namespace before their names."""
     jobs: list[Work] = []
-    waiting: dict[str, Unplaced] = {}
-    named = Counter(item.gang.name for item in gangs)
-    for at, item in enumerate(gangs):
-        is_alone = named[item.gang.name] == 1
-        own = item.gang.name if is_alone else f"{item.sent.kind}/{item.sent.namespace}/{item.gang.name}"
-        wanted, sent = _whole(item), item.sent
-        for copy in range(len(running.get(at, ())), item.copies):
-            name = own if item.copies == 1 else f"{own} ({copy + 1} of {item.copies})"
-            age, pods = (True, f"{len(jobs):09}", name), tuple(_pods(item, wanted))
+    waiting: dict[str, GangToPlace] = {}
+    named = Counter(gang.gang.name for gang in gangs)
+    for at, gang in enumerate(gangs):
+        is_alone = named[gang.gang.name] == 1
+        gang_name = gang.gang.name if is_alone else f"{gang.sent.kind}/{gang.sent.namespace}/{gang.gang.name}"
+        placement_request, sent = _whole(gang), gang.sent
+        for copy in range(len(running.get(at, ())), gang.copies):
+            name = gang_name if gang.copies == 1 else f"{gang_name} ({copy + 1} of {gang.copies})"
+            age, pods = (True, f"{len(jobs):09}", name), tuple(_pods(gang, placement_request))
             priority = PRIORITY_VALUES[sent.priority]
             jobs.append(
-                Work(name, sent.queue, priority, sent.is_preemptible, age, pods, _least(item), wanted, item.labels)
+                Work(
+                    name,
+                    sent.queue,
+                    priority,
+                    sent.is_preemptible,
+                    age,
+                    pods,
+                    _least(gang),
+                    placement_request,
+                    gang.labels,
+                )
             )
-            waiting[name] = item
+            waiting[name] = gang
     return tuple(jobs), waiting

@@ -16,10 +16,10 @@ from operator import attrgetter, itemgetter
 
 from kubectl_tas.diagnostics import TasError
 from kubectl_tas.late import dataclass
-from kubectl_tas.place.fairshare import QueueTree, Ranked, Refusal, Standing, fair_shares, refusal
+from kubectl_tas.place.fairshare import QueueTree, QuotaRefusal, Ranked, Standing, fair_shares, refusal
 from kubectl_tas.place.kai_allocate import place
-from kubectl_tas.place.node_cells import Space, Unit, Wanted
-from kubectl_tas.place.node_resources import Domain, Node, Vector, domain_of
+from kubectl_tas.place.node_cells import PlacementRequest, Space, Unit
+from kubectl_tas.place.node_resources import Domain, NodeResources, Vector, domain_of
 from kubectl_tas.place.queues import counted
 from kubectl_tas.quantities import NOTHING, Amounts, total
 
@@ -28,7 +28,7 @@ MAX_ABOVE = 100
 
 
 @dataclass(eq=False)
-class Pod:
+class SessionPod:
     """A pod of a gang."""
 
     name: str
@@ -62,11 +62,11 @@ class Work:
     priority: int
     is_preemptible: bool
     age: Age
-    pods: tuple[Pod, ...]
+    pods: tuple[SessionPod, ...]
     """Pods in the order in which KAI starts them; KAI evicts them in reverse order."""
     least: Mapping[str, int]
     """Minimum of pods by unit, without which no pod starts."""
-    wanted: Wanted | None = None
+    wanted: PlacementRequest | None = None
     """Levels and shapes of the gang; None if nobody knows where else the gang may run."""
     levels: tuple[str, ...] = ()
     """Node labels of the gang's topology, coarsest first."""
@@ -74,11 +74,11 @@ class Work:
     """Whether the minimum of the gang is known."""
 
     @property
-    def active(self) -> tuple[Pod, ...]:
+    def active(self) -> tuple[SessionPod, ...]:
         """Pods that have nodes."""
         return tuple(pod for pod in self.pods if pod.node is not None)
 
-    def next_pods(self) -> tuple[Pod, ...]:
+    def next_pods(self) -> tuple[SessionPod, ...]:
         """Returns the pods that KAI starts next: all that the minimum lacks, none if too few exist, or else one."""
         has = Counter(pod.unit for pod in self.active)
         waiting = [pod for pod in self.pods if pod.node is None and not pod.is_gone]
@@ -94,30 +94,30 @@ class Work:
         least = self.least.get(unit, 0)
         return not least, has[unit] / (least or 1), unit
 
-    def next_to_go(self, left: Sequence[Pod]) -> tuple[Pod, ...]:
-        """Returns the pods that go next of those in ``left``: the last one beyond the minimum, or else all."""
-        has = Counter(pod.unit for pod in left)
+    def next_to_go(self, pods_left: Sequence[SessionPod]) -> tuple[SessionPod, ...]:
+        """Returns the pods that go next of those in ``pods_left``: the last one beyond the minimum, or else all."""
+        has = Counter(pod.unit for pod in pods_left)
         units = sorted(has, key=lambda name: self._fullness(has, name), reverse=True)
         surplus = next((name for name in units if has[name] > self.least.get(name, 0)), None)
         is_started = any(has[name] >= least for name, least in self.least.items())
         if surplus is None or not is_started:
-            return tuple(reversed(left))
-        return (next(pod for pod in reversed(left) if pod.unit == surplus),)
+            return tuple(reversed(pods_left))
+        return (next(pod for pod in reversed(pods_left) if pod.unit == surplus),)
 
-    def rank(self, left: Sequence[Pod]) -> tuple[int, int, Age]:
+    def rank(self, pods_left: Sequence[SessionPod]) -> tuple[int, int, Age]:
         """Returns the gang's sort key in its queue, with these pods on nodes: priority, part of the minimum, age."""
-        has = Counter(pod.unit for pod in left)
+        has = Counter(pod.unit for pod in pods_left)
         pairs = [(has[name], least) for name, least in self.least.items()]
         is_below = any(count < least for count, least in pairs)
         return -self.priority, 0 if is_below else 1 + any(count > least for count, least in pairs), self.age
 
 
 @dataclass(frozen=True, eq=False)
-class Entry:
+class QueuedGang:
     """A gang in an ``Order``."""
 
     work: Work
-    pods: tuple[Pod, ...]
+    pods: tuple[SessionPod, ...]
     """Pods that the gang still has, in an order of eviction."""
     rank: tuple[int, int, Age]
     asks: Amounts
@@ -125,10 +125,10 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Start:
+class ShardStart:
     """State with which one scheduler begins."""
 
-    nodes: tuple[Node, ...]
+    nodes: tuple[NodeResources, ...]
     total: Amounts
     """Resources to divide among the queues."""
     tree: QueueTree
@@ -136,14 +136,14 @@ class Start:
     """Gangs with pods on the nodes, including gangs in unknown queues."""
 
 
-Place = tuple[Pod, str, Domain | None]
+Place = tuple[SessionPod, str, Domain | None]
 """A pod, its node, and the finest domain of the node."""
 
 
-class Session:
+class SchedulingSession:
     """State of one scheduler while it works."""
 
-    def __init__(self, start: Start, waiting: Sequence[Work]) -> None:
+    def __init__(self, start: ShardStart, waiting: Sequence[Work]) -> None:
         """Raises TasError if the queues are nested too deep."""
         above: dict[str | None, int] = {}
         for name, queue in start.tree.by_name.items():
@@ -153,15 +153,15 @@ class Session:
                 raise TasError(message, hint="Lay the queues out flatter.")
         self.tree, self.total, self.space = start.tree, start.total, Space(start.nodes)
         self.works = [*(work for work in start.works if work.queue in self.tree.by_name), *waiting]
-        self._places: dict[str, tuple[Entry, Ranked]] = {}
+        self._places: dict[str, tuple[QueuedGang, Ranked]] = {}
         """The next gang of each queue, and the queue's rank with that gang, until the queue's holdings change."""
         pods = [(work, pod) for work in self.works for pod in work.pods]
-        asked = _by_queue((work.queue, pod.amounts) for work, pod in pods)
+        requested = _by_queue((work.queue, pod.amounts) for work, pod in pods)
         held = _by_queue((work.queue, pod.amounts) for work, pod in pods if pod.node)
         fixed = _by_queue((work.queue, pod.amounts) for work, pod in pods if pod.node and not work.is_preemptible)
-        self.requests = self.tree.sums(asked)
+        self.requests = self.tree.sums(requested)
         """Resources that each queue holds or waits for."""
-        self.fair = fair_shares(self.total, self.tree, asked)
+        self.fair = fair_shares(self.total, self.tree, requested)
         self.allocated, self._fixed = self.tree.sums(held), self.tree.sums(fixed)
         gone = [(pod.node, pod.asks) for work, pod in pods if pod.node and work.is_preemptible]
         self._emptied = Space(start.nodes)
@@ -172,19 +172,19 @@ class Session:
         """Returns the current state of a queue, with what its next gang asks for."""
         return Standing(self.tree.by_name[queue], self.fair[queue], self.allocated[queue], self._fixed[queue], job)
 
-    def ranked(self, queue: str, entry: Entry) -> Ranked:
+    def ranked(self, queue: str, next_gang: QueuedGang) -> Ranked:
         """Returns the current rank of a queue, with its next gang."""
-        known = self._places.get(queue)
-        if known is None or known[0] is not entry:
-            known = self._places[queue] = entry, Ranked(self.standing(queue, entry.asks), self.total)
-        return known[1]
+        cached = self._places.get(queue)
+        if cached is None or cached[0] is not next_gang:
+            cached = self._places[queue] = next_gang, Ranked(self.standing(queue, next_gang.asks), self.total)
+        return cached[1]
 
-    def refusal(self, work: Work, asks: Amounts) -> Refusal | None:
+    def refusal(self, work: Work, asks: Amounts) -> QuotaRefusal | None:
         """Returns the limit or quota that keeps a gang from more resources; None if no queue does."""
-        chain = [self.standing(item.name) for item in self.tree.chain(work.queue)]
+        chain = [self.standing(queue.name) for queue in self.tree.chain(work.queue)]
         return refusal(chain, asks, preemptible=work.is_preemptible)
 
-    def move(self, work: Work, pod: Pod, node: str | None) -> None:
+    def move(self, work: Work, pod: SessionPod, node: str | None) -> None:
         """Gives a pod another node, or none, and charges the queues."""
         amounts, before = pod.amounts, pod.node
         if before is not None:
@@ -201,39 +201,44 @@ class Session:
             if not work.is_preemptible:
                 self._fixed[queue.name] += amounts
 
-    def place(self, work: Work, pods: Sequence[Pod], among: Container[str] | None = None) -> tuple[Place, ...] | None:
+    def place(
+        self, work: Work, pods: Sequence[SessionPod], among: Container[str] | None = None
+    ) -> tuple[Place, ...] | None:
         """Returns nodes for further pods of a gang; None if KAI finds none. ``among`` limits the nodes."""
         return self._placed(self.space, work, pods, among)
 
-    def fits_at_all(self, work: Work, pods: Sequence[Pod]) -> bool:
+    def fits_at_all(self, work: Work, pods: Sequence[SessionPod]) -> bool:
         """Whether KAI would place these pods if no preemptible work held resources."""
         return self._placed(self._emptied, work, pods) is not None
 
     def _placed(
-        self, space: Space, work: Work, pods: Sequence[Pod], among: Container[str] | None = None
+        self, space: Space, work: Work, pods: Sequence[SessionPod], among: Container[str] | None = None
     ) -> tuple[Place, ...] | None:
         if work.wanted is None or any(pod.shape is None for pod in pods):
             return None
         unit = with_pods(work.wanted.unit, pods)
-        kept = dict(self._kept(work, work.wanted.unit))
-        bound = place(space.room_for(replace(work.wanted, unit=unit), work.levels), unit, kept, among)
+        running_domains = dict(self._kept(work, work.wanted.unit))
+        bound = place(space.room_for(replace(work.wanted, unit=unit), work.levels), unit, running_domains, among)
         if bound is None:
             return None
-        left: dict[str, list[Pod]] = {}
+        unplaced: dict[str, list[SessionPod]] = {}
         for pod in reversed(pods):
-            left.setdefault(pod.unit, []).append(pod)
-        return tuple((left[one.unit].pop(), one.node, one.domain) for one in bound)
+            unplaced.setdefault(pod.unit, []).append(pod)
+        return tuple((unplaced[bound_pod.unit].pop(), bound_pod.node, bound_pod.domain) for bound_pod in bound)
 
     def _kept(self, work: Work, unit: Unit) -> Iterator[tuple[str, frozenset[Domain]]]:
         """Yields for each unit with a required level the domains in which its pods run."""
         if not work.levels or not work.active:
             return
-        for one in unit.units:
-            names = {item.name for item in one.units}
+        for subtree in unit.units:
+            names = {descendant.name for descendant in subtree.units}
             nodes = {pod.node for pod in work.active if pod.unit in names}
-            if one.required is not None and nodes:
-                found = {domain_of(self.space.nodes[node], work.levels) for node in nodes if node in self.space.nodes}
-                yield one.name, frozenset(domain[: one.required + 1] for domain in found if domain is not None)
+            if subtree.required is not None and nodes:
+                domains = {domain_of(self.space.nodes[node], work.levels) for node in nodes if node in self.space.nodes}
+                yield (
+                    subtree.name,
+                    frozenset(domain[: subtree.required + 1] for domain in domains if domain is not None),
+                )
 
     def starting(self, works: Iterable[Work]) -> Order:
         """Returns the order in which KAI starts gangs."""
@@ -250,45 +255,45 @@ class Session:
         return order
 
 
-def with_pods(unit: Unit, pods: Sequence[Pod]) -> Unit:
+def with_pods(unit: Unit, pods: Sequence[SessionPod]) -> Unit:
     """Returns a unit with only these pods."""
-    own = tuple(pod.shape for pod in pods if pod.unit == unit.name and pod.shape is not None)
-    return replace(unit, pods=own, below=tuple(with_pods(item, pods) for item in unit.below))
+    shapes = tuple(pod.shape for pod in pods if pod.unit == unit.name and pod.shape is not None)
+    return replace(unit, pods=shapes, below=tuple(with_pods(child, pods) for child in unit.below))
 
 
 class Order:
     """Gangs in the order in which KAI takes them, by what the queues hold at each time."""
 
-    def __init__(self, session: Session, *, is_leaving: bool) -> None:
+    def __init__(self, session: SchedulingSession, *, is_leaving: bool) -> None:
         self._session, self._is_leaving = session, is_leaving
-        self._entries: dict[str, list[Entry]] = {}
-        self._known: dict[str | None, Entry | None] = {}
+        self._entries: dict[str, list[QueuedGang]] = {}
+        self._known: dict[str | None, QueuedGang | None] = {}
         self._gone: dict[str, Amounts] = {}
         """Resources of gangs that this order has evicted already, by queue."""
         self._places: dict[str, Ranked] = {}
 
-    def push(self, work: Work, pods: Sequence[Pod] | None = None) -> None:
+    def push(self, work: Work, pods: Sequence[SessionPod] | None = None) -> None:
         """Adds a gang. In an order of eviction, ``pods`` are the pods that the gang still has; otherwise the pods that
         the gang asks for.
         """
-        left = work.active if pods is None or not self._is_leaving else tuple(pods)
-        asked = left if self._is_leaving else work.next_pods() if pods is None else pods
-        if asked:
-            entry = Entry(work, left, work.rank(left), sum_of(asked))
-            insort(self._entries.setdefault(work.queue, []), entry, key=attrgetter("rank"))
+        pods_left = work.active if pods is None or not self._is_leaving else tuple(pods)
+        next_pods = pods_left if self._is_leaving else work.next_pods() if pods is None else pods
+        if next_pods:
+            next_gang = QueuedGang(work, pods_left, work.rank(pods_left), sum_of(next_pods))
+            insort(self._entries.setdefault(work.queue, []), next_gang, key=attrgetter("rank"))
             self._forget(work.queue)
 
-    def pop(self) -> Entry | None:
+    def pop(self) -> QueuedGang | None:
         """Removes and returns the next gang; None if no gang is left."""
-        entry = self._first(None)
-        if entry is None:
+        next_gang = self._first(None)
+        if next_gang is None:
             return None
-        queue = entry.work.queue
-        self._entries[queue].remove(entry)
+        queue = next_gang.work.queue
+        self._entries[queue].remove(next_gang)
         if self._is_leaving:
-            self._gone[queue] = self._gone.get(queue, NOTHING) + entry.asks
+            self._gone[queue] = self._gone.get(queue, NOTHING) + next_gang.asks
         self._forget(queue)
-        return entry
+        return next_gang
 
     def _forget(self, queue: str) -> None:
         self._known.pop(None, None)
@@ -296,41 +301,43 @@ class Order:
             self._known.pop(above.name, None)
             self._places.pop(above.name, None)
 
-    def _first(self, above: str | None) -> Entry | None:
+    def _first(self, above: str | None) -> QueuedGang | None:
         """Returns the next gang of a queue and all queues below."""
         if above not in self._known:
             below = self._session.tree.below(above)
-            found = [(queue.name, self._first(queue.name)) for queue in below]
-            ranked = [(self._ranked(name, entry), entry) for name, entry in found if entry is not None]
-            own = self._entries.get(above or "", ())
+            candidates = [(queue.name, self._first(queue.name)) for queue in below]
+            ranked = [
+                (self._ranked(name, next_gang), next_gang) for name, next_gang in candidates if next_gang is not None
+            ]
+            of_queue = self._entries.get(above or "", ())
             if ranked:
                 self._known[above] = (max if self._is_leaving else min)(ranked, key=itemgetter(0))[1]
             else:
-                self._known[above] = own[-1 if self._is_leaving else 0] if own else None
+                self._known[above] = of_queue[-1 if self._is_leaving else 0] if of_queue else None
         return self._known[above]
 
-    def _ranked(self, name: str, entry: Entry) -> Ranked:
+    def _ranked(self, name: str, next_gang: QueuedGang) -> Ranked:
         if not self._is_leaving:
-            return self._session.ranked(name, entry)
+            return self._session.ranked(name, next_gang)
         if name not in self._places:
-            lost = self._gone.get(entry.work.queue, NOTHING) + entry.asks
+            lost = self._gone.get(next_gang.work.queue, NOTHING) + next_gang.asks
             self._places[name] = Ranked(replace(self._session.standing(name), leaving=lost), self._session.total)
         return self._places[name]
 
 
-def sum_of(pods: Iterable[Pod]) -> Amounts:
+def sum_of(pods: Iterable[SessionPod]) -> Amounts:
     """Adds up what pods ask for."""
     return total(pod.amounts for pod in pods)
 
 
-def asks_of(wanted: Wanted) -> Amounts:
+def asks_of(placement_request: PlacementRequest) -> Amounts:
     """Adds up what all pods of a gang ask for."""
-    each = [counted(dict(shape.asks)) for shape in wanted.shapes]
-    return total(each[pod] for pod in wanted.unit.all_pods)
+    each = [counted(dict(shape.asks)) for shape in placement_request.shapes]
+    return total(each[pod] for pod in placement_request.unit.all_pods)
 
 
 def _by_queue(pairs: Iterable[tuple[str, Amounts]]) -> dict[str, Amounts]:
-    found: dict[str, Amounts] = {}
+    sums: dict[str, Amounts] = {}
     for queue, amounts in pairs:
-        found[queue] = found.get(queue, NOTHING) + amounts
-    return found
+        sums[queue] = sums.get(queue, NOTHING) + amounts
+    return sums

@@ -9,14 +9,14 @@ from typing import Any
 from kubectl_tas.gpus import ANNOTATIONS, MIG
 from kubectl_tas.late import dataclass
 from kubectl_tas.node_places import HOSTNAME
-from kubectl_tas.place.node_resources import Node, Taint, requests
+from kubectl_tas.place.node_resources import NodeResources, Taint, requests
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _INTEGER = re.compile("[+-]?[0-9]{1,18}")
 
 
 @dataclass(frozen=True, slots=True)
-class Toleration:
+class PodToleration:
     """A toleration of a pod."""
 
     key: str | None
@@ -28,12 +28,12 @@ class Toleration:
 
     def covers(self, taint: Taint) -> bool:
         """Whether a pod with this toleration tolerates a taint."""
-        wanted = ((self.key, taint.key), (self.value, taint.value), (self.effect, taint.effect))
-        return all(said is None or said == there for said, there in wanted)
+        pairs = ((self.key, taint.key), (self.value, taint.value), (self.effect, taint.effect))
+        return all(tolerated is None or tolerated == actual for tolerated, actual in pairs)
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class NodeCondition:
     """A condition on a node: on one of its labels, or on its name."""
 
     key: str
@@ -43,16 +43,16 @@ class Condition:
     is_field: bool = False
     """Whether the condition is on the node's name, whatever the key."""
 
-    def holds(self, node: Node) -> bool:
+    def holds(self, node: NodeResources) -> bool:
         """Whether a node meets the condition, as in Kubernetes' scheduler. No node meets an invalid condition."""
-        there = node.name if self.is_field else node.labels.get(self.key)
+        actual = node.name if self.is_field else node.labels.get(self.key)
         if self.operator in ("In", "NotIn"):
-            return (there in self.values) == (self.operator == "In")
+            return (actual in self.values) == (self.operator == "In")
         if self.operator in ("Exists", "DoesNotExist"):
-            return (there is not None) == (self.operator == "Exists")
-        if self.operator not in ("Gt", "Lt") or there is None or len(self.values) != 1:
+            return (actual is not None) == (self.operator == "Exists")
+        if self.operator not in ("Gt", "Lt") or actual is None or len(self.values) != 1:
             return False
-        numbers = [int(text) for text in (there, self.values[0]) if _INTEGER.fullmatch(text)]
+        numbers = [int(text) for text in (actual, self.values[0]) if _INTEGER.fullmatch(text)]
         return len(numbers) == 2 and (numbers[0] > numbers[1]) == (self.operator == "Gt") and numbers[0] != numbers[1]
 
     @property
@@ -61,7 +61,7 @@ class Condition:
         return (self.key, self.operator) == (HOSTNAME, "NotIn")
 
 
-Term = tuple[Condition, ...]
+Term = tuple[NodeCondition, ...]
 """Conditions that must all hold; a term without conditions never holds."""
 
 
@@ -71,36 +71,40 @@ class Rules:
 
     selector: tuple[tuple[str, str], ...] = ()
     """Labels that the pod's node must have."""
-    tolerations: tuple[Toleration, ...] = ()
+    tolerations: tuple[PodToleration, ...] = ()
     terms: tuple[Term, ...] | None = None
     """Terms of the node affinity; at least one must hold for the node. None allows any node."""
 
-    def refusal(self, node: Node) -> str:
+    def refusal(self, node: NodeResources) -> str:
         """Returns why a pod cannot use a node, whatever is free there; empty if it can."""
         return self.lasting_refusal(node) or self.passing_refusal(node)
 
-    def passing_refusal(self, node: Node) -> str:
+    def passing_refusal(self, node: NodeResources) -> str:
         """Returns the obstacle that an administrator may remove, a cordon or a taint; empty if none exists."""
         if node.is_cordoned:
             return "cordoned"
-        untolerated = (taint for taint in node.taints if not any(item.covers(taint) for item in self.tolerations))
+        untolerated = (
+            taint for taint in node.taints if not any(toleration.covers(taint) for toleration in self.tolerations)
+        )
         return next((f"with the taint {taint}" for taint in untolerated), "")
 
-    def lasting_refusal(self, node: Node) -> str:
+    def lasting_refusal(self, node: NodeResources) -> str:
         """Returns any other obstacle; empty if none exists."""
         if not node.is_ready:
             return "not ready"
         for key, value in self.selector:
             if node.labels.get(key) != value:
                 return f"without the label {key}={value}"
-        if self.terms is None or any(term and all(item.holds(node) for item in term) for term in self.terms):
+        if self.terms is None or any(term and all(condition.holds(node) for condition in term) for term in self.terms):
             return ""
-        is_excluded = all(item.holds(node) or item.excludes_hosts for term in self.terms for item in term)
+        is_excluded = all(
+            condition.holds(node) or condition.excludes_hosts for term in self.terms for condition in term
+        )
         return "excluded by the task" if is_excluded and any(self.terms) else "not selected by the node affinity"
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class PodShape:
     """Requests and rules that interchangeable pods share."""
 
     asks: tuple[tuple[str, int], ...]
@@ -108,7 +112,7 @@ class Shape:
     rules: Rules
 
 
-def shape_of(spec: Mapping[str, Any]) -> Shape:
+def shape_of(spec: Mapping[str, Any]) -> PodShape:
     """Returns the shape of a pod, by the data of its ``PodSpec``. Raises ValueError for an invalid quantity, and
     TypeError, AttributeError or KeyError for a spec that Kubernetes would refuse.
     """
@@ -116,7 +120,7 @@ def shape_of(spec: Mapping[str, Any]) -> Shape:
     tolerations = tuple(map(_toleration, spec.get("tolerations") or ()))
     affinity = ((spec.get("affinity") or {}).get("nodeAffinity") or {}).get(_REQUIRED)
     terms = None if affinity is None else tuple(map(_term, affinity.get("nodeSelectorTerms") or ()))
-    return Shape(tuple(sorted(requests(spec).items())), Rules(selector, tolerations, terms))
+    return PodShape(tuple(sorted(requests(spec).items())), Rules(selector, tolerations, terms))
 
 
 def unpredicted(spec: Mapping[str, Any], annotations: Mapping[str, str]) -> str:
@@ -141,17 +145,22 @@ def unpredicted(spec: Mapping[str, Any], annotations: Mapping[str, str]) -> str:
     return next((reason for reason, holds in reasons.items() if holds), "")
 
 
-def _toleration(written: Mapping[str, Any]) -> Toleration:
-    is_any = written.get("operator") == "Exists"
-    value = None if is_any else str(written.get("value") or "")
-    return Toleration(written.get("key") or None, value, written.get("effect") or None)
+def _toleration(fields: Mapping[str, Any]) -> PodToleration:
+    is_any = fields.get("operator") == "Exists"
+    value = None if is_any else str(fields.get("value") or "")
+    return PodToleration(fields.get("key") or None, value, fields.get("effect") or None)
 
 
-def _term(written: Mapping[str, Any]) -> Term:
-    parts = ((name, item) for name in ("matchExpressions", "matchFields") for item in written.get(name) or ())
+def _term(fields: Mapping[str, Any]) -> Term:
+    conditions = (
+        (name, condition) for name in ("matchExpressions", "matchFields") for condition in fields.get(name) or ()
+    )
     return tuple(
-        Condition(
-            str(item["key"]), str(item["operator"]), tuple(map(str, item.get("values") or ())), name == "matchFields"
+        NodeCondition(
+            str(condition["key"]),
+            str(condition["operator"]),
+            tuple(map(str, condition.get("values") or ())),
+            name == "matchFields",
         )
-        for name, item in parts
+        for name, condition in conditions
     )

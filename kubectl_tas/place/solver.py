@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from kubectl_tas.late import dataclass
-from kubectl_tas.place.node_cells import Cell, Leaf, Room, Unit
+from kubectl_tas.place.node_cells import Cell, LeafDomain, Room, Unit
 from kubectl_tas.place.node_resources import Domain
 
 MAX_PATTERNS = 200
@@ -46,8 +46,8 @@ def most_pods(room: Room, unit: Unit) -> list[tuple[int, ...]] | None:
     model = _model(room, unit, {}, all_pods=False)
     if model is None:
         return None
-    kept = [count for counts in model.counts for count in counts.values()]
-    if model.answer(-sum(kept)) is not True or not model.is_best:
+    placed = [count for counts in model.counts for count in counts.values()]
+    if model.answer(-sum(placed)) is not True or not model.is_best:
         return None
     return [
         tuple(shape for shape, count in counts.items() for _ in range(model.value(count))) for counts in model.counts
@@ -71,24 +71,24 @@ def fewest_nodes(room: Room, unit: Unit, mended: Mapping[str, Mended]) -> Iterat
     model = _model(room, unit, mended)
     if model is None or not model.mends:
         return
-    most = 1 + max(item.cost for item in mended.values()) * len(mended)
+    most = 1 + max(mend.cost for mend in mended.values()) * len(mended)
     nodes = sum(use for use, _, _ in model.mends)
     cost = sum(use * cost for use, cost, _ in model.mends)
     fewest: int | None = None
     while model.answer(nodes * most + cost) is True and model.is_best:
-        found = [(model.value(use), use, names) for use, _, names in model.mends]
-        count = sum(number for number, _, _ in found)
+        used = [(model.value(use), use, names) for use, _, names in model.mends]
+        count = sum(number for number, _, _ in used)
         if count > (count if fewest is None else fewest):
             return
         fewest = count
-        yield tuple(sorted(name for number, _, names in found for name in names[:number]))
-        model.exclude([(use, number) for number, use, _ in found if number])
+        yield tuple(sorted(name for number, _, names in used for name in names[:number]))
+        model.exclude([(use, number) for number, use, _ in used if number])
 
 
 def _model(room: Room, unit: Unit, mended: Mapping[str, Mended], *, all_pods: bool = True) -> _Model | None:
     """Returns the model; None if the solver is not installed, or an amount is too large to count."""
     cells = (cell for leaf in room.leaves for cell, _ in leaf.cells)
-    rows = (*room.asks, *(cell.free for cell in cells), *(item.cell.free for item in mended.values()))
+    rows = (*room.asks, *(cell.free for cell in cells), *(mend.cell.free for mend in mended.values()))
     if not is_installed() or max((amount for row in rows for amount in row), default=0) > MAX_AMOUNT:
         return None
     return _Model(room, unit, mended, all_pods=all_pods)
@@ -158,14 +158,14 @@ class _Model:
         """Returns the value of a variable in the last answer."""
         return int(self._solver.value(variable))
 
-    def exclude(self, found: Sequence[tuple[Any, int]]) -> None:
+    def exclude(self, answer: Sequence[tuple[Any, int]]) -> None:
         """Rules an answer out: these variables may not all reach their values again."""
         same = []
-        for variable, value in found:
+        for variable, value in answer:
             least = self._model.new_int_var(0, value, "")
             self._model.add_min_equality(least, [variable, value])
             same.append(least)
-        self._model.add(sum(same) <= sum(value for _, value in found) - 1)
+        self._model.add(sum(same) <= sum(value for _, value in answer) - 1)
 
     def _unit(self, unit: Unit, above: _Scope, taken: list[dict[int, list[Any]]]) -> None:
         if not unit.all_pods:
@@ -174,8 +174,8 @@ class _Model:
         counts: dict[int, Any] = {}
         for shape in sorted(set(unit.pods)):
             count, amounts = unit.pods.count(shape), []
-            for leaf, item in enumerate(self._room.leaves):
-                chosen = _chosen(scope, item.domain)
+            for leaf, room_of_leaf in enumerate(self._room.leaves):
+                chosen = _chosen(scope, room_of_leaf.domain)
                 most = min(count, self._takes(leaf, shape)) if chosen is not None else 0
                 if not most:
                     continue
@@ -196,8 +196,8 @@ class _Model:
         if unit.required is None or (above.depth is not None and above.depth > unit.required):
             return _Scope(above.depth, above.domains, is_inside=is_inside)
         depth = unit.required + 1
-        found = dict.fromkeys(leaf.domain[:depth] for leaf in self._room.leaves if leaf.domain is not None)
-        domains = {domain: self._model.new_bool_var("") for domain in found}
+        prefixes = dict.fromkeys(leaf.domain[:depth] for leaf in self._room.leaves if leaf.domain is not None)
+        domains = {domain: self._model.new_bool_var("") for domain in prefixes}
         self._model.add_exactly_one(domains.values())
         for domain, chosen in domains.items():
             if above.depth is not None:
@@ -208,62 +208,62 @@ class _Model:
         """Returns how many pods of a shape a leaf could have room for, with mending."""
         room = self._room
         return sum(
-            len(item.names) * max(room.takes(item.cell, shape), room.takes(item.then, shape) if item.then else 0)
-            for item in self._nodes[leaf]
+            len(nodes.names) * max(room.takes(nodes.cell, shape), room.takes(nodes.then, shape) if nodes.then else 0)
+            for nodes in self._nodes[leaf]
         )
 
     def _leaf(self, leaf: int, by_shape: dict[int, list[Any]]) -> None:
         """Limits what pods take from a leaf to what its nodes have."""
         shapes = sorted(by_shape)
-        given: dict[int, list[Any]] = {shape: [] for shape in shapes}
-        for item in self._nodes[leaf]:
-            count: Any = len(item.names)
-            if item.then is not None:
-                use = self._model.new_int_var(0, len(item.names), "")
-                self.mends.append((use, item.cost, item.names))
-                self._cell(item.then, use, len(item.names), given)
-                count = len(item.names) - use
-            self._cell(item.cell, count, len(item.names), given)
+        held: dict[int, list[Any]] = {shape: [] for shape in shapes}
+        for nodes in self._nodes[leaf]:
+            count: Any = len(nodes.names)
+            if nodes.then is not None:
+                use = self._model.new_int_var(0, len(nodes.names), "")
+                self.mends.append((use, nodes.cost, nodes.names))
+                self._cell(nodes.then, use, len(nodes.names), held)
+                count = len(nodes.names) - use
+            self._cell(nodes.cell, count, len(nodes.names), held)
         for shape, amounts in by_shape.items():
-            self._model.add(sum(amounts) <= sum(given[shape]))
+            self._model.add(sum(amounts) <= sum(held[shape]))
 
-    def _cell(self, cell: Cell, count: Any, most: int, given: dict[int, list[Any]]) -> None:
-        """Adds to ``given`` the pods that ``count`` nodes of a cell, at most ``most``, can hold."""
-        shapes = tuple(given)
+    def _cell(self, cell: Cell, count: Any, most: int, held: dict[int, list[Any]]) -> None:
+        """Adds to ``held`` the pods that ``count`` nodes of a cell, at most ``most``, can hold."""
+        shapes = tuple(held)
         if not any(self._room.takes(cell, shape) for shape in shapes):
             return
         if (cell, shapes) not in self._known:
             self._known[cell, shapes] = _patterns(self._room, cell, shapes)
         patterns = self._known[cell, shapes]
         if patterns is None:
-            self._each_node(cell, count, most, given)
+            self._each_node(cell, count, most, held)
             return
         uses = [self._model.new_int_var(0, most, "") for _ in patterns]
         self._model.add(sum(uses) <= count)
-        for place, shape in enumerate(shapes):
-            given[shape] += [use * pattern[place] for use, pattern in zip(uses, patterns, strict=True)]
+        for column, shape in enumerate(shapes):
+            held[shape] += [use * pattern[column] for use, pattern in zip(uses, patterns, strict=True)]
 
-    def _each_node(self, cell: Cell, count: Any, most: int, given: dict[int, list[Any]]) -> None:
+    def _each_node(self, cell: Cell, count: Any, most: int, held: dict[int, list[Any]]) -> None:
         for number in range(most):
             is_there = self._model.new_bool_var("")
             self._model.add(count >= number + 1).only_enforce_if(is_there)
-            amounts = {shape: self._model.new_int_var(0, self._room.takes(cell, shape), "") for shape in given}
-            for place, free in enumerate(cell.free):
+            amounts = {shape: self._model.new_int_var(0, self._room.takes(cell, shape), "") for shape in held}
+            for column, free in enumerate(cell.free):
                 asks = self._room.asks
-                asked = [asks[shape][place] * amount for shape, amount in amounts.items() if asks[shape][place]]
-                if asked:
-                    self._model.add(sum(asked) <= max(0, free) * is_there)
+                requested = [asks[shape][column] * amount for shape, amount in amounts.items() if asks[shape][column]]
+                if requested:
+                    self._model.add(sum(requested) <= max(0, free) * is_there)
             for shape, amount in amounts.items():
-                given[shape].append(amount)
+                held[shape].append(amount)
 
 
-def _alike(leaf: Leaf, mended: Mapping[str, Mended]) -> Iterator[_Nodes]:
+def _alike(leaf: LeafDomain, mended: Mapping[str, Mended]) -> Iterator[_Nodes]:
     """Yields groups of nodes of a leaf that are equal now and after mending."""
     for cell, names in leaf.nodes:
-        found: dict[Mended | None, list[str]] = {}
+        alike: dict[Mended | None, list[str]] = {}
         for name in names:
-            found.setdefault(mended.get(name), []).append(name)
-        for then, same in found.items():
+            alike.setdefault(mended.get(name), []).append(name)
+        for then, same in alike.items():
             yield _Nodes(cell, then.cell if then else None, then.cost if then else 0, tuple(same))
 
 
@@ -276,21 +276,23 @@ def _chosen(scope: _Scope, domain: Domain | None) -> Any:
 
 def _patterns(room: Room, cell: Cell, shapes: tuple[int, ...]) -> list[tuple[int, ...]] | None:
     """Returns the ways to fill a node, with no room for more of the last shape; None if there are too many."""
-    found = []
+    patterns = []
     for pattern in _fillings(room, cell, shapes, cell.free):
-        found.append(pattern)
-        if len(found) > MAX_PATTERNS:
+        patterns.append(pattern)
+        if len(patterns) > MAX_PATTERNS:
             return None
-    return found
+    return patterns
 
 
 def _fillings(room: Room, cell: Cell, shapes: tuple[int, ...], free: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-    first, rest = shapes[0], shapes[1:]
-    most = min(room.takes(Cell(free, cell.admits, cell.has_gpus), first), MAX_PODS)
-    if not rest:
+    shape, smaller_shapes = shapes[0], shapes[1:]
+    most = min(room.takes(Cell(free, cell.admits, cell.has_gpus), shape), MAX_PODS)
+    if not smaller_shapes:
         yield (most,)
         return
     for count in range(most, -1, -1):
-        left = tuple(there - count * asked for there, asked in zip(free, room.asks[first], strict=True))
-        for others in _fillings(room, cell, rest, left):
-            yield (count, *others)
+        free_after = tuple(
+            available - count * requested for available, requested in zip(free, room.asks[shape], strict=True)
+        )
+        for filling in _fillings(room, cell, smaller_shapes, free_after):
+            yield (count, *filling)

@@ -10,13 +10,14 @@ from itertools import islice, permutations
 
 from kubectl_tas.gangs.workflow_gang import ANY, build
 from kubectl_tas.gpus import GPU
+from kubectl_tas.kinds import SET
 from kubectl_tas.late import dataclass
 from kubectl_tas.place import kai_allocate, solver
 from kubectl_tas.place.feasibility import Existence, Shortage, exists, shortage_of
-from kubectl_tas.place.gangs_to_place import Unplaced
-from kubectl_tas.place.mending import Change, mending
-from kubectl_tas.place.node_cells import Room, Unit, Wanted, ranked, room_for, wanted_of
-from kubectl_tas.place.node_resources import Node
+from kubectl_tas.place.gangs_to_place import GangToPlace
+from kubectl_tas.place.mending import PlacementChange, mending
+from kubectl_tas.place.node_cells import PlacementRequest, Room, Unit, placement_request_of, ranked, room_for
+from kubectl_tas.place.node_resources import NodeResources
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.topologies import Level
 from kubectl_tas.resolve.workflows import Requirement
@@ -30,11 +31,11 @@ _NAMED_TASKS = 6
 """Most tasks named in a line."""
 MAX_PARTS = 8
 """Most parts for which fewer pods are tried."""
-_NAMED = {"Workflow": "the groups", "PodCliqueSet": "the cliques", "PodGroup": "the SubGroups"}
+_NAMED = {"Workflow": "the groups", SET.kind: "the cliques", "PodGroup": "the SubGroups"}
 """Word for SubGroups in each kind of file in which people choose their names."""
 _SOFTLY = {
     "Workflow": "requirementType: preferred",
-    "PodCliqueSet": "pack: {preferred: ...}",
+    SET.kind: "pack: {preferred: ...}",
     "PodGroup": "preferredTopologyLevel",
 }
 """Syntax for a preferred level in each kind of file; workloads use an annotation."""
@@ -45,13 +46,13 @@ _SOFTLY_ELSEWHERE = "the annotation that ends in preferred-placement"
 class Question:
     """One or more equal gangs that KAI cannot all place on the nodes of their shard."""
 
-    item: Unplaced
-    nodes: tuple[Node, ...]
+    item: GangToPlace
+    nodes: tuple[NodeResources, ...]
     copies: int
     shortage: Shortage | None
     is_short: bool
     """Whether it is certain that no placement exists."""
-    changed: Wanted | None = None
+    changed: PlacementRequest | None = None
     """One copy with other levels; None if the levels are those of the file."""
 
     @cached_property
@@ -60,57 +61,57 @@ class Question:
         return room_for(self.wanted, self.nodes, self.item.labels)
 
     @cached_property
-    def wanted(self) -> Wanted:
+    def wanted(self) -> PlacementRequest:
         """All copies."""
         return self.one.times(self.copies)
 
     @property
-    def one(self) -> Wanted:
+    def one(self) -> PlacementRequest:
         """One copy."""
         return self.changed or self.item.wanted
 
-    def finds(self, wanted: Wanted) -> bool:
-        """Whether KAI places ``wanted`` on the nodes of the question."""
-        room = room_for(wanted, self.nodes, self.item.labels)
+    def finds(self, placement_request: PlacementRequest) -> bool:
+        """Whether KAI places ``placement_request`` on the nodes of the question."""
+        room = room_for(placement_request, self.nodes, self.item.labels)
         return (
-            shortage_of(room, wanted.unit, self.item.levels) is None
-            and kai_allocate.find(room, wanted.unit) is not None
+            shortage_of(room, placement_request.unit, self.item.levels) is None
+            and kai_allocate.find(room, placement_request.unit) is not None
         )
 
 
-def changes(question: Question) -> Iterator[Change]:
+def changes(question: Question) -> Iterator[PlacementChange]:
     """Yields changes: other levels (finest first), then fewer copies or pods, then the fewest nodes to mend. If no
     single change is enough, combines other levels with another change.
     """
-    found = [*_levels(question), *_others(question)]
-    yield from found or _both(question)
+    single = [*_levels(question), *_others(question)]
+    yield from single or _both(question)
 
 
-def _others(question: Question) -> Iterator[Change]:
+def _others(question: Question) -> Iterator[PlacementChange]:
     yield from _fewer_copies(question) if question.copies > 1 else _fewer_pods(question)
     if question.is_short:
         yield from mending(question.item, question.wanted, question.nodes)
 
 
-def _both(question: Question) -> Iterator[Change]:
+def _both(question: Question) -> Iterator[PlacementChange]:
     """Yields combined changes for the levels that leave out the fewest pods, or for which other nodes are enough."""
-    best: list[Change] = []
-    for first in _of_levels(question.item):
-        other = replace(question, changed=first.wanted)
-        short = shortage_of(other.room, other.wanted.unit, question.item.levels)
-        is_short = short is not None or exists(other.room, other.wanted.unit) is Existence.NO
-        others = _others(replace(other, shortage=short, is_short=is_short))
-        found = [replace(change, text=f"{first.text}, and {change.text}") for change in others]
-        if found and (not best or found[0].fewer < best[0].fewer):
-            best = found
+    best: list[PlacementChange] = []
+    for softened in _of_levels(question.item):
+        with_levels = replace(question, changed=softened.wanted)
+        short = shortage_of(with_levels.room, with_levels.wanted.unit, question.item.levels)
+        is_short = short is not None or exists(with_levels.room, with_levels.wanted.unit) is Existence.NO
+        further = _others(replace(with_levels, shortage=short, is_short=is_short))
+        combined = [replace(change, text=f"{softened.text}, and {change.text}") for change in further]
+        if combined and (not best or combined[0].fewer < best[0].fewer):
+            best = combined
     yield from best
 
 
-def renaming(item: Unplaced, names: Sequence[str]) -> Iterator[Change]:
+def renaming(gang: GangToPlace, names: Sequence[str]) -> Iterator[PlacementChange]:
     """Yields the change that puts SubGroups in the order of ``names``, if a file can express that."""
-    if names and item.sent.kind in _NAMED:
-        text = f"name {_NAMED[item.sent.kind]} so that they come in this order: {', '.join(names)}"
-        yield Change("names", text)
+    if names and gang.sent.kind in _NAMED:
+        text = f"name {_NAMED[gang.sent.kind]} so that they come in this order: {', '.join(names)}"
+        yield PlacementChange("names", text)
 
 
 @dataclass(frozen=True)
@@ -119,26 +120,26 @@ class _Levels:
 
     kind: str
     text: str
-    wanted: Wanted
+    wanted: PlacementRequest
     """One copy of the gang."""
 
 
-def _levels(question: Question) -> Iterator[Change]:
-    for first in _of_levels(question.item):
-        if question.finds(first.wanted.times(question.copies)):
-            yield Change(first.kind, first.text)
+def _levels(question: Question) -> Iterator[PlacementChange]:
+    for softened in _of_levels(question.item):
+        if question.finds(softened.wanted.times(question.copies)):
+            yield PlacementChange(softened.kind, softened.text)
 
 
-def _of_levels(item: Unplaced) -> Iterator[_Levels]:
-    levels = item.levels
-    softly = _SOFTLY.get(item.sent.kind, _SOFTLY_ELSEWHERE)
-    asked = {unit.required for unit in item.wanted.unit.units if unit.required is not None}
-    for depth in sorted(asked, reverse=True):
+def _of_levels(gang: GangToPlace) -> Iterator[_Levels]:
+    levels = gang.levels
+    softly = _SOFTLY.get(gang.sent.kind, _SOFTLY_ELSEWHERE)
+    depths = {unit.required for unit in gang.wanted.unit.units if unit.required is not None}
+    for depth in sorted(depths, reverse=True):
         text = f"prefer {levels[depth].key} instead of requiring it ({softly})"
-        yield _Levels("preferred", text, _changed(item, _Softer(depth)))
+        yield _Levels("preferred", text, _changed(gang, _Softer(depth)))
         if depth:
             text = f"require {levels[depth - 1].key} instead of {levels[depth].key}"
-            yield _Levels("level", text, _changed(item, _Coarser(depth, levels)))
+            yield _Levels("level", text, _changed(gang, _Coarser(depth, levels)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,8 +148,8 @@ class _Softer:
 
     depth: int
 
-    def of_task(self, item: Requirement) -> Requirement:
-        return replace(item, required=False) if item.depth == self.depth else item
+    def of_task(self, requirement: Requirement) -> Requirement:
+        return replace(requirement, required=False) if requirement.depth == self.depth else requirement
 
     def of_unit(self, unit: Unit) -> Unit:
         preferred = self.depth if unit.preferred is None else unit.preferred
@@ -162,38 +163,45 @@ class _Coarser:
     depth: int
     levels: tuple[Level, ...]
 
-    def of_task(self, item: Requirement) -> Requirement:
-        if item.depth != self.depth:
-            return item
-        return replace(item, depth=self.depth - 1, level=self.levels[self.depth - 1])
+    def of_task(self, requirement: Requirement) -> Requirement:
+        if requirement.depth != self.depth:
+            return requirement
+        return replace(requirement, depth=self.depth - 1, level=self.levels[self.depth - 1])
 
     def of_unit(self, unit: Unit) -> Unit:
         return replace(unit, required=self.depth - 1) if unit.required == self.depth else unit
 
 
-def _changed(item: Unplaced, change: _Softer | _Coarser) -> Wanted:
+def _changed(gang_to_place: GangToPlace, change: _Softer | _Coarser) -> PlacementRequest:
     """Returns the gang with other levels; the tree of a workflow's gang then differs too."""
-    if item.group is None:
-        return replace(item.wanted, unit=_each(item.wanted.unit, change.of_unit))
-    asked = {task.name: map(change.of_task, task.resource.requirements) for task in item.group.tasks}
-    gang = build([(member, _settled(asked[member.name])) for member in item.gang.all_members], "topology")
-    return replace(wanted_of(gang, item.labels, item.of_tasks(gang)), release=item.wanted.release)
+    if gang_to_place.group is None:
+        return replace(gang_to_place.wanted, unit=_each(gang_to_place.wanted.unit, change.of_unit))
+    requirements_by_task = {
+        task.name: map(change.of_task, task.resource.requirements) for task in gang_to_place.group.tasks
+    }
+    gang = build(
+        [(member, _settled(requirements_by_task[member.name])) for member in gang_to_place.gang.all_members], "topology"
+    )
+    return replace(
+        placement_request_of(gang, gang_to_place.labels, gang_to_place.of_tasks(gang)),
+        release=gang_to_place.wanted.release,
+    )
 
 
-def _settled(asked: Iterator[Requirement]) -> list[Requirement]:
+def _settled(requirements: Iterator[Requirement]) -> list[Requirement]:
     """Returns one requirement for each level, coarsest first; of two, the one that the file has at that level."""
-    found: dict[int, Requirement] = {}
-    for item in asked:
-        found.setdefault(item.depth, item)
-    return [found[depth] for depth in sorted(found)]
+    by_depth: dict[int, Requirement] = {}
+    for requirement in requirements:
+        by_depth.setdefault(requirement.depth, requirement)
+    return [by_depth[depth] for depth in sorted(by_depth)]
 
 
 def _each(unit: Unit, change: Callable[[Unit], Unit]) -> Unit:
     """Applies a change to a unit and all units below."""
-    return replace(change(unit), below=tuple(_each(item, change) for item in unit.below))
+    return replace(change(unit), below=tuple(_each(child, change) for child in unit.below))
 
 
-def _fewer_copies(question: Question) -> Iterator[Change]:
+def _fewer_copies(question: Question) -> Iterator[PlacementChange]:
     """Yields the largest number of copies that KAI places; KAI places copies one by one."""
     fits, too_many = 0, question.copies
     while too_many - fits > 1:
@@ -201,40 +209,40 @@ def _fewer_copies(question: Question) -> Iterator[Change]:
         fits, too_many = (tried, too_many) if question.finds(question.one.times(tried)) else (fits, tried)
     if fits:
         text = f"run {fits} of the {question.copies} gangs; the others wait"
-        yield Change("copies", text, fewer=question.copies - fits)
+        yield PlacementChange("copies", text, fewer=question.copies - fits)
 
 
-def _fewer_pods(question: Question) -> Iterator[Change]:
+def _fewer_pods(question: Question) -> Iterator[PlacementChange]:
     """Yields as many pods as fit: fewer in the part that is short, else in the largest that helps, or in several."""
     leaves = [leaf for leaf in question.wanted.unit.units if leaf.pods]
-    for kept in islice(_kept(question, leaves), MAX_FEWER):
-        left = {leaf.name: _left(leaf, Counter(pods)) for leaf, pods in zip(leaves, kept, strict=True)}
-        unit = _with_pods(question.wanted.unit, left)
+    for fitting in islice(_kept(question, leaves), MAX_FEWER):
+        smaller = {leaf.name: _left(leaf, Counter(pods)) for leaf, pods in zip(leaves, fitting, strict=True)}
+        unit = _with_pods(question.wanted.unit, smaller)
         if question.finds(replace(question.wanted, unit=unit)):
-            fewer = [leaf for leaf in leaves if len(left[leaf.name].pods) < len(leaf.pods)]
-            text = _run(question.item, [(leaf, left[leaf.name]) for leaf in fewer])
-            count = sum(len(leaf.pods) - len(left[leaf.name].pods) for leaf in fewer)
-            yield Change("tasks", text, fewer=count)
+            fewer = [leaf for leaf in leaves if len(smaller[leaf.name].pods) < len(leaf.pods)]
+            text = _run(question.item, [(leaf, smaller[leaf.name]) for leaf in fewer])
+            count = sum(len(leaf.pods) - len(smaller[leaf.name].pods) for leaf in fewer)
+            yield PlacementChange("tasks", text, fewer=count)
             return
 
 
-def _left(leaf: Unit, kept: Counter[int]) -> Unit:
-    """Returns a unit with as many pods of each shape as ``kept`` says, the first ones in the order of the file."""
-    return replace(leaf, pods=tuple(leaf.pods[at] for at in _places(leaf, kept)))
+def _left(leaf: Unit, counts: Counter[int]) -> Unit:
+    """Returns a unit with as many pods of each shape as ``counts`` says, the first ones in the order of the file."""
+    return replace(leaf, pods=tuple(leaf.pods[at] for at in _places(leaf, counts)))
 
 
-def _places(leaf: Unit, kept: Counter[int]) -> list[int]:
+def _places(leaf: Unit, counts: Counter[int]) -> list[int]:
     seen: Counter[int] = Counter()
-    found = []
+    positions = []
     for at, shape in enumerate(leaf.pods):
         seen[shape] += 1
-        if seen[shape] <= kept[shape]:
-            found.append(at)
-    return found
+        if seen[shape] <= counts[shape]:
+            positions.append(at)
+    return positions
 
 
 def _with_pods(unit: Unit, leaves: Mapping[str, Unit]) -> Unit:
-    return _each(unit, lambda one: leaves[one.name] if one.pods else one)
+    return _each(unit, lambda leaf: leaves[leaf.name] if leaf.pods else leaf)
 
 
 def _kept(question: Question, leaves: Sequence[Unit]) -> Iterator[list[tuple[int, ...]]]:
@@ -258,10 +266,10 @@ def _kept(question: Question, leaves: Sequence[Unit]) -> Iterator[list[tuple[int
 def _without(question: Question, leaves: Sequence[Unit], fewer: int) -> Iterator[list[tuple[int, ...]]]:
     """Yields pods to keep if one leaf loses ``fewer`` pods: first the leaf that is short, then a large leaf."""
     short = question.shortage.unit if question.shortage else ""
-    parts = sorted(leaves, key=lambda leaf: (leaf.name != short, -len(leaf.pods), leaf.name))
-    for one in parts[:MAX_PARTS]:
-        if 0 < fewer < len(one.pods):
-            yield [leaf.pods[: len(leaf.pods) - fewer] if leaf is one else leaf.pods for leaf in leaves]
+    ordered = sorted(leaves, key=lambda leaf: (leaf.name != short, -len(leaf.pods), leaf.name))
+    for candidate in ordered[:MAX_PARTS]:
+        if 0 < fewer < len(candidate.pods):
+            yield [leaf.pods[: len(leaf.pods) - fewer] if leaf is candidate else leaf.pods for leaf in leaves]
 
 
 @lru_cache(maxsize=256)
@@ -270,30 +278,31 @@ def _most_pods(room: Room, unit: Unit) -> list[tuple[int, ...]] | None:
     return solver.most_pods(room, unit)
 
 
-def _run(item: Unplaced, fewer: Sequence[tuple[Unit, Unit]]) -> str:
-    one = "task" if item.group is not None else "pod"
-    is_elastic = item.gang.minimum is not None and item.gang.minimum < item.gang.pods
-    parts = [
-        f"{plural(len(left.pods), one)}{f' in {leaf.name}' if leaf.name not in ('', item.gang.name) else ''}"
-        f" instead of {len(leaf.pods)}{_without_which(item, leaf, left)}"
-        for leaf, left in fewer
+def _run(gang: GangToPlace, fewer: Sequence[tuple[Unit, Unit]]) -> str:
+    noun = "task" if gang.group is not None else "pod"
+    is_elastic = gang.gang.minimum is not None and gang.gang.minimum < gang.gang.pods
+    phrases = [
+        f"{plural(len(smaller.pods), noun)}{f' in {leaf.name}' if leaf.name not in ('', gang.gang.name) else ''}"
+        f" instead of {len(leaf.pods)}{_without_which(gang, leaf, smaller)}"
+        for leaf, smaller in fewer
     ]
-    return f"{'start with' if is_elastic else 'run'} {' and '.join(parts)}"
+    return f"{'start with' if is_elastic else 'run'} {' and '.join(phrases)}"
 
 
-def _without_which(item: Unplaced, leaf: Unit, left: Unit) -> str:
+def _without_which(gang: GangToPlace, leaf: Unit, smaller: Unit) -> str:
     """Says which pods are left out, if the pods are not all alike."""
     if len(set(leaf.pods)) < 2:
         return ""
-    kept = set(_places(leaf, Counter(left.pods)))
-    part = next((one for one in (item.gang, *item.gang.leaves) if one.name == leaf.name), None)
-    members = () if part is None else part.members
+    positions = set(_places(leaf, Counter(smaller.pods)))
+    group = next((candidate for candidate in (gang.gang, *gang.gang.leaves) if candidate.name == leaf.name), None)
+    members = () if group is None else group.members
     if len(members) == len(leaf.pods):
-        return f", without {shortened([one.name for at, one in enumerate(members) if at not in kept], _NAMED_TASKS)}"
-    gpus = Counter(dict(item.wanted.shapes[shape].asks).get(GPU, 0) for shape in leaf.pods)
-    gpus -= Counter(dict(item.wanted.shapes[shape].asks).get(GPU, 0) for shape in left.pods)
-    parts = [f"{plural(count, 'pod')} with {plural(each, 'GPU')}" for each, count in sorted(gpus.items())]
-    return f", without {' and '.join(parts)}"
+        left_out = [member.name for at, member in enumerate(members) if at not in positions]
+        return f", without {shortened(left_out, _NAMED_TASKS)}"
+    gpus = Counter(dict(gang.wanted.shapes[shape].asks).get(GPU, 0) for shape in leaf.pods)
+    gpus -= Counter(dict(gang.wanted.shapes[shape].asks).get(GPU, 0) for shape in smaller.pods)
+    phrases = [f"{plural(count, 'pod')} with {plural(each, 'GPU')}" for each, count in sorted(gpus.items())]
+    return f", without {' and '.join(phrases)}"
 
 
 def other_order(room: Room, unit: Unit) -> list[str]:
@@ -301,19 +310,19 @@ def other_order(room: Room, unit: Unit) -> list[str]:
     for parent in unit.units:
         if len(parent.below) < 2:
             continue
-        by_size = sorted(parent.below, key=lambda item: (-len(item.all_pods), item.name))
+        by_size = sorted(parent.below, key=lambda child: (-len(child.all_pods), child.name))
         for tried, below in enumerate((by_size, *permutations(parent.below))):
             if tried > MAX_ORDERS:
                 break
-            if any(item.name.endswith(ANY) for item in below[:-1]):
+            if any(child.name.endswith(ANY) for child in below[:-1]):
                 continue  # tasks without a group are in one that always comes last
-            named = tuple(replace(item, name=f"{place:04}") for place, item in enumerate(below))
+            named = tuple(replace(child, name=f"{rank:04}") for rank, child in enumerate(below))
             if kai_allocate.find(room, _replaced(unit, parent, replace(parent, below=named))) is not None:
-                return [item.name for item in below]
+                return [child.name for child in below]
     return []
 
 
 def _replaced(unit: Unit, old: Unit, new: Unit) -> Unit:
     if unit is old:
         return new
-    return replace(unit, below=tuple(_replaced(item, old, new) for item in unit.below))
+    return replace(unit, below=tuple(_replaced(child, old, new) for child in unit.below))

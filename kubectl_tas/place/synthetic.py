@@ -15,7 +15,7 @@ from kubectl_tas.node_places import HOSTNAME
 
 
 @dataclass(frozen=True, slots=True)
-class Domains:
+class SyntheticDomains:
     """Domains of one level."""
 
     key: str
@@ -54,10 +54,10 @@ class Broken:
 
 
 @dataclass(frozen=True, slots=True)
-class Cluster:
+class SyntheticCluster:
     """The cluster to generate."""
 
-    levels: tuple[Domains, ...]
+    levels: tuple[SyntheticDomains, ...]
     """Levels, coarsest first."""
     nodes: int
     """Number of nodes in each domain of the finest level, or in all if there is no level."""
@@ -69,10 +69,10 @@ class Cluster:
     @property
     def count(self) -> int:
         """Number of nodes in all."""
-        found = self.nodes
+        count = self.nodes
         for level in self.levels:
-            found *= level.count
-        return found
+            count *= level.count
+        return count
 
     @property
     def common(self) -> int:
@@ -80,13 +80,13 @@ class Cluster:
         return len(list(takewhile(lambda level: level.count == 1, self.levels)))
 
 
-def generate(cluster: Cluster) -> str:
+def generate(cluster: SyntheticCluster) -> str:
     """Returns the nodes as ``kubectl get nodes -o json`` prints them, one per line; equal clusters give equal bytes."""
-    items = [json.dumps(item, sort_keys=True) for item in _nodes(cluster)]
-    return '{"apiVersion": "v1", "kind": "List", "items": [\n' + ",\n".join(items) + "\n]}\n"
+    lines = [json.dumps(node, sort_keys=True) for node in _nodes(cluster)]
+    return '{"apiVersion": "v1", "kind": "List", "items": [\n' + ",\n".join(lines) + "\n]}\n"
 
 
-def _nodes(cluster: Cluster) -> Iterator[dict[str, Any]]:
+def _nodes(cluster: SyntheticCluster) -> Iterator[dict[str, Any]]:
     faults = _spread(cluster)
     totals = list(accumulate((level.count for level in cluster.levels), mul))
     for index in range(cluster.count):
@@ -99,14 +99,14 @@ def _nodes(cluster: Cluster) -> Iterator[dict[str, Any]]:
         yield _node(cluster, name, domains, faults.get(index, ""))
 
 
-def _spread(cluster: Cluster) -> dict[int, str]:
+def _spread(cluster: SyntheticCluster) -> dict[int, str]:
     """Returns the fault of each broken node by its index; the faults alternate and spread evenly over the cluster."""
-    wanted = Broken.__slots__
-    faults: Sequence[str] = [kind for kind in wanted for _ in range(getattr(cluster.broken, kind))]
-    return {place * cluster.count // len(faults): fault for place, fault in enumerate(faults)}
+    faults_possible = Broken.__slots__
+    faults: Sequence[str] = [kind for kind in faults_possible for _ in range(getattr(cluster.broken, kind))]
+    return {number * cluster.count // len(faults): fault for number, fault in enumerate(faults)}
 
 
-def _node(cluster: Cluster, name: str, domains: Mapping[str, str], fault: str) -> dict[str, Any]:
+def _node(cluster: SyntheticCluster, name: str, domains: Mapping[str, str], fault: str) -> dict[str, Any]:
     labels = {HOSTNAME: name, **cluster.labels, **domains}
     if fault == "unlabelled":
         del labels[cluster.levels[-1].label]

@@ -87,30 +87,32 @@ class Objects:
 def objects_of(cluster: Cluster) -> Objects:
     """Returns the objects that tell who holds GPUs; none if they may not be read, or are too many."""
     try:
-        items = [*cluster.nodes_and_pods(), *cluster.queued().objects]
+        objects = [*cluster.nodes_and_pods(), *cluster.queued().objects]
     except TasError as error:
         if cluster.file is not None:
             raise
         return Objects((), hidden=error.message)
-    is_all = "PodGroup" in kubectl.complete_kinds(items) and kubectl.only_namespace(items) is None
-    return Objects(items, cluster.file is None or is_all)
+    is_all = "PodGroup" in kubectl.complete_kinds(objects) and kubectl.only_namespace(objects) is None
+    return Objects(objects, cluster.file is None or is_all)
 
 
 def holdings(objects: Objects, scheduler: str) -> Holdings | None:
     """Returns who holds which GPUs; None if nodes or pods are unknown. Raises TasError if an object cannot be read."""
-    items, complete = objects.items, kubectl.complete_kinds(objects.items)
-    if not any(item.get("kind") == "Node" for item in items):
+    manifests, complete = objects.items, kubectl.complete_kinds(objects.items)
+    if not any(manifest.get("kind") == "Node" for manifest in manifests):
         return None
-    nodes = read_nodes(items, complete)
+    nodes = read_nodes(manifests, complete)
     if not (nodes.knows_pods or objects.is_whole):
         return None
-    queues = {str((item.get("metadata") or {}).get("name")) for item in items if item.get("kind") == "Queue"}
+    queues = {
+        str((manifest.get("metadata") or {}).get("name")) for manifest in manifests if manifest.get("kind") == "Queue"
+    }
     free = {node.name: int(counted(node.free).gpu) for node in nodes.nodes if node.is_ready and not node.is_cordoned}
-    for gang in held_gangs(items):
+    for gang in held_gangs(manifests):
         if gang.is_preemptible and gang.queue in queues:
-            for node, asked in gang.pods:
+            for node, requested in gang.pods:
                 if node in free:
-                    free[node] += int(counted(asked).gpu)
+                    free[node] += int(counted(requested).gpu)
     labels = {node.name: node.labels for node in nodes.nodes if node.name in free}
     at_least_none = {name: max(0, gpus) for name, gpus in free.items()}
     return Holdings(tuple(_uncharged(objects, queues, scheduler)), at_least_none, labels)
@@ -118,25 +120,25 @@ def holdings(objects: Objects, scheduler: str) -> Holdings | None:
 
 def _uncharged(objects: Objects, queues: set[str], scheduler: str) -> Iterator[Uncharged]:
     groups: dict[str, Mapping[str, Any]] = {}
-    for item in objects.items:
-        if item.get("kind") == "PodGroup":
-            groups[str((item.get("metadata") or {}).get("name"))] = item
+    for manifest in objects.items:
+        if manifest.get("kind") == "PodGroup":
+            groups[str((manifest.get("metadata") or {}).get("name"))] = manifest
     gpus: Counter[tuple[str, bool, str, str]] = Counter()
     since: dict[tuple[str, bool, str, str], str] = {}
-    for item in objects.items:
-        if item.get("kind") != "Pod":
+    for manifest in objects.items:
+        if manifest.get("kind") != "Pod":
             continue
-        spec, status = item.get("spec") or {}, item.get("status") or {}
+        spec, status = manifest.get("spec") or {}, manifest.get("status") or {}
         if not spec.get("nodeName") or status.get("phase") in ENDED:
             continue
-        held, metadata = int(counted(requests(spec)).gpu), item["metadata"]
+        held, metadata = int(counted(requests(spec)).gpu), manifest["metadata"]
         if not held:
             continue
-        why = _why(item, groups, queues, scheduler, is_whole=objects.is_whole)
-        if why is None:
+        reason = _why(manifest, groups, queues, scheduler, is_whole=objects.is_whole)
+        if reason is None:
             continue
-        group = groups.get(str((metadata.get("annotations") or {}).get(POD_GROUP)), item)
-        key = (*why, str(metadata.get("namespace") or "default"), work_of(group))
+        group = groups.get(str((metadata.get("annotations") or {}).get(POD_GROUP)), manifest)
+        key = (*reason, str(metadata.get("namespace") or "default"), work_of(group))
         gpus[key] += held
         started = str(status.get("startTime") or metadata.get(CREATED) or "")
         since[key] = min(since.get(key, started), started)
@@ -172,19 +174,19 @@ def _why(
     return (f"in the queue {queue}, which is gone", True) if queues and queue not in queues else None
 
 
-def sentences(backend: str, found: Iterable[Uncharged]) -> Iterator[tuple[bool, str]]:
+def sentences(backend: str, uncharged: Iterable[Uncharged]) -> Iterator[tuple[bool, str]]:
     """Yields for each cause whether KAI placed the work, and a sentence: who holds how many GPUs, and since when."""
     causes: dict[tuple[str, bool], list[Uncharged]] = {}
-    for item in found:
-        causes.setdefault((item.why, item.is_of_kai), []).append(item)
-    for (why, is_of_kai), items in causes.items():
-        gpus = sum(item.gpus for item in items)
+    for holding in uncharged:
+        causes.setdefault((holding.why, holding.is_of_kai), []).append(holding)
+    for (reason, is_of_kai), holdings_alike in causes.items():
+        gpus = sum(holding.gpus for holding in holdings_alike)
         verb = "is" if gpus == 1 else "are"
-        yield is_of_kai, f"backend {backend}: {said('gpu', gpus)} {verb} held {why}: {_named(items)}"
+        yield is_of_kai, f"backend {backend}: {said('gpu', gpus)} {verb} held {reason}: {_named(holdings_alike)}"
 
 
-def _named(items: Sequence[Uncharged]) -> str:
-    return shortened([str(item) for item in items], _MOST_NAMED)
+def _named(uncharged: Sequence[Uncharged]) -> str:
+    return shortened([str(holding) for holding in uncharged], _MOST_NAMED)
 
 
 def check_holdings(fleet: Fleet, clusters: Clusters, but: Collection[str], unread: Rule) -> Iterator[Diagnostic]:
@@ -192,11 +194,11 @@ def check_holdings(fleet: Fleet, clusters: Clusters, but: Collection[str], unrea
     ``but``, which cannot be read, and clusters for which a single namespace is given. ``unread`` is the rule for pods
     that nobody may read. Raises TasError if the only cluster does not answer.
     """
-    asked = {name for name, cluster in clusters.known.items() if cluster.access.namespace is None}.difference(but)
-    names = {pool.backend.name for pool in fleet.pools if pool.backend.is_kai} & asked
-    own = [backend for backend in fleet.backends if backend.name in names]
-    answers = clusters.ask(objects_of, [backend.name for backend in own])
-    for backend in own:
+    named = {name for name, cluster in clusters.known.items() if cluster.access.namespace is None}.difference(but)
+    names = {pool.backend.name for pool in fleet.pools if pool.backend.is_kai} & named
+    backends = [backend for backend in fleet.backends if backend.name in names]
+    answers = clusters.ask(objects_of, [backend.name for backend in backends])
+    for backend in backends:
         if backend.name in answers.found:
             yield from _findings(backend, answers.found[backend.name], unread)
 
@@ -207,8 +209,8 @@ def _findings(backend: FleetBackend, objects: Objects, unread: Rule) -> Iterator
         hint = "Ask the administrator of the cluster, or pass --cluster-state FILE."
         yield Diagnostic(unread, message, None, hint=hint)
         return
-    found = holdings(objects, backend.scheduler_name)
-    for is_of_kai, text in sentences(backend.name, found.uncharged if found else ()):
+    held = holdings(objects, backend.scheduler_name)
+    for is_of_kai, text in sentences(backend.name, held.uncharged if held else ()):
         if is_of_kai:
             hint = "End that work, or send it to a queue that exists: KAI never takes these GPUs back."
             yield Diagnostic(GPUS_UNCHARGED, text, None, hint=hint)

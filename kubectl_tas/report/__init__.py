@@ -50,18 +50,18 @@ class Findings:
         if not folder:
             return self
 
-        def moved(place: Location | None) -> Location | None:
-            return place and replace(place, path=_join(folder, place.path))
+        def moved(location: Location | None) -> Location | None:
+            return location and replace(location, path=_join(folder, location.path))
 
         return replace(
             self,
             diagnostics=tuple(
                 replace(
-                    item,
-                    location=moved(item.location),
-                    related=tuple(replace(related, location=moved(related.location)) for related in item.related),
+                    finding,
+                    location=moved(finding.location),
+                    related=tuple(replace(related, location=moved(related.location)) for related in finding.related),
                 )
-                for item in self.diagnostics
+                for finding in self.diagnostics
             ),
             files=tuple(_join(folder, path) for path in self.files),
             config=_join(folder, self.config),
@@ -88,11 +88,11 @@ def fingerprints(diagnostics: Sequence[Diagnostic]) -> list[str]:
     import hashlib  # only formats for programs need it
 
     seen: Counter[tuple[str, str, str]] = Counter()
-    found = []
-    for item in diagnostics:
-        path = item.location.path if item.location else ""
-        identity = (item.rule.code, path, _LINE.sub("line", item.message))
+    prints = []
+    for finding in diagnostics:
+        path = finding.location.path if finding.location else ""
+        identity = (finding.rule.code, path, _LINE.sub("line", finding.message))
         seen[identity] += 1
         text = "\0".join((*identity, str(seen[identity])))
-        found.append(hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:32])
-    return found
+        prints.append(hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:32])
+    return prints

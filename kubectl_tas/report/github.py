@@ -22,33 +22,39 @@ _LEFT_OUT = 200
 
 def render(findings: Findings) -> str:
     """Returns one line with a command for each finding."""
-    return "".join(_command(item) for item in findings.diagnostics)
+    return "".join(_command(finding) for finding in findings.diagnostics)
 
 
-def _command(item: Diagnostic) -> str:
-    properties = {**_place(item.location), "title": f"kubectl-tas: {item.rule.code}"}
+def _command(finding: Diagnostic) -> str:
+    properties = {**_place(finding.location), "title": f"kubectl-tas: {finding.rule.code}"}
     named = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
-    message = _data("\n".join(_lines(item)))
-    return f"::{COMMANDS[item.severity]} {named}::{message}\n"
+    message = _data("\n".join(_lines(finding)))
+    return f"::{COMMANDS[finding.severity]} {named}::{message}\n"
 
 
-def _lines(item: Diagnostic) -> Iterator[str]:
+def _lines(finding: Diagnostic) -> Iterator[str]:
     """Yields the lines of a finding, without commands to a terminal or a CI job."""
-    yield printable(item.message)
-    for related in item.related:
+    yield printable(finding.message)
+    for related in finding.related:
         where = f" ({related.location})" if related.location else ""
         yield printable(f"note: {related.message}{where}")
-    if item.hint:
-        yield printable(f"help: {item.hint}")
+    if finding.hint:
+        yield printable(f"help: {finding.hint}")
 
 
-def _place(place: Location | None) -> dict[str, str]:
-    if place is None:
+def _place(location: Location | None) -> dict[str, str]:
+    if location is None:
         return {}
-    if not place.line:
-        return {"file": printable(place.path)}
-    line, end = str(place.line), str(place.column + place.length - 1)
-    return {"file": printable(place.path), "line": line, "endLine": line, "col": str(place.column), "endColumn": end}
+    if not location.line:
+        return {"file": printable(location.path)}
+    line, end = str(location.line), str(location.column + location.length - 1)
+    return {
+        "file": printable(location.path),
+        "line": line,
+        "endLine": line,
+        "col": str(location.column),
+        "endColumn": end,
+    }
 
 
 def _data(text: str) -> str:
@@ -65,22 +71,22 @@ def summary(findings: Findings, room: int = MAX_SUMMARY) -> str:
     text = f"### kubectl tas {findings.command}\n\n{_escaped(count)}\n"
     if findings.diagnostics:
         text += "\n| | where | what |\n| --- | --- | --- |\n"
-    parts, left = [text], room - len(text.encode()) - _LEFT_OUT
-    for number, item in enumerate(findings.diagnostics):
-        row = _row(item)
-        left -= len(row.encode())
-        if left < 0:
-            parts.append(f"\n{len(findings.diagnostics) - number} more are left out: a summary has no room for them.\n")
+    texts, bytes_left = [text], room - len(text.encode()) - _LEFT_OUT
+    for number, finding in enumerate(findings.diagnostics):
+        row = _row(finding)
+        bytes_left -= len(row.encode())
+        if bytes_left < 0:
+            texts.append(f"\n{len(findings.diagnostics) - number} more are left out: a summary has no room for them.\n")
             break
-        parts.append(row)
-    whole = "".join(parts) + "\n"
+        texts.append(row)
+    whole = "".join(texts) + "\n"
     return whole if len(whole.encode()) <= room else ""
 
 
-def _row(item: Diagnostic) -> str:
-    where = printable(str(item.location)) if item.location else ""
-    what = "<br>".join(_escaped(line) for line in _lines(item))
-    return f"| {item.severity.value} | {_escaped(where)} | {what} \\[{_escaped(item.rule.code)}\\] |\n"
+def _row(finding: Diagnostic) -> str:
+    where = printable(str(finding.location)) if finding.location else ""
+    message = "<br>".join(_escaped(line) for line in _lines(finding))
+    return f"| {finding.severity.value} | {_escaped(where)} | {message} \\[{_escaped(finding.rule.code)}\\] |\n"
 
 
 def _escaped(text: str) -> str:

@@ -13,15 +13,15 @@ SEVERITIES = {Severity.ERROR: "major", Severity.WARNING: "minor", Severity.INFO:
 def render(findings: Findings) -> str:
     """Returns a list with one object for each finding. A finding about a whole file has line 1."""
     report = []
-    for item, fingerprint in zip(findings.diagnostics, fingerprints(findings.diagnostics), strict=True):
-        place = item.location or Location(findings.config)
+    for finding, fingerprint in zip(findings.diagnostics, fingerprints(findings.diagnostics), strict=True):
+        location = finding.location or Location(findings.config)
         report.append(
             {
-                "description": printable(". ".join(text for text in (item.message, item.hint) if text)),
-                "check_name": item.rule.code,
+                "description": printable(". ".join(text for text in (finding.message, finding.hint) if text)),
+                "check_name": finding.rule.code,
                 "fingerprint": fingerprint,
-                "severity": SEVERITIES[item.severity],
-                "location": {"path": place.path, "lines": {"begin": place.line or 1}},
+                "severity": SEVERITIES[finding.severity],
+                "location": {"path": location.path, "lines": {"begin": location.line or 1}},
             }
         )
     return dump(report)

@@ -22,7 +22,7 @@ VERSION = 1
 def render(findings: Findings) -> str:
     """Returns one JSON object with ``version``, ``summary`` and ``diagnostics``. Waived findings come last."""
     counts = Counter(diagnostic.severity.value for diagnostic in findings.diagnostics)
-    report: shapes.Findings = {
+    report: shapes.FindingsJson = {
         "version": VERSION,
         "summary": {
             "files": findings.read,
@@ -48,7 +48,7 @@ def _number(value: object) -> int | float:
     return int(value) if value == int(value) else float(value)
 
 
-def record(diagnostic: Diagnostic) -> shapes.Finding:
+def record(diagnostic: Diagnostic) -> shapes.FindingJson:
     """Returns one finding as data."""
     fix = diagnostic.fix
     return {
@@ -65,7 +65,7 @@ def record(diagnostic: Diagnostic) -> shapes.Finding:
     }
 
 
-def place_data(location: Location | None) -> shapes.Place | None:
+def place_data(location: Location | None) -> shapes.PlaceJson | None:
     """Returns a place as data. ``line`` and ``column`` are null if the finding is about the whole file."""
     if location is None:
         return None

@@ -19,7 +19,7 @@ Value = Annotated[Amount | str | None, WithJsonSchema({"type": ["number", "strin
 """GPUs as a number, or cpu and memory as a Kubernetes quantity. null: no limit, or unknown."""
 
 
-class Place(TypedDict):
+class PlaceJson(TypedDict):
     """A place in a file. line and column are null for the whole file."""
 
     path: str
@@ -27,21 +27,21 @@ class Place(TypedDict):
     column: int | None
 
 
-class Fix(TypedDict):
+class FixJson(TypedDict):
     """The text at the place of a finding, and the text to write instead."""
 
     written: str
     meant: str
 
 
-class Related(TypedDict):
+class RelatedJson(TypedDict):
     """Another place that belongs to a finding."""
 
     message: str
-    location: Place | None
+    location: PlaceJson | None
 
 
-class Finding(TypedDict):
+class FindingJson(TypedDict):
     """One finding."""
 
     rule: str
@@ -50,15 +50,15 @@ class Finding(TypedDict):
     message: str
     hint: str
     """A way to fix the problem."""
-    fix: Fix | None
+    fix: FixJson | None
     """The exact replacement, if the hint is certain."""
-    location: Place | None
-    related: list[Related]
-    waiver: Place | None
+    location: PlaceJson | None
+    related: list[RelatedJson]
+    waiver: PlaceJson | None
     """The comment that waives the finding. A waived finding does not count."""
 
 
-class Summary(TypedDict):
+class SummaryJson(TypedDict):
     """The number of files read, and the number of findings of each severity."""
 
     files: int
@@ -68,30 +68,30 @@ class Summary(TypedDict):
     waived: int
 
 
-class Findings(TypedDict):
+class FindingsJson(TypedDict):
     """The findings in a repository."""
 
     version: int
-    summary: Summary
-    diagnostics: list[Finding]
+    summary: SummaryJson
+    diagnostics: list[FindingJson]
 
 
-class Counted(TypedDict):
+class CountedJson(TypedDict):
     """An answer that is computed from a repository."""
 
     version: int
-    notCounted: NotRequired[list[Place]]
+    notCounted: NotRequired[list[PlaceJson]]
     """Documents that could not be read or that nothing holds. The answer lacks what they declare."""
 
 
-class Level(TypedDict):
+class LevelJson(TypedDict):
     """A level of a topology."""
 
     key: str
     label: str
 
 
-class Part(TypedDict):
+class PartJson(TypedDict):
     """A gang, a SubGroup or a task."""
 
     kind: str
@@ -99,13 +99,13 @@ class Part(TypedDict):
     pods: NotRequired[int]
     minMember: NotRequired[int | None]
     gpus: Number
-    required: NotRequired[Level | None]
-    preferred: NotRequired[Level | None]
-    children: NotRequired[list[Part]]
+    required: NotRequired[LevelJson | None]
+    preferred: NotRequired[LevelJson | None]
+    children: NotRequired[list[PartJson]]
     indices: NotRequired[list[int]]
 
 
-class Admission(TypedDict):
+class AdmissionJson(TypedDict):
     """Whether KAI admits work by its quota."""
 
     outcome: str
@@ -116,14 +116,14 @@ class Admission(TypedDict):
     hint: str
 
 
-class Fact(TypedDict):
+class FactJson(TypedDict):
     """A line of text for people."""
 
     name: str
     text: str
 
 
-class Explained(Counted):
+class ExplainedJson(CountedJson):
     """The queue of one piece of work, its verdict and its PodGroups."""
 
     kind: str
@@ -136,18 +136,18 @@ class Explained(Counted):
     preemptible: bool
     gpus: Number
     topology: str | None
-    admission: Admission
-    podGroups: list[Part]
-    facts: list[Fact]
+    admission: AdmissionJson
+    podGroups: list[PartJson]
+    facts: list[FactJson]
 
 
-class SeveralExplained(Counted):
+class SeveralExplainedJson(CountedJson):
     """The queue, verdict and PodGroups of each piece of work with one name."""
 
-    items: list[Explained]
+    items: list[ExplainedJson]
 
 
-class Segment(TypedDict):
+class SegmentJson(TypedDict):
     """The segment of one workload that contains a pod."""
 
     kind: str
@@ -158,14 +158,14 @@ class Segment(TypedDict):
     indexLabel: str
 
 
-class Segments(Counted):
+class SegmentsJson(CountedJson):
     """The segments that contain the pods with one index."""
 
     podIndex: int
-    segments: list[Segment]
+    segments: list[SegmentJson]
 
 
-class Work(TypedDict):
+class WorkJson(TypedDict):
     """One workflow, workload or PodCliqueSet."""
 
     kind: str
@@ -180,13 +180,13 @@ class Work(TypedDict):
     file: str
 
 
-class WorkList(Counted):
+class WorkListJson(CountedJson):
     """All work of a repository."""
 
-    workflows: list[Work]
+    workflows: list[WorkJson]
 
 
-class Asked(TypedDict):
+class AskedJson(TypedDict):
     """The request of work for one resource, the quota and use of its queue, and the part that the quota covers."""
 
     asks: Value
@@ -196,7 +196,7 @@ class Asked(TypedDict):
     overQuota: Value
 
 
-class Admitted(TypedDict):
+class AdmittedJson(TypedDict):
     """The verdict on one piece of work. The amounts are GPUs."""
 
     workflow: str
@@ -212,17 +212,17 @@ class Admitted(TypedDict):
     overQuota: Number
     message: str
     hint: str
-    cpu: Asked
-    memory: Asked
+    cpu: AskedJson
+    memory: AskedJson
 
 
-class Answers(Counted):
+class AnswersJson(CountedJson):
     """The verdicts on work: whether KAI would admit it."""
 
-    workflows: list[Admitted]
+    workflows: list[AdmittedJson]
 
 
-class LeftOut(TypedDict):
+class LeftOutJson(TypedDict):
     """Work without a verdict or a placement."""
 
     kind: str
@@ -230,20 +230,20 @@ class LeftOut(TypedDict):
     reason: str
 
 
-class Nodes(TypedDict):
+class NodesJson(TypedDict):
     """The number of nodes, and of nodes that pods cannot use, by reason."""
 
     all: int
     unusable: dict[str, int]
 
 
-class PlannedNodes(Nodes):
+class PlannedNodesJson(NodesJson):
     """The number of nodes, of unusable nodes by reason, and of nodes without the label of a level."""
 
     withoutLevel: dict[str, int]
 
 
-class Placed(TypedDict):
+class PlacedJson(TypedDict):
     """The number of pods of a part in one domain. null: outside of the topology."""
 
     part: str
@@ -251,7 +251,7 @@ class Placed(TypedDict):
     pods: int
 
 
-class NotKept(TypedDict):
+class NotKeptJson(TypedDict):
     """A preferred level that KAI does not keep."""
 
     part: str
@@ -259,23 +259,23 @@ class NotKept(TypedDict):
     domains: int
 
 
-class RoomIn(TypedDict):
+class RoomInJson(TypedDict):
     """The number of pods for which a domain has room."""
 
     domain: list[str]
     pods: int
 
 
-class Shortage(TypedDict):
+class ShortageJson(TypedDict):
     """Pods that must share a domain, and the domains with the most room."""
 
     part: str
     level: str | None
     pods: int
-    best: list[RoomIn]
+    best: list[RoomInJson]
 
 
-class Lack(TypedDict):
+class LackJson(TypedDict):
     """A resource that a pod requests and that no node has in this amount."""
 
     resource: str
@@ -283,7 +283,7 @@ class Lack(TypedDict):
     most: int
 
 
-class BestRoom(TypedDict):
+class BestRoomJson(TypedDict):
     """The number of pods for which the best domain of a level has room. level null: all nodes."""
 
     level: str | None
@@ -291,7 +291,7 @@ class BestRoom(TypedDict):
     pods: int
 
 
-class Change(TypedDict):
+class ChangeJson(TypedDict):
     """A change that lets KAI place the gang."""
 
     kind: str
@@ -301,7 +301,7 @@ class Change(TypedDict):
     fewer: int
 
 
-class FitGang(TypedDict):
+class FitGangJson(TypedDict):
     """Whether one gang has a placement."""
 
     workflow: str
@@ -316,23 +316,23 @@ class FitGang(TypedDict):
     why: str | None
     notTried: str | None
     levels: list[str]
-    nodes: Nodes
-    placed: list[Placed]
-    notKept: list[NotKept]
-    shortage: Shortage | None
-    lacks: list[Lack]
-    best: list[BestRoom]
-    changes: list[Change]
+    nodes: NodesJson
+    placed: list[PlacedJson]
+    notKept: list[NotKeptJson]
+    shortage: ShortageJson | None
+    lacks: list[LackJson]
+    best: list[BestRoomJson]
+    changes: list[ChangeJson]
 
 
-class Fits(Counted):
+class FitsJson(CountedJson):
     """Whether each gang alone has a placement on the free resources."""
 
-    gangs: list[FitGang]
-    leftOut: list[LeftOut]
+    gangs: list[FitGangJson]
+    leftOut: list[LeftOutJson]
 
 
-class PendingQueue(TypedDict):
+class PendingQueueJson(TypedDict):
     """GPUs of a queue."""
 
     name: str
@@ -344,7 +344,7 @@ class PendingQueue(TypedDict):
     fairShare: Number
 
 
-class Batch(TypedDict):
+class BatchJson(TypedDict):
     """Pods of another gang that KAI evicts or moves."""
 
     podGroup: str
@@ -356,7 +356,7 @@ class Batch(TypedDict):
     podsOfGang: int
 
 
-class Refusal(TypedDict):
+class RefusalJson(TypedDict):
     """The limit or quota that stops a gang."""
 
     reason: str
@@ -367,16 +367,16 @@ class Refusal(TypedDict):
     asked: Number
 
 
-class Consequences(TypedDict):
+class ConsequencesJson(TypedDict):
     """Effects on other gangs."""
 
     action: str | None
-    evicted: list[Batch]
-    moved: list[Batch]
+    evicted: list[BatchJson]
+    moved: list[BatchJson]
     limited: bool
 
 
-class PendingGang(Consequences):
+class PendingGangJson(ConsequencesJson):
     """The outcome for a pending gang."""
 
     workflow: str
@@ -387,12 +387,12 @@ class PendingGang(Consequences):
     pods: int
     gpus: Number
     outcome: str
-    placed: list[Placed]
+    placed: list[PlacedJson]
     ahead: list[str]
-    refusal: Refusal | None
+    refusal: RefusalJson | None
 
 
-class RunningGang(TypedDict):
+class RunningGangJson(TypedDict):
     """A gang that runs."""
 
     workflow: str
@@ -401,34 +401,34 @@ class RunningGang(TypedDict):
     gangs: int
 
 
-class FurtherPods(Consequences):
+class FurtherPodsJson(ConsequencesJson):
     """Further pods of a gang that runs."""
 
     podGroup: str
     queue: str
-    placed: list[Placed]
+    placed: list[PlacedJson]
 
 
-class PendingScheduler(TypedDict):
+class PendingSchedulerJson(TypedDict):
     """The outcome for all pending gangs of one shard of KAI's scheduler."""
 
     backend: str
     shard: str | None
     gpus: Number
-    queues: list[PendingQueue]
-    gangs: list[PendingGang]
-    running: list[RunningGang]
-    further: list[FurtherPods]
+    queues: list[PendingQueueJson]
+    gangs: list[PendingGangJson]
+    running: list[RunningGangJson]
+    further: list[FurtherPodsJson]
 
 
-class Pending(Counted):
+class PendingJson(CountedJson):
     """The gangs that start and the gangs that stay pending, with --all."""
 
-    schedulers: list[PendingScheduler]
-    leftOut: list[LeftOut]
+    schedulers: list[PendingSchedulerJson]
+    leftOut: list[LeftOutJson]
 
 
-class GrowthGang(TypedDict):
+class GrowthGangJson(TypedDict):
     """A gang that needs more racks."""
 
     workflow: str
@@ -436,10 +436,10 @@ class GrowthGang(TypedDict):
     podGroup: str
     copies: int
     more: int | None
-    lacks: list[Lack]
+    lacks: list[LackJson]
 
 
-class GrowthCluster(TypedDict):
+class GrowthClusterJson(TypedDict):
     """The number of additional racks that one cluster needs."""
 
     backend: str
@@ -452,17 +452,17 @@ class GrowthCluster(TypedDict):
     gangs: int
     more: int | None
     atOnce: bool
-    waiting: list[GrowthGang]
+    waiting: list[GrowthGangJson]
 
 
-class Growth(Counted):
+class GrowthJson(CountedJson):
     """The number of additional racks that all gangs need, with --grow."""
 
-    clusters: list[GrowthCluster]
-    leftOut: list[LeftOut]
+    clusters: list[GrowthClusterJson]
+    leftOut: list[LeftOutJson]
 
 
-class WhyQueue(TypedDict):
+class WhyQueueJson(TypedDict):
     """The queue of pending work, in GPUs."""
 
     name: str
@@ -471,7 +471,7 @@ class WhyQueue(TypedDict):
     heldNonPreemptible: Value
 
 
-class WhyGang(TypedDict):
+class WhyGangJson(TypedDict):
     """A PodGroup of the cluster, with its pods by phase."""
 
     namespace: str
@@ -481,7 +481,7 @@ class WhyGang(TypedDict):
     startsWith: int | None
 
 
-class FilePlace(TypedDict):
+class FilePlaceJson(TypedDict):
     """A place in a file."""
 
     file: str
@@ -489,7 +489,7 @@ class FilePlace(TypedDict):
     column: int
 
 
-class Saying(TypedDict):
+class SayingJson(TypedDict):
     """A message from the cluster."""
 
     by: str
@@ -500,17 +500,17 @@ class Saying(TypedDict):
     last: str | None
 
 
-class Cause(TypedDict):
+class CauseJson(TypedDict):
     """One reason why work does not run."""
 
     about: str
     text: str
     hint: str
-    place: FilePlace | None
-    said: list[Saying]
+    place: FilePlaceJson | None
+    said: list[SayingJson]
 
 
-class WhyWork(TypedDict):
+class WhyWorkJson(TypedDict):
     """The reasons why one piece of work is pending."""
 
     kind: str
@@ -518,22 +518,22 @@ class WhyWork(TypedDict):
     namespace: str
     file: str
     pool: str
-    queue: WhyQueue
+    queue: WhyQueueJson
     state: str
-    podGroups: list[WhyGang]
+    podGroups: list[WhyGangJson]
     podsWithoutPodGroup: dict[str, int]
-    causes: list[Cause]
-    fit: Fits
+    causes: list[CauseJson]
+    fit: FitsJson
     notKnown: dict[str, str]
 
 
-class Whys(Counted):
+class WhysJson(CountedJson):
     """Whether work runs in a cluster, and the reasons if it is pending."""
 
-    workflows: list[WhyWork]
+    workflows: list[WhyWorkJson]
 
 
-class QueueAmounts(TypedDict):
+class QueueAmountsJson(TypedDict):
     """Amounts of one resource."""
 
     quota: Value
@@ -545,7 +545,7 @@ class QueueAmounts(TypedDict):
     totalUsed: Value
 
 
-class PoolQueue(QueueAmounts):
+class PoolQueueJson(QueueAmountsJson):
     """A pool or a subpool. The amounts are GPUs."""
 
     name: str
@@ -555,13 +555,13 @@ class PoolQueue(QueueAmounts):
     backend: str
     queue: str | None
     file: str
-    cpu: QueueAmounts
-    memory: QueueAmounts
+    cpu: QueueAmountsJson
+    memory: QueueAmountsJson
     parent: str | None
     depth: int
 
 
-class TotalAmounts(TypedDict):
+class TotalAmountsJson(TypedDict):
     """Sums of one resource."""
 
     quota: Value
@@ -569,15 +569,15 @@ class TotalAmounts(TypedDict):
     available: Value
 
 
-class Total(TotalAmounts):
+class TotalJson(TotalAmountsJson):
     """The sums of the pools of one cluster. The amounts are GPUs."""
 
     backend: str
-    cpu: TotalAmounts
-    memory: TotalAmounts
+    cpu: TotalAmountsJson
+    memory: TotalAmountsJson
 
 
-class Uncharged(TypedDict):
+class UnchargedJson(TypedDict):
     """GPUs that count against no queue."""
 
     backend: str
@@ -588,16 +588,16 @@ class Uncharged(TypedDict):
     why: str
 
 
-class PoolList(Counted):
+class PoolListJson(CountedJson):
     """Pools and subpools with their quota, used and available resources."""
 
     usedFrom: str
-    pools: list[PoolQueue]
-    totals: list[Total]
-    uncharged: NotRequired[list[Uncharged]]
+    pools: list[PoolQueueJson]
+    totals: list[TotalJson]
+    uncharged: NotRequired[list[UnchargedJson]]
 
 
-class PoolWork(TypedDict):
+class PoolWorkJson(TypedDict):
     """Work of a pool."""
 
     kind: str
@@ -607,26 +607,26 @@ class PoolWork(TypedDict):
     gpus: Number
 
 
-class PoolPage(Counted):
+class PoolPageJson(CountedJson):
     """A pool or a subpool with its queues and its work."""
 
     name: str
     kind: str
     usedFrom: str
-    queues: list[PoolQueue]
+    queues: list[PoolQueueJson]
     topology: str | None
-    topologyKeys: list[Level]
-    workflows: list[PoolWork]
+    topologyKeys: list[LevelJson]
+    workflows: list[PoolWorkJson]
 
 
-class TopologyKeys(Counted):
+class TopologyKeysJson(CountedJson):
     """The topology keys of a pool, from the coarsest."""
 
     pool: str
-    topologyKeys: list[Level]
+    topologyKeys: list[LevelJson]
 
 
-class ListedSubpool(TypedDict):
+class ListedSubpoolJson(TypedDict):
     """A subpool. The quota is in GPUs."""
 
     pool: str
@@ -640,20 +640,20 @@ class ListedSubpool(TypedDict):
     file: str
 
 
-class SubpoolList(Counted):
+class SubpoolListJson(CountedJson):
     """Subpools."""
 
-    subpools: list[ListedSubpool]
+    subpools: list[ListedSubpoolJson]
 
 
-class LargestGang(TypedDict):
+class LargestGangJson(TypedDict):
     """The largest gang for which a domain has room."""
 
     pods: int
     gpus: int
 
 
-class DomainRoom(TypedDict):
+class DomainRoomJson(TypedDict):
     """The resources of one domain."""
 
     domain: list[str]
@@ -662,51 +662,51 @@ class DomainRoom(TypedDict):
     pods: int
 
 
-class PlannedLevel(TypedDict):
+class PlannedLevelJson(TypedDict):
     """The room in the domains of a level. level null: all nodes."""
 
     level: str | None
     label: str | None
     placed: bool
-    largestGang: LargestGang
-    domains: list[DomainRoom]
+    largestGang: LargestGangJson
+    domains: list[DomainRoomJson]
 
 
-class Declared(TypedDict):
+class DeclaredJson(TypedDict):
     """GPUs that the work in the repository requests."""
 
     fixed: Number
     preemptible: Number
 
 
-class PlannedPool(TypedDict):
+class PlannedPoolJson(TypedDict):
     """The room for one pool."""
 
     pool: str
     backend: str
     guarantee: Value
     maximum: Value
-    declared: Declared
-    nodes: PlannedNodes
+    declared: DeclaredJson
+    nodes: PlannedNodesJson
     podGpus: int
-    levels: list[PlannedLevel]
+    levels: list[PlannedLevelJson]
 
 
-class NotGuaranteed(TypedDict):
+class NotGuaranteedJson(TypedDict):
     """A guarantee that the nodes cannot fulfil."""
 
     message: str
     hint: str
 
 
-class Plan(Counted):
+class PlanJson(CountedJson):
     """The room for pools."""
 
-    pools: list[PlannedPool]
-    guaranteesNotKept: list[NotGuaranteed]
+    pools: list[PlannedPoolJson]
+    guaranteesNotKept: list[NotGuaranteedJson]
 
 
-class ShareAmounts(TypedDict):
+class ShareAmountsJson(TypedDict):
     """The division of one resource."""
 
     guarantee: Value
@@ -718,7 +718,7 @@ class ShareAmounts(TypedDict):
     bound: str
 
 
-class ShareQueue(TypedDict):
+class ShareQueueJson(TypedDict):
     """The share of one queue."""
 
     name: str
@@ -727,12 +727,12 @@ class ShareQueue(TypedDict):
     parent: str | None
     depth: int
     priority: int
-    gpu: ShareAmounts
-    cpu: ShareAmounts
-    memory: ShareAmounts
+    gpu: ShareAmountsJson
+    cpu: ShareAmountsJson
+    memory: ShareAmountsJson
 
 
-class Capacity(TypedDict):
+class CapacityJson(TypedDict):
     """The resources that KAI divides."""
 
     gpu: Value
@@ -740,41 +740,41 @@ class Capacity(TypedDict):
     memory: Value
 
 
-class Share(TypedDict):
+class ShareJson(TypedDict):
     """The division of one shard's resources among queues."""
 
     backend: str
     shard: str | None
-    capacity: Capacity
-    queues: list[ShareQueue]
+    capacity: CapacityJson
+    queues: list[ShareQueueJson]
     notes: list[str]
 
 
-class Shares(Counted):
+class SharesJson(CountedJson):
     """The division of clusters by KAI's scheduler."""
 
     askedFrom: str
-    clusters: list[Share]
+    clusters: list[ShareJson]
 
 
-class ListedTopology(TypedDict):
+class ListedTopologyJson(TypedDict):
     """A topology, and the pools and sets that use it."""
 
     name: str
     kind: str
     file: str
-    levels: list[Level]
+    levels: list[LevelJson]
     pools: list[str]
     podCliqueSets: list[str]
 
 
-class TopologyList(Counted):
+class TopologyListJson(CountedJson):
     """All topologies."""
 
-    topologies: list[ListedTopology]
+    topologies: list[ListedTopologyJson]
 
 
-class NamedDomain(TypedDict):
+class NamedDomainJson(TypedDict):
     """A domain of nodes."""
 
     name: str
@@ -782,32 +782,32 @@ class NamedDomain(TypedDict):
     gpus: int
 
 
-class SuggestedLevel(TypedDict):
+class SuggestedLevelJson(TypedDict):
     """A node label that may be a level."""
 
     key: str
     label: str
     setBy: str | None
     nodesWithout: list[str]
-    domains: list[NamedDomain]
+    domains: list[NamedDomainJson]
 
 
-class LeftOutLevel(SuggestedLevel):
+class LeftOutLevelJson(SuggestedLevelJson):
     """A node label that is not a level, and the reason."""
 
     reason: str
 
 
-class SuggestedTopology(Counted):
+class SuggestedTopologyJson(CountedJson):
     """The topology that node labels suggest."""
 
     nodes: int
     withoutGpus: int
-    levels: list[SuggestedLevel]
-    leftOut: list[LeftOutLevel]
+    levels: list[SuggestedLevelJson]
+    leftOut: list[LeftOutLevelJson]
 
 
-class Condition(TypedDict):
+class ConditionJson(TypedDict):
     """Grove's status condition for the levels of a PodCliqueSet."""
 
     type: str
@@ -816,7 +816,7 @@ class Condition(TypedDict):
     missing: list[str]
 
 
-class TopologyUse(TypedDict):
+class TopologyUseJson(TypedDict):
     """A PodCliqueSet and its topology."""
 
     namespace: str
@@ -824,39 +824,39 @@ class TopologyUse(TypedDict):
     backend: str | None
     topology: str | None
     default: bool
-    condition: Condition | None
+    condition: ConditionJson | None
 
 
-class DomainKey(TypedDict):
+class DomainKeyJson(TypedDict):
     """A level in Grove's form."""
 
     domain: str
     key: str
 
 
-class Difference(TypedDict):
+class DifferenceJson(TypedDict):
     """A topology that differs in the cluster. null: the topology does not exist there."""
 
     backend: str | None
     topology: str
-    repository: list[DomainKey] | None
-    cluster: list[DomainKey] | None
+    repository: list[DomainKeyJson] | None
+    cluster: list[DomainKeyJson] | None
 
 
-class MissingLevel(Level):
+class MissingLevelJson(LevelJson):
     """Nodes without the label of a level."""
 
     nodes: list[str]
 
 
-class Covered(TypedDict):
+class CoveredJson(TypedDict):
     """Nodes that a topology does not cover."""
 
     backend: str | None
     topology: str
     nodes: int
     outside: list[str]
-    missing: list[MissingLevel]
+    missing: list[MissingLevelJson]
 
 
 TopologyUses = TypedDict(
@@ -864,23 +864,23 @@ TopologyUses = TypedDict(
     {
         "version": int,
         "from": str,
-        "podCliqueSets": list[TopologyUse],
-        "differences": NotRequired[list[Difference]],
-        "nodes": NotRequired[list[Covered]],
-        "notCounted": NotRequired[list[Place]],
+        "podCliqueSets": list[TopologyUseJson],
+        "differences": NotRequired[list[DifferenceJson]],
+        "nodes": NotRequired[list[CoveredJson]],
+        "notCounted": NotRequired[list[PlaceJson]],
     },
 )
 """The topology of each PodCliqueSet."""
 
 
-class Risk(TypedDict):
+class RiskJson(TypedDict):
     """The risk of a change, with reasons."""
 
     level: str
     reasons: list[str]
 
 
-class SettingChange(TypedDict):
+class SettingChangeJson(TypedDict):
     """A setting that changes."""
 
     setting: str
@@ -888,7 +888,7 @@ class SettingChange(TypedDict):
     after: str
 
 
-class FileChange(TypedDict):
+class FileChangeJson(TypedDict):
     """A file outside of the manifests that changes the applied objects."""
 
     path: str
@@ -896,7 +896,7 @@ class FileChange(TypedDict):
     why: str
 
 
-class Weight(TypedDict):
+class WeightJson(TypedDict):
     """Over-quota weights."""
 
     gpu: Number
@@ -904,31 +904,31 @@ class Weight(TypedDict):
     memory: Number
 
 
-class QueueState(TypedDict):
+class QueueStateJson(TypedDict):
     """A queue."""
 
     of: str
     container: bool
     parent: str | None
-    quota: Capacity
-    limit: Capacity
-    weight: Weight
+    quota: CapacityJson
+    limit: CapacityJson
+    weight: WeightJson
     priority: int | None
     labels: dict[str, str]
     annotations: dict[str, str]
 
 
-class QueueChange(TypedDict):
+class QueueChangeJson(TypedDict):
     """A queue that changes. before is null for a new queue, after for a removed one."""
 
     cluster: str
     queue: str
     change: str
-    before: QueueState | None
-    after: QueueState | None
+    before: QueueStateJson | None
+    after: QueueStateJson | None
 
 
-class SubpoolChange(TypedDict):
+class SubpoolChangeJson(TypedDict):
     """A subpool whose state changes."""
 
     subpool: str
@@ -936,39 +936,39 @@ class SubpoolChange(TypedDict):
     after: str | None
 
 
-class TopologyChange(TypedDict):
+class TopologyChangeJson(TypedDict):
     """A topology that changes."""
 
     topology: str
     change: str
-    before: list[Level] | None
-    after: list[Level] | None
+    before: list[LevelJson] | None
+    after: list[LevelJson] | None
 
 
-class WorkState(TypedDict):
+class WorkStateJson(TypedDict):
     """Work, and its verdict."""
 
     pool: str
     queue: str
     priority: str
-    asks: Capacity
+    asks: CapacityJson
     verdict: str
     rule: str | None
     message: str
 
 
-class WorkChange(TypedDict):
+class WorkChangeJson(TypedDict):
     """Work that changes."""
 
     cluster: str
     kind: str
     name: str
     change: str
-    before: WorkState | None
-    after: WorkState | None
+    before: WorkStateJson | None
+    after: WorkStateJson | None
 
 
-class Restart(TypedDict):
+class RestartJson(TypedDict):
     """A gang that restarts."""
 
     kind: str
@@ -977,7 +977,7 @@ class Restart(TypedDict):
     why: str
 
 
-class RuleChange(TypedDict):
+class RuleChangeJson(TypedDict):
     """A rule whose severity changes."""
 
     rule: str
@@ -985,7 +985,7 @@ class RuleChange(TypedDict):
     after: str
 
 
-class PolicyChange(TypedDict):
+class PolicyChangeJson(TypedDict):
     """An admission policy that changes."""
 
     cluster: str
@@ -994,16 +994,16 @@ class PolicyChange(TypedDict):
     what: list[str]
 
 
-class GuardChange(TypedDict):
+class GuardChangeJson(TypedDict):
     """The changes of the guard."""
 
     before: str | None
     after: str | None
-    rules: list[RuleChange]
-    policies: list[PolicyChange]
+    rules: list[RuleChangeJson]
+    policies: list[PolicyChangeJson]
 
 
-class ObjectChange(TypedDict):
+class ObjectChangeJson(TypedDict):
     """The number of objects of a kind that are created, changed and deleted."""
 
     kind: str
@@ -1012,26 +1012,26 @@ class ObjectChange(TypedDict):
     dropped: int
 
 
-class Impact(TypedDict):
+class ImpactJson(TypedDict):
     """The effects of a change. In each part, before is null for a new item and after for a removed one."""
 
     version: int
     base: str
-    risk: Risk
-    settings: list[SettingChange]
-    beside: list[FileChange]
-    queues: list[QueueChange]
-    subpools: list[SubpoolChange]
-    topologies: list[TopologyChange]
-    work: list[WorkChange]
-    restarts: list[Restart]
-    guard: GuardChange
-    objects: list[ObjectChange]
-    diagnostics: list[Finding]
+    risk: RiskJson
+    settings: list[SettingChangeJson]
+    beside: list[FileChangeJson]
+    queues: list[QueueChangeJson]
+    subpools: list[SubpoolChangeJson]
+    topologies: list[TopologyChangeJson]
+    work: list[WorkChangeJson]
+    restarts: list[RestartJson]
+    guard: GuardChangeJson
+    objects: list[ObjectChangeJson]
+    diagnostics: list[FindingJson]
     notCompared: list[str]
 
 
-class Rule(TypedDict):
+class RuleJson(TypedDict):
     """A rule."""
 
     code: str
@@ -1042,14 +1042,14 @@ class Rule(TypedDict):
     """The people who may lower the severity of the rule."""
 
 
-class Rules(TypedDict):
+class RulesJson(TypedDict):
     """One named rule, or all rules."""
 
     version: int
-    rules: list[Rule]
+    rules: list[RuleJson]
 
 
-class Version(TypedDict):
+class VersionJson(TypedDict):
     """The release of the tool, and the releases of KAI and Grove that it knows."""
 
     version: int
@@ -1059,7 +1059,7 @@ class Version(TypedDict):
     grove: list[str]
 
 
-class Patch(TypedDict):
+class PatchJson(TypedDict):
     """The smallest change that solves the problem."""
 
     version: int
@@ -1071,27 +1071,48 @@ class Patch(TypedDict):
     """Other changes that help or are needed, in words."""
 
 
+class CheckedJson(TypedDict):
+    """One thing that `doctor` looked at."""
+
+    subject: str
+    """repository, kubectl, or cluster and the name of a backend."""
+    about: str
+    state: str
+    """ok, note, problem, or unknown if nobody could tell."""
+    message: str
+    todo: str
+    """The step to take. Empty if nothing has to be done."""
+
+
+class DoctorJson(TypedDict):
+    """All that `doctor` looked at."""
+
+    version: int
+    checks: list[CheckedJson]
+
+
 OUTPUTS: dict[str, tuple[type, ...]] = {
-    "validate": (Findings,),
-    "check": (Findings,),
-    "diff": (Impact,),
-    "pool list": (PoolList,),
-    "pool describe": (PoolPage,),
-    "pool topology-keys": (TopologyKeys,),
-    "pool plan": (Plan,),
-    "pool share": (Shares,),
-    "subpool list": (SubpoolList,),
-    "topology list": (TopologyList,),
-    "topology suggest": (SuggestedTopology,),
+    "validate": (FindingsJson,),
+    "check": (FindingsJson,),
+    "diff": (ImpactJson,),
+    "pool list": (PoolListJson,),
+    "pool describe": (PoolPageJson,),
+    "pool topology-keys": (TopologyKeysJson,),
+    "pool plan": (PlanJson,),
+    "pool share": (SharesJson,),
+    "subpool list": (SubpoolListJson,),
+    "topology list": (TopologyListJson,),
+    "topology suggest": (SuggestedTopologyJson,),
     "topology usage": (TopologyUses,),
-    "workflow list": (WorkList,),
-    "workflow explain": (Explained, SeveralExplained, Segments),
-    "workflow why": (Whys,),
-    "admit": (Answers,),
-    "fit": (Fits, Pending, Growth),
-    "rule": (Rules,),
-    "version": (Version,),
+    "workflow list": (WorkListJson,),
+    "workflow explain": (ExplainedJson, SeveralExplainedJson, SegmentsJson),
+    "workflow why": (WhysJson,),
+    "admit": (AnswersJson,),
+    "fit": (FitsJson, PendingJson, GrowthJson),
+    "doctor": (DoctorJson,),
+    "rule": (RulesJson,),
+    "version": (VersionJson,),
 }
 """The shapes of each command that prints JSON."""
-ANSWERS: dict[str, tuple[type, ...]] = {"suggest": (Patch,)}
+ANSWERS: dict[str, tuple[type, ...]] = {"suggest": (PatchJson,)}
 """The shapes of answers to agents that no command prints."""

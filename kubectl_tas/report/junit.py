@@ -21,12 +21,12 @@ def render(findings: Findings) -> str:
 
     Findings without a place belong to a test case for the whole repository.
     """
-    found: dict[str, list[Diagnostic]] = defaultdict(list)
-    for item in findings.diagnostics:
-        found[item.location.path if item.location else ""].append(item)
-    names = sorted({*findings.files, *found})
-    cases = [_case(findings, name, found[name]) for name in names]
-    failures = sum(any(map(findings.fails, found[name])) for name in names)
+    by_path: dict[str, list[Diagnostic]] = defaultdict(list)
+    for finding in findings.diagnostics:
+        by_path[finding.location.path if finding.location else ""].append(finding)
+    names = sorted({*findings.files, *by_path})
+    cases = [_case(findings, name, by_path[name]) for name in names]
+    failures = sum(any(map(findings.fails, by_path[name])) for name in names)
     counts = f'tests="{len(names)}" failures="{failures}" errors="0"'
     suite = f"kubectl-tas {findings.command}"
     return (
@@ -39,23 +39,23 @@ def render(findings: Findings) -> str:
     )
 
 
-def _case(findings: Findings, path: str, found: Sequence[Diagnostic]) -> str:
+def _case(findings: Findings, path: str, findings_in_file: Sequence[Diagnostic]) -> str:
     name = _attribute(path or "the repository")
     file = f" file={name}" if path else ""
     head = f'    <testcase classname="kubectl-tas.{findings.command}" name={name}{file}'
-    failing = [item for item in found if findings.fails(item)]
-    others = [item for item in found if not findings.fails(item)]
-    if not found:
+    failing = [finding for finding in findings_in_file if findings.fails(finding)]
+    passing = [finding for finding in findings_in_file if not findings.fails(finding)]
+    if not findings_in_file:
         return f"{head}/>\n"
-    parts = [f"{head}>\n"]
+    lines = [f"{head}>\n"]
     if failing:
-        more = f" (and {len(failing) - 1} more)" if len(failing) > 1 else ""
-        message = _attribute(f"{failing[0].message}{more}")
+        and_more = f" (and {len(failing) - 1} more)" if len(failing) > 1 else ""
+        message = _attribute(f"{failing[0].message}{and_more}")
         kind = _attribute(failing[0].rule.code)
-        parts.append(f"      <failure message={message} type={kind}>{_text(blocks(failing))}</failure>\n")
-    if others:
-        parts.append(f"      <system-out>{_text(blocks(others))}</system-out>\n")
-    return "".join((*parts, "    </testcase>\n"))
+        lines.append(f"      <failure message={message} type={kind}>{_text(blocks(failing))}</failure>\n")
+    if passing:
+        lines.append(f"      <system-out>{_text(blocks(passing))}</system-out>\n")
+    return "".join((*lines, "    </testcase>\n"))
 
 
 def _attribute(text: str) -> str:

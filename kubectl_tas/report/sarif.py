@@ -38,15 +38,15 @@ def log(findings: Findings, rules: Sequence[Rule]) -> dict[str, Any]:
         "columnKind": "unicodeCodePoints",
         "results": [
             {
-                "ruleId": item.rule.code,
-                "ruleIndex": numbers[item.rule.code],
-                "level": LEVELS[item.severity],
-                "message": {"text": _message(item)},
-                "locations": [{"physicalLocation": _physical(item.location or Location(findings.config))}],
-                "relatedLocations": _related(item.related),
+                "ruleId": finding.rule.code,
+                "ruleIndex": numbers[finding.rule.code],
+                "level": LEVELS[finding.severity],
+                "message": {"text": _message(finding)},
+                "locations": [{"physicalLocation": _physical(finding.location or Location(findings.config))}],
+                "relatedLocations": _related(finding.related),
                 "partialFingerprints": {FINGERPRINT: fingerprint},
             }
-            for item, fingerprint in zip(findings.diagnostics, prints, strict=True)
+            for finding, fingerprint in zip(findings.diagnostics, prints, strict=True)
         ],
     }
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
@@ -63,29 +63,29 @@ def _rule(rule: Rule) -> dict[str, Any]:
     }
 
 
-def _message(item: Diagnostic) -> str:
+def _message(finding: Diagnostic) -> str:
     """Returns the message, related messages without a place, and the hint, one on each line.
 
     Viewers make links even in a plain text (SARIF 2.1.0, 3.11.6).
     """
-    nowhere = [related.message for related in item.related if related.location is None]
-    return "\n".join(unlinked(printable(text)) for text in (item.message, *nowhere, item.hint) if text)
+    nowhere = [related.message for related in finding.related if related.location is None]
+    return "\n".join(unlinked(printable(text)) for text in (finding.message, *nowhere, finding.hint) if text)
 
 
-def _related(found: Sequence[Related]) -> list[dict[str, Any]]:
-    placed = [(item.message, item.location) for item in found if item.location is not None]
+def _related(related_findings: Sequence[Related]) -> list[dict[str, Any]]:
+    placed = [(related.message, related.location) for related in related_findings if related.location is not None]
     return [
-        {"id": number, "message": {"text": unlinked(printable(message))}, "physicalLocation": _physical(place)}
-        for number, (message, place) in enumerate(placed, 1)
+        {"id": number, "message": {"text": unlinked(printable(message))}, "physicalLocation": _physical(location)}
+        for number, (message, location) in enumerate(placed, 1)
     ]
 
 
-def _physical(place: Location) -> dict[str, Any]:
+def _physical(location: Location) -> dict[str, Any]:
     """Returns a place. A whole file has line 1, since code scanning refuses a place without a line."""
-    region = {"startLine": place.line or 1}
-    if place.line:
-        region |= {"startColumn": place.column, "endColumn": place.column + place.length}
-    return {"artifactLocation": {"uri": _uri(place.path), "uriBaseId": ROOT}, "region": region}
+    region = {"startLine": location.line or 1}
+    if location.line:
+        region |= {"startColumn": location.column, "endColumn": location.column + location.length}
+    return {"artifactLocation": {"uri": _uri(location.path), "uriBaseId": ROOT}, "region": region}
 
 
 def _uri(path: str) -> str:

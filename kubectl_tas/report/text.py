@@ -37,9 +37,9 @@ def summary(diagnostics: Sequence[Diagnostic], files: int, *, waived: int = 0, c
     besides = f"; {waived} waived" if waived else ""
     if not diagnostics:
         return f"No problems found {where}{besides}.\n"
-    names = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
-    parts = [plural(counts[kind], name) for kind, name in names.items() if counts[kind]]
-    return f"{paint(', '.join(parts), BOLD, colour=colour)} {where}{besides}.\n"
+    names = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "info"}
+    phrases = [plural(counts[kind], name) for kind, name in names.items() if counts[kind]]
+    return f"{paint(', '.join(phrases), BOLD, colour=colour)} {where}{besides}.\n"
 
 
 def plural(number: int | Decimal, noun: str) -> str:
@@ -49,15 +49,15 @@ def plural(number: int | Decimal, noun: str) -> str:
 
 def indices(span: tuple[int, int]) -> str:
     """Returns a range as text: ``4 to 7``, or ``4``."""
-    first, last = span
-    return str(first) if first == last else f"{first} to {last}"
+    start, last = span
+    return str(start) if start == last else f"{start} to {last}"
 
 
 def _block(diagnostic: Diagnostic, *, colour: bool) -> str:
-    place = f"{paint(printable(str(diagnostic.location)), BOLD, colour=colour)}: " if diagnostic.location else ""
+    location = f"{paint(printable(str(diagnostic.location)), BOLD, colour=colour)}: " if diagnostic.location else ""
     kind = severity(diagnostic.severity, colour=colour)
     code = paint(f"[{diagnostic.rule.code}]", DIM, colour=colour)
-    lines = [f"{place}{kind}: {printable(diagnostic.message)} {code}"]
+    lines = [f"{location}{kind}: {printable(diagnostic.message)} {code}"]
     if diagnostic.location is not None:
         lines += snippet(diagnostic.location, colour=colour)
     for related in diagnostic.related[:MAX_RELATED]:
@@ -70,20 +70,20 @@ def _block(diagnostic: Diagnostic, *, colour: bool) -> str:
     return "\n".join(lines) + "\n"
 
 
-def snippet(place: Location, *, colour: bool = False) -> list[str]:
+def snippet(location: Location, *, colour: bool = False) -> list[str]:
     """Returns the source line of a place with carets below the marked part. Empty without a source line."""
-    if not place.source.strip():
+    if not location.source.strip():
         return []
-    source = same_width(place.source)
-    column = place.column - place.source_column + 1
+    source = same_width(location.source)
+    column = location.column - location.source_column + 1
     start = max(0, column - MAX_WIDTH // 2) if len(source) > MAX_WIDTH else 0
     shown = source[start : start + MAX_WIDTH]
     column -= start
-    carets = "^" * max(1, width(shown[column - 1 : column - 1 + place.length]))
-    gutter = " " * len(str(place.line))
+    carets = "^" * max(1, width(shown[column - 1 : column - 1 + location.length]))
+    gutter = " " * len(str(location.line))
     bar = paint("|", BLUE, colour=colour)
     return [
-        f"  {paint(str(place.line), BLUE, colour=colour)} {bar} {shown.rstrip()}",
+        f"  {paint(str(location.line), BLUE, colour=colour)} {bar} {shown.rstrip()}",
         f"  {gutter} {bar} {' ' * width(shown[: column - 1])}{paint(carets, BLUE, colour=colour)}",
     ]
 
@@ -102,7 +102,7 @@ def rule_page(rule: Rule) -> str:
     return f"# {rule.code}\n\n**{rule.severity.value}**: {rule.summary}\n\n{rule.rationale}\n\n{waiving(rule)}\n"
 
 
-def rule_data(rule: Rule) -> shapes.Rule:
+def rule_data(rule: Rule) -> shapes.RuleJson:
     """Returns one rule as data for programs."""
     return {
         "code": rule.code,

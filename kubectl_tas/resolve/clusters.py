@@ -47,7 +47,7 @@ class FleetBackend:
     index: int
     release: kai.Release | None
     """The KAI release. None if the scheduler is not KAI, or is older than the table."""
-    grove_release: grove.Release
+    grove_release: grove.GroveRelease
     """The features of the cluster's Grove, if the cluster has Grove."""
     type_place: Location | None = field(default=None, compare=False)
     """The place of the scheduler's type in the Config. None without a Config."""

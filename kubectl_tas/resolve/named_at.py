@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from typing import Any
 
+from kubectl_tas.kinds import SET
+from kubectl_tas.kinds.backdoors import BACKDOORS, Decides
 from kubectl_tas.kinds.section import child, written
 from kubectl_tas.model import labels
-from kubectl_tas.model.backdoors import BACKDOORS, Decides
 from kubectl_tas.model.base import KeyPath
 
 BY_KEY = {
@@ -36,10 +37,10 @@ BY_PATH = (
     ("Subpool", "spec.parent", "pool"),
     ("PodGroup", "spec.*topologyConstraint.topology", "topology"),
     ("PodGroup", "spec.*topologyConstraint.*TopologyLevel", "level"),
-    ("PodCliqueSet", "spec.*topologyConstraint.packDomain", "level"),
-    ("PodCliqueSet", "spec.*topologyConstraint.pack.*", "level"),
-    ("PodCliqueSet", "spec.*startsAfter[[]*[]]", "clique"),
-    ("PodCliqueSet", "spec.*cliqueNames[[]*[]]", "clique"),
+    (SET.kind, "spec.*topologyConstraint.packDomain", "level"),
+    (SET.kind, "spec.*topologyConstraint.pack.*", "level"),
+    (SET.kind, "spec.*startsAfter[[]*[]]", "clique"),
+    (SET.kind, "spec.*cliqueNames[[]*[]]", "clique"),
     ("*", "spec.*opologyName", "topology"),
 )
 """What a field names, by the kind of the document and the path of the field."""

@@ -21,7 +21,7 @@ from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Known, LabelledSu
 from kubectl_tas.resolve.topologies import FleetTopology
 
 if TYPE_CHECKING:
-    from kubectl_tas.model.grovekinds import Clique, PackConstraint, PodCliqueSet, ScalingGroup
+    from kubectl_tas.model.grovekinds import Clique, CliqueSet, PackConstraint, ScalingGroup
 
 MAX_PREVIEWED = 1000
 """The most gangs of a set, and PodCliques of a gang, for a preview."""
@@ -74,7 +74,7 @@ class FleetScalingGroup:
 class FleetPodCliqueSet:
     """A set with a known or unknown pool."""
 
-    declared: Declared[PodCliqueSet]
+    declared: Declared[CliqueSet]
     backend: FleetBackend | None
     """The cluster. None if the pool is unknown and several backends exist."""
     target: Target | None
@@ -108,7 +108,7 @@ class FleetPodCliqueSet:
         return self.declared.spec.spec.replicas
 
     @property
-    def spec(self) -> PodCliqueSet:
+    def spec(self) -> CliqueSet:
         """The set as written."""
         return self.declared.spec
 
@@ -212,7 +212,7 @@ class FleetPodCliqueSet:
 class SubmittedSet(LabelledSubmission):
     """A set as work of a queue."""
 
-    declared: Declared[PodCliqueSet]
+    declared: Declared[CliqueSet]
     name: str
     pool: FleetPool
     subpool: FleetSubpool | None
@@ -227,7 +227,7 @@ class SubmittedSet(LabelledSubmission):
 
 
 def resolve_set(
-    declared: Declared[PodCliqueSet], known: Known, topologies: Mapping[str, FleetTopology], grove: Grove
+    declared: Declared[CliqueSet], known: Known, topologies: Mapping[str, FleetTopology], grove: Grove
 ) -> FleetPodCliqueSet:
     """Resolves a set. ``topologies`` are the cluster topologies by name."""
     wanted, path = declared.spec.metadata.labels.get(labels.POOL), ("metadata", "labels", labels.POOL)

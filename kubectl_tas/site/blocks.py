@@ -36,7 +36,7 @@ class Badge:
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
+class BarBlock:
     """The used part of an amount. The numbers beside the bar say the same."""
 
     kind: ClassVar[str] = "bar"
@@ -54,7 +54,7 @@ class Indented:
     depth: int
 
 
-Cell = str | Link | Badge | Bar | Indented | tuple["Cell", ...]
+Cell = str | Link | Badge | BarBlock | Indented | tuple["Cell", ...]
 """The content of a table cell. A tuple is shown as a list with commas."""
 
 
@@ -107,7 +107,7 @@ class Drawing:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class FindingRow:
     """One finding, with a link to the explanation of its rule."""
 
     severity: Badge
@@ -122,12 +122,12 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Findings:
+class FindingsBlock:
     """Findings below a heading."""
 
     kind: ClassVar[str] = "findings"
     title: str
-    items: tuple[Finding, ...]
+    items: tuple[FindingRow, ...]
     none: str = ""
     anchor: str = ""
     about: tuple[Link, ...] = ()
@@ -136,7 +136,7 @@ class Findings:
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class TextBlock:
     """A paragraph, with an optional badge in front."""
 
     kind: ClassVar[str] = "text"
@@ -166,7 +166,7 @@ class Filters:
     """Names of the filters, each with its choices."""
 
 
-Block = Facts | Tiles | Table | Drawing | Findings | Text | Pager | Filters
+Block = Facts | Tiles | Table | Drawing | FindingsBlock | TextBlock | Pager | Filters
 
 
 @dataclass(frozen=True, slots=True)

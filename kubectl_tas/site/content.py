@@ -13,10 +13,9 @@ from kubectl_tas.draw.gangfigure import Picture, picture
 from kubectl_tas.gangs.admission import VERDICTS, Admission, Outcome, QueueUsage, Verdict
 from kubectl_tas.gangs.quota_usage import Account, accounts
 from kubectl_tas.late import dataclass
-from kubectl_tas.place.answers import Fit, fit, settled
-from kubectl_tas.place.answers import Outcome as Placement
+from kubectl_tas.place.answers import Fit, FitOutcome, fit, settled
 from kubectl_tas.place.gangs_to_place import LeftOut, unplaced
-from kubectl_tas.place.node_resources import Nodes
+from kubectl_tas.place.node_resources import ClusterNodes
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Submission
@@ -35,7 +34,7 @@ _TONES: dict[Outcome, Tone] = {
 SEVERITIES: dict[Severity, tuple[str, Tone]] = {
     Severity.ERROR: ("error", "bad"),
     Severity.WARNING: ("warning", "fair"),
-    Severity.INFO: ("note", "plain"),
+    Severity.INFO: ("info", "plain"),
 }
 """The displayed name and the tone of each severity."""
 OWNERS = ("owner", "team")
@@ -56,7 +55,7 @@ class Content:
     """Usage of the queues of each cluster. None means: the work that the repository declares counts as usage."""
     used_from: str
     """The source of the usage, in words."""
-    nodes: Mapping[str, Nodes] = field(default_factory=dict)
+    nodes: Mapping[str, ClusterNodes] = field(default_factory=dict)
     """Nodes by backend, for each cluster whose nodes are known."""
     since: str | None = None
     """The revision that the repository is compared with."""
@@ -153,7 +152,7 @@ class Content:
             submissions = [submission for submission in self.places.work if submission.pool.backend is backend]
             for gang in unplaced(self.fleet, submissions):
                 answer = settled(gang.orders, nodes) or gang if isinstance(gang, LeftOut) else fit(gang, nodes)
-                if isinstance(answer, LeftOut) or answer.outcome is not Placement.RUNS:
+                if isinstance(answer, LeftOut) or answer.outcome is not FitOutcome.RUNS:
                     answers[id(gang.sent)].append(answer)
         return answers
 

@@ -9,7 +9,7 @@ from kubectl_tas.diagnostics import Diagnostic
 from kubectl_tas.report import text
 from kubectl_tas.report.text import waiving
 from kubectl_tas.site import blocks, places
-from kubectl_tas.site.blocks import Block, Link, Page, Pager, Table, Text
+from kubectl_tas.site.blocks import Block, Link, Page, Pager, Table, TextBlock
 from kubectl_tas.site.content import SEVERITIES, Content, path_of, severity_badge
 
 FINDINGS = 50
@@ -39,17 +39,17 @@ def pages(content: Content) -> Iterator[Page]:
     yield _rule_page(content)
 
 
-def findings_of(content: Content, path: str) -> blocks.Findings:
+def findings_of(content: Content, path: str) -> blocks.FindingsBlock:
     """Returns the findings of a file, for a page about something that the file declares."""
     of_file = content.by_file.get(path, ())
     all_findings = (
         Link(f"All {len(of_file)} findings", _place_of_file(content, path)) if len(of_file) > OF_ONE else None
     )
     shown = tuple(finding(of_rule) for of_rule in of_file[:OF_ONE])
-    return blocks.Findings(f"Findings in {path}", shown, none="Nothing was found.", more=all_findings)
+    return blocks.FindingsBlock(f"Findings in {path}", shown, none="Nothing was found.", more=all_findings)
 
 
-def worst(content: Content, most: int) -> tuple[blocks.Finding, ...]:
+def worst(content: Content, most: int) -> tuple[blocks.FindingRow, ...]:
     """Returns the most severe findings."""
     order = list(SEVERITIES)
     return tuple(
@@ -57,9 +57,9 @@ def worst(content: Content, most: int) -> tuple[blocks.Finding, ...]:
     )
 
 
-def _counted(content: Content) -> Text:
+def _counted(content: Content) -> TextBlock:
     line = text.summary(content.findings, len(content.fleet.repository.files), waived=len(content.waived)).strip()
-    return Text(f"`kubectl tas validate` says: {line}")
+    return TextBlock(f"`kubectl tas validate` says: {line}")
 
 
 def _by_file(
@@ -73,7 +73,7 @@ def _by_file(
         is_first = not is_waived and path and (before is None or path_of(before) != path)
         shown = tuple(finding(diagnostic, waived=is_waived) for diagnostic in group)
         declared = tuple(content.declared_in.get(path, ())[:_DECLARED])
-        yield blocks.Findings(title, shown, anchor=places.file_anchor(path) if is_first else "", about=declared)
+        yield blocks.FindingsBlock(title, shown, anchor=places.file_anchor(path) if is_first else "", about=declared)
 
 
 def _place_of_file(content: Content, path: str) -> str:
@@ -82,11 +82,11 @@ def _place_of_file(content: Content, path: str) -> str:
     return f"{blocks.further(places.FINDINGS, number)}#{places.file_anchor(path)}"
 
 
-def finding(diagnostic: Diagnostic, *, waived: bool = False) -> blocks.Finding:
+def finding(diagnostic: Diagnostic, *, waived: bool = False) -> blocks.FindingRow:
     """Returns the block of one finding, with its place and its rule."""
     notes = [f"{note.message}{f' ({note.location})' if note.location else ''}" for note in diagnostic.related]
     notes_hidden = len(notes) - text.MAX_RELATED
-    return blocks.Finding(
+    return blocks.FindingRow(
         severity_badge(diagnostic.severity),
         str(diagnostic.location) if diagnostic.location else "",
         diagnostic.message,
@@ -114,10 +114,10 @@ def _rule_page(content: Content) -> Page:
         block
         for rule in sorted(rules, key=lambda rule: rule.code)
         for block in (
-            Text(rule.summary, severity_badge(rule.severity), rule.code),
-            Text(rule.rationale),
-            Text(waiving(rule)),
+            TextBlock(rule.summary, severity_badge(rule.severity), rule.code),
+            TextBlock(rule.rationale),
+            TextBlock(waiving(rule)),
         )
     ]
-    none = [] if body else [Text("No rule found anything.")]
+    none = [] if body else [TextBlock("No rule found anything.")]
     return Page(places.RULES, "Rules", "", "Findings", (Link("Findings", places.FINDINGS),), (*body, *none))

@@ -18,7 +18,7 @@ from kubectl_tas.resolve.topologies import FleetTopology
 from kubectl_tas.site import blocks, places
 from kubectl_tas.site.blocks import (
     Badge,
-    Bar,
+    BarBlock,
     Block,
     Cell,
     Drawing,
@@ -27,7 +27,7 @@ from kubectl_tas.site.blocks import (
     Link,
     Page,
     Table,
-    Text,
+    TextBlock,
     Tone,
     drawing,
 )
@@ -48,7 +48,7 @@ def pages(content: Content) -> Iterator[Page]:
     yield from blocks.divided(Page(places.CLUSTERS, "Clusters", "", "Clusters", (), (cluster_table(content),)))
     for backend in content.fleet.backends:
         yield from blocks.divided(_cluster(content, backend))
-    used = Text(f"Used: {content.used_from}.")
+    used = TextBlock(f"Used: {content.used_from}.")
     yield from blocks.divided(Page(places.POOLS, "Pools", "", "Pools", (), (used, account_table(content))))
     for pool in content.fleet.pools:
         yield from blocks.divided(_pool(content, pool))
@@ -112,7 +112,7 @@ def _bar(quota: Amounts | None, used: Amounts | None) -> Cell:
     if used is None or quota is None or quota.gpu in (0, NO_LIMIT):
         return ""
     percent = int(100 * used.gpu / quota.gpu)
-    return Bar(min(100, percent), "bad" if percent > 100 else "good"), f"{percent}%"
+    return BarBlock(min(100, percent), "bad" if percent > 100 else "good"), f"{percent}%"
 
 
 def _scheduler(backend: FleetBackend) -> str:
@@ -130,7 +130,7 @@ def _cluster(content: Content, backend: FleetBackend) -> Page:
         )
     )
     table = account_table(content, backend)
-    used = Text(f"Used: {content.used_from}.")
+    used = TextBlock(f"Used: {content.used_from}.")
     link, crumbs = content.places.cluster(backend), (Link("Clusters", places.CLUSTERS),)
     return Page(
         link.target, backend.name, "Cluster", "Clusters", crumbs, (facts, _topologies(content, backend), used, table)
@@ -154,7 +154,7 @@ def _room(content: Content, pool: FleetPool) -> Iterator[Block]:
     if nodes is None or not pool.backend.is_kai:
         return
     room = capacity(pool, nodes)
-    yield Text("As `kubectl tas pool plan` says of the nodes of the cluster.", title="Room")
+    yield TextBlock("As `kubectl tas pool plan` says of the nodes of the cluster.", title="Room")
     yield Facts(tuple(capacitypages.nodes_facts(room)))
     if room.levels:
         yield Table(
@@ -253,7 +253,7 @@ def _topology_page(content: Content, topology: FleetTopology) -> Page:
     ]
     levels = tuple((str(number), level.key, level.label) for number, level in enumerate(topology.levels, 1))
     clique_sets = list(sets(fleet, topology)) if topology.pool is None else []
-    cliques = [Table("PodCliqueSets", ("Name", "TopologyLevelsUnavailable"), tuple(clique_sets))]
+    cliques = [Table("PodCliqueSets", ("Name", "All levels available"), tuple(clique_sets))]
     pools = tuple(
         (
             content.places.pool(pool),

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 
 from kubectl_tas.compare.impact import Impact, QueueChange, Risk, WorkChange
 from kubectl_tas.diagnostics import Severity
-from kubectl_tas.draw.impactsections import NOTHING, Section, counted, quota_text, risk_line, sections
+from kubectl_tas.draw.impactsections import NOTHING, ImpactSection, counted, quota_text, risk_line, sections
 from kubectl_tas.gangs.quota_usage import totals
 from kubectl_tas.quantities import show, total
 from kubectl_tas.site import blocks, places
-from kubectl_tas.site.blocks import Badge, Block, Cell, Link, Page, Table, Text, Tiles, Tone
+from kubectl_tas.site.blocks import Badge, Block, Cell, Link, Page, Table, TextBlock, Tiles, Tone
 from kubectl_tas.site.content import Content
 from kubectl_tas.site.found import finding, worst
 from kubectl_tas.site.inventory import account_table, cluster_table
@@ -37,8 +37,8 @@ def page(content: Content) -> Page:
     body = (
         _tiles(content),
         blocks.begun(waiting(content), _FIRST, places.OPEN_WORK),
-        blocks.Findings("Findings", worst_findings, none="Nothing was found.", more=all_findings),
-        Text(f"Used: {content.used_from}."),
+        blocks.FindingsBlock("Findings", worst_findings, none="Nothing was found.", more=all_findings),
+        TextBlock(f"Used: {content.used_from}."),
         *((blocks.begun(cluster_table(content), _FIRST, places.CLUSTERS),) if len(fleet.backends) > 1 else ()),
         blocks.begun(account_table(content), _POOLS, places.POOLS),
     )
@@ -80,19 +80,21 @@ def changes(content: Content) -> Iterator[Page]:
         return
     title = f"Changes since {content.since}"
     if content.changes is None:
-        body: tuple[Block, ...] = (Text("Nothing is compared while the repository has errors. Correct them first."),)
+        body: tuple[Block, ...] = (
+            TextBlock("Nothing is compared while the repository has errors. Correct them first."),
+        )
     else:
         body = tuple(_blocks(content, content.changes))
     yield Page(places.CHANGES, title, "", "Changes", (), body)
 
 
 def _blocks(content: Content, impact: Impact) -> Iterator[Block]:
-    yield Text(f"{counted(impact)}. {risk_line(impact)}.", Badge(impact.risk[0], _RISKS[impact.risk[0]]))
+    yield TextBlock(f"{counted(impact)}. {risk_line(impact)}.", Badge(impact.risk[0], _RISKS[impact.risk[0]]))
     if whom := tuple(_for_whom(content, impact)):
         owner = ("Owner",) if content.owners else ()
         yield _cut(content, Table("For whom", ("Pool", *owner, "GPU quota", "Work"), whom))
     if impact.findings:
-        yield blocks.Findings("Findings", tuple(map(finding, impact.findings)))
+        yield blocks.FindingsBlock("Findings", tuple(map(finding, impact.findings)))
     for section in sections(impact):
         yield _cut(content, Table(section.title, section.header, tuple(_rows(content, section))))
 
@@ -149,7 +151,7 @@ def _work(target: str, changes: list[WorkChange]) -> Iterator[str]:
         yield f"{change_text}: {shortened(names)}"
 
 
-def _rows(content: Content, section: Section) -> Iterator[tuple[Cell, ...]]:
+def _rows(content: Content, section: ImpactSection) -> Iterator[tuple[Cell, ...]]:
     for row in section.rows:
         named = zip(section.header, row, strict=True)
         yield tuple(_link(content, cell) if name in _NAMES else cell for name, cell in named)

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 
 from kubectl_tas.draw import fitfigure, fitpages
 from kubectl_tas.draw.gangfigure import Picture, figure
-from kubectl_tas.place.answers import Outcome
+from kubectl_tas.place.answers import FitOutcome
 from kubectl_tas.place.gangs_to_place import LeftOut
 from kubectl_tas.report.style import printable
 from kubectl_tas.resolve.fleet import sent
 from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.site import blocks, places
-from kubectl_tas.site.blocks import Badge, Block, Cell, Drawing, Facts, Filters, Link, Page, Table, Text, drawing
+from kubectl_tas.site.blocks import Badge, Block, Cell, Drawing, Facts, Filters, Link, Page, Table, TextBlock, drawing
 from kubectl_tas.site.content import Content, verdict_badge
 from kubectl_tas.site.found import findings_of
 
@@ -112,7 +112,7 @@ def _without_room(content: Content) -> Iterator[tuple[Submission, Badge, str]]:
     """Yields admitted work that does not run because KAI finds no nodes for it now."""
     for submission in content.places.work:
         answers = [answer for answer in content.fits.get(id(submission), ()) if not isinstance(answer, LeftOut)]
-        bad = next((answer for answer in answers if answer.outcome is not Outcome.FITS), None)
+        bad = next((answer for answer in answers if answer.outcome is not FitOutcome.FITS), None)
         if bad is not None and content.verdict(submission).outcome not in OPEN:
             yield submission, _FITS[bad.outcome], f"{bad.gang.kind} {bad.gang.name}: {fitpages.why(bad)}"
 
@@ -127,7 +127,7 @@ def _unread(content: Content) -> tuple[Block, ...]:
     )
     if not rows:
         return ()
-    explanation = Text("What is sent to no pool of the repository is not among the rest; its findings say why.")
+    explanation = TextBlock("What is sent to no pool of the repository is not among the rest; its findings say why.")
     return explanation, Table("Sent to no pool", ("Name", "Kind", "File"), rows)
 
 
@@ -143,7 +143,7 @@ def _page(content: Content, submission: Submission) -> Page:
 
 def _verdict(picture: Picture) -> Block:
     verdict = picture.verdict
-    return Text(f"{verdict.text}. {verdict.hint}".strip(), verdict_badge(verdict.outcome))
+    return TextBlock(f"{verdict.text}. {verdict.hint}".strip(), verdict_badge(verdict.outcome))
 
 
 def _facts(content: Content, picture: Picture) -> Facts:
@@ -166,11 +166,11 @@ def _facts(content: Content, picture: Picture) -> Facts:
     return Facts(tuple(rows))
 
 
-_FITS: dict[Outcome, Badge] = {
-    Outcome.FITS: Badge("has room", "good"),
-    Outcome.NO_ROOM: Badge("no room", "bad"),
-    Outcome.MISSED: Badge("not found", "bad"),
-    Outcome.UNKNOWN: Badge("not known", "fair"),
+_FITS: dict[FitOutcome, Badge] = {
+    FitOutcome.FITS: Badge("has room", "good"),
+    FitOutcome.NO_ROOM: Badge("no room", "bad"),
+    FitOutcome.MISSED: Badge("not found", "bad"),
+    FitOutcome.UNKNOWN: Badge("not known", "fair"),
 }
 """The badge for each outcome of ``fit``."""
 
@@ -179,12 +179,14 @@ def _placement(content: Content, submission: Submission) -> Iterator[Block]:
     """Yields the answers of ``fit`` about work that does not run."""
     answers = content.fits.get(id(submission), ())
     if answers:
-        yield Text("As `kubectl tas fit` says of what pods leave free on the nodes of the cluster.", title="Placement")
+        yield TextBlock(
+            "As `kubectl tas fit` says of what pods leave free on the nodes of the cluster.", title="Placement"
+        )
     for answer in answers:
         if isinstance(answer, LeftOut):
-            yield Text(f"No answer: {answer.reason}.")
+            yield TextBlock(f"No answer: {answer.reason}.")
             continue
-        yield Text(f"{answer.gang.kind} `{answer.gang.name}`", _FITS[answer.outcome])
+        yield TextBlock(f"{answer.gang.kind} `{answer.gang.name}`", _FITS[answer.outcome])
         answer_lines = fitpages.about(answer, "")[1:]
         yield Facts(tuple((name.strip(), text) for name, text in answer_lines if text != answer.gang.name))
         drawn = fitfigure.figure(answer, content.nodes[submission.pool.backend.name], "")

@@ -37,9 +37,9 @@ def default_folder(environment: Mapping[str, str]) -> Path | None:
     """Returns the folder that KUBECTL_TAS_CACHE names, else the user's cache folder, else None. The cache folder
     follows the XDG Base Directory Specification.
     """
-    own = environment.get("KUBECTL_TAS_CACHE")
-    if own:
-        return Path(own)
+    named_folder = environment.get("KUBECTL_TAS_CACHE")
+    if named_folder:
+        return Path(named_folder)
     base = environment.get("XDG_CACHE_HOME") or ""
     if not os.path.isabs(base):  # noqa: PTH117 - a relative one is to be ignored
         home = environment.get("HOME") or ""
@@ -66,25 +66,25 @@ class Store:
     def get_all(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
         """Returns the existing entries of these keys; at most ``AT_ONCE`` keys."""
         rows: list[tuple[bytes, int, object]] = []
-        found = self._file()
+        database = self._file()
         with self._failing():
-            if found is not None:
-                wanted = ",".join("?" * len(keys))
-                query = f"SELECT key, used, body FROM entry WHERE key IN ({wanted})"
-                rows = found.execute(query, keys).fetchall()
+            if database is not None:
+                placeholders = ",".join("?" * len(keys))
+                query = f"SELECT key, used, body FROM entry WHERE key IN ({placeholders})"
+                rows = database.execute(query, keys).fetchall()
         contents = {key: content for key, _, body in rows if (content := _opened(key, body)) is not None}
         self._used += (key for key, used, _ in rows if used != self._today and key in contents)
         return contents
 
-    def put(self, entries: Iterable[tuple[bytes, bytes]]) -> None:
+    def put(self, contents: Iterable[tuple[bytes, bytes]]) -> None:
         """Adds entries, and replaces those with the same keys."""
-        rows = [(key, self._today, _closed(key, content)) for key, content in entries]
-        found = self._file() if rows else None
+        rows = [(key, self._today, _closed(key, content)) for key, content in contents]
+        database = self._file() if rows else None
         with self._failing():
-            if found is not None:
-                found.execute("BEGIN IMMEDIATE")
-                found.executemany("INSERT OR REPLACE INTO entry VALUES (?, ?, ?)", rows)
-                found.execute("COMMIT")
+            if database is not None:
+                database.execute("BEGIN IMMEDIATE")
+                database.executemany("INSERT OR REPLACE INTO entry VALUES (?, ?, ?)", rows)
+                database.execute("COMMIT")
 
     def close(self) -> None:
         """Records which entries were used, removes excess entries, and closes the file."""

@@ -40,13 +40,13 @@ class Object(NamedTuple):
 
 def objects(fleet: Fleet, texts: list[bytes]) -> str:
     """Returns the manifests of a fleet's work as JSON, and adds the text of each to ``texts``."""
-    return to_text([_object(item, texts) for item in compile_work(fleet)])
+    return to_text([_object(artifact, texts) for artifact in compile_work(fleet)])
 
 
-def objects_of(written: str, source: str) -> Iterator[Object]:
+def objects_of(lines: str, source: str) -> Iterator[Object]:
     """Yields the manifests of an outcome of the file ``source``. Shares strings that many manifests have in common."""
     at = 0
-    for backend, folder, file, version, apply, pool, is_work, order, digest, size in json.loads(written):
+    for backend, folder, file, version, apply, pool, is_work, order, digest, size in json.loads(lines):
         phase, namespace, name, kind = order
         yield Object(
             intern(backend),
@@ -68,7 +68,7 @@ def objects_of(written: str, source: str) -> Iterator[Object]:
 def _object(artifact: Artifact, texts: list[bytes]) -> Plain:
     content = manifest_text.file_text(artifact).encode("utf-8", "surrogatepass")
     texts.append(content)
-    places = [artifact.backend, artifact.folder, artifact.file, artifact.api_version]
-    phase, *rest = artifact.order
-    kept = [*places, artifact.apply, artifact.pool, artifact.is_work, [int(phase), *rest]]
-    return [*kept, manifest_text.digest_of_bytes(content), len(content)]
+    location = [artifact.backend, artifact.folder, artifact.file, artifact.api_version]
+    phase, *names = artifact.order
+    columns = [*location, artifact.apply, artifact.pool, artifact.is_work, [int(phase), *names]]
+    return [*columns, manifest_text.digest_of_bytes(content), len(content)]

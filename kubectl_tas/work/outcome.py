@@ -15,10 +15,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
-from kubectl_tas.check import check_work
+from kubectl_tas.check import TASK_PLATFORMS, check_work
 from kubectl_tas.check.growth import waits_for_sums
-from kubectl_tas.check.task_platforms import check_platforms
 from kubectl_tas.check.visibledevices import config_maps
+from kubectl_tas.check.walk import walk
 from kubectl_tas.diagnostics import TasError, has_errors
 from kubectl_tas.gangs.admission import Admission
 from kubectl_tas.gangs.podgrouper import pod_group_name
@@ -51,7 +51,7 @@ _WITH_OTHERS = ("pod_groups", "pod_clique_sets")
 class Outcome:
     """The outcome of one file, as plain data."""
 
-    wanted: Plain | None
+    pools: Plain | None
     """The pools to which the context of the file was narrowed."""
     is_alone: bool
     """False if the file only makes sense together with others; then the fields below mean nothing."""
@@ -64,10 +64,10 @@ class Outcome:
     """Names that no other file may have or use. A file is judged together with any other file that does."""
     uses: Plain = field(default_factory=list)
     """Names that the file uses. A file that claims such a name is judged together with this file."""
-    stems: Plain = field(default_factory=list)
+    name_prefixes: Plain = field(default_factory=list)
     """The beginnings of names of the objects that the file becomes."""
-    points: Plain = field(default_factory=list)
-    """Names of objects that may begin with a stem of another file."""
+    names_to_compare: Plain = field(default_factory=list)
+    """Names of objects that may begin with a prefix of another file."""
     mentions: Plain = field(default_factory=list)
     """Names in the documents of the file: references, and declarations that other files may reference."""
     waivers: Plain = field(default_factory=list)
@@ -76,9 +76,9 @@ class Outcome:
     """The manifests as JSON; None if not requested, not made because of errors, or moved to a file by a run."""
 
     @property
-    def seen(self) -> Wanted:
-        """The part of the context that the file may depend on."""
-        return None if self.wanted is None else frozenset(self.wanted)
+    def pool_names(self) -> PoolNames:
+        """The pools that the file may depend on."""
+        return None if self.pools is None else frozenset(self.pools)
 
     @property
     def plain(self) -> Plain:
@@ -86,7 +86,7 @@ class Outcome:
         return [getattr(self, name) for name in self.__slots__]
 
 
-def outcome(raw: RawFile, shared: Shared, texts: list[bytes] | None = None) -> Outcome:
+def outcome(raw: RawFile, shared: SharedContext, texts: list[bytes] | None = None) -> Outcome:
     """Returns the outcome of a file in the shared context. With ``texts``, makes the manifests and adds their texts."""
     loaded = load_work(raw, shared.context.config)
     if loaded is None or not loaded.complete:
@@ -96,35 +96,37 @@ def outcome(raw: RawFile, shared: Shared, texts: list[bytes] | None = None) -> O
         return Outcome([], is_alone=False, is_shared=True)
     if any(getattr(repository, name) for name in _WITH_OTHERS):
         return Outcome([], is_alone=False)
-    wanted = _wanted(repository, raw)
-    fleet = resolve_work(repository, shared.narrowed(wanted))
-    named = None if wanted is None else sorted(wanted)
-    found = (*loaded.diagnostics, *check_work(fleet))
-    if not _is_alone(fleet) or any(item.location is None or item.location.path != raw.path for item in found):
-        return Outcome(named, is_alone=False)
+    pools = _pools_named_in(repository, raw)
+    fleet = resolve_work(repository, shared.narrowed(pools))
+    sorted_pools = None if pools is None else sorted(pools)
+    findings = (*loaded.diagnostics, *check_work(fleet))
+    if not _is_alone(fleet) or any(
+        finding.location is None or finding.location.path != raw.path for finding in findings
+    ):
+        return Outcome(sorted_pools, is_alone=False)
     admission = Admission(fleet)
     work = [
         [
-            item.pool.name,
-            item.subpool.name if item.subpool else None,
-            from_location(item.place),
-            from_sent(sent(item, admission.request(item))),
+            submission.pool.name,
+            submission.subpool.name if submission.subpool else None,
+            from_location(submission.place),
+            from_sent(sent(submission, admission.request(submission))),
         ]
-        for item in fleet.submissions
+        for submission in fleet.submissions
     ]
     return Outcome(
-        named,
+        sorted_pools,
         is_alone=True,
-        findings=[from_diagnostic(item) for item in found],
+        findings=[from_diagnostic(finding) for finding in findings],
         sent=work,
         claims=sorted(claims(fleet)),
         uses=sorted(uses(fleet)),
-        stems=sorted(stems_of(fleet)),
-        points=sorted(points_of(fleet)),
+        name_prefixes=sorted(name_prefixes(fleet)),
+        names_to_compare=sorted(names_to_compare(fleet)),
         mentions=[*fleet.own_mentions.rows],
-        waivers=[from_waiver(item) for item in repository.waivers],
+        waivers=[from_waiver(waiver) for waiver in repository.waivers],
         is_empty=repository.is_empty,
-        objects=None if texts is None or has_errors(found) else _objects(fleet, texts),
+        objects=None if texts is None or has_errors(findings) else _objects(fleet, texts),
     )
 
 
@@ -134,35 +136,37 @@ def _objects(fleet: Fleet, texts: list[bytes]) -> str | None:
 
     try:
         return objects(fleet, texts)
-    except (TasError, ValueError):  # where no rule refuses it, rendering comes here again, and says so
+    except (TasError, ValueError):  # Rendering repeats this step and reports the error.
         texts.clear()
         return None
 
 
-def work_alone(loaded: Loaded, raw: RawFile, shared: Shared) -> Fleet | None:
+def work_alone(loaded: Loaded, raw: RawFile, shared: SharedContext) -> Fleet | None:
     """Returns the loaded work of a file; None if the work can be judged only together with other files."""
     declared = loaded.repository
     if not loaded.complete or any(getattr(declared, name) for name in ("config", *_SHARED, *_WITH_OTHERS)):
         return None
-    fleet = resolve_work(declared, shared.narrowed(_wanted(declared, raw)))
+    fleet = resolve_work(declared, shared.narrowed(_pools_named_in(declared, raw)))
     return fleet if _is_alone(fleet) else None
 
 
-def work_of(raw: RawFile, shared: Shared) -> Fleet:
+def work_of(raw: RawFile, shared: SharedContext) -> Fleet:
     """Returns the work of a file that makes sense alone, regardless of findings."""
     loaded = load_work(raw, shared.context.config)
     assert loaded is not None
-    return resolve_work(loaded.repository, shared.narrowed(_wanted(loaded.repository, raw)))
+    return resolve_work(loaded.repository, shared.narrowed(_pools_named_in(loaded.repository, raw)))
 
 
-def _wanted(repository: Repository, raw: RawFile) -> Wanted:
+def _pools_named_in(repository: Repository, raw: RawFile) -> PoolNames:
     """Returns the pools that the work of a file names; None for all."""
-    names_topology = any(_annotates(item.spec, labels.TOPOLOGY) for item in repository.workloads)  # escaped, too
+    names_topology = any(
+        _annotates(workload.spec, labels.TOPOLOGY) for workload in repository.workloads
+    )  # escaped, too
     if repository.companions or names_topology or labels.TOPOLOGY.encode() in raw.content:
-        return None  # which namespaces there are, or which topologies, is told by all pools
-    found = {item.spec.workflow.pool for item in repository.workflows}
-    found |= {item.spec.metadata.labels.get(labels.POOL, "") for item in repository.workloads}
-    return frozenset(found)
+        return None  # all pools together declare the namespaces and the topologies
+    pools = {workflow.spec.workflow.pool for workflow in repository.workflows}
+    pools |= {workload.spec.metadata.labels.get(labels.POOL, "") for workload in repository.workloads}
+    return frozenset(pools)
 
 
 def _is_alone(fleet: Fleet) -> bool:
@@ -173,19 +177,26 @@ def _is_alone(fleet: Fleet) -> bool:
         len(repository.workloads),
         len(repository.companions),
     )
-    in_groups = any(_annotates(item.spec, labels.POD_GROUP) for item in repository.workloads)
-    metadata = [item.spec.metadata for item in repository.workloads]
-    metadata += [item.spec.metadata for item in repository.companions]
-    replaced = any(labels.REPLACE in item.labels for item in metadata)  # --base tells of it where nothing has changed
-    of_sets = any(kind.startswith("PodClique") for _, kind, _ in _scaled(fleet))  # Grove makes them of a set
+    in_groups = any(_annotates(workload.spec, labels.POD_GROUP) for workload in repository.workloads)
+    metadata = [workload.spec.metadata for workload in repository.workloads]
+    metadata += [companion.spec.metadata for companion in repository.companions]
+    replaced = any(
+        labels.REPLACE in meta.labels for meta in metadata
+    )  # --base has a finding about it even for unchanged files
+    of_sets = any(
+        kind.startswith("PodClique") for _, kind, _ in _scaled(fleet)
+    )  # Grove makes PodCliques from a PodCliqueSet
     is_known = are_resolved and not fleet.dangling and not (in_groups or replaced or of_sets or waits_for_sums(fleet))
-    return is_known and not any(check_platforms(fleet))
+    return is_known and not any(walk(fleet, (TASK_PLATFORMS,)))
 
 
 def _annotates(workload: Workload, key: str) -> bool:
     """Whether a workload or any of its pods has the annotation ``key``, which names something of another file."""
-    templates = (item.template for item in workload.pod_sets)
-    every = (workload.metadata.annotations, *(item.metadata.annotations for item in templates if item is not None))
+    templates = (pod_set.template for pod_set in workload.pod_sets)
+    every = (
+        workload.metadata.annotations,
+        *(template.metadata.annotations for template in templates if template is not None),
+    )
     return any(key in annotations for annotations in every)
 
 
@@ -197,8 +208,8 @@ def claims(fleet: Fleet) -> Iterator[str]:
         yield _identity(workload.pool.backend.name, workload.kind, workload.namespace, workload.name)
         if workload.gang is not None:
             yield f"gang/{workload.pool.backend.name}/{workload.gang}"
-    for item in fleet.companions:
-        yield "/".join(item.identity)
+    for companion in fleet.companions:
+        yield "/".join(companion.identity)
     yield from (_variables(*key) for key in config_maps(fleet))
     if fleet.companions:
         yield from ("/".join((CLAIM_TEMPLATE, *key)) for key in fleet.compute_domains)
@@ -208,8 +219,8 @@ def uses(fleet: Fleet) -> Iterator[str]:
     """Yields names that other files may declare. These are targets of autoscalers, ConfigMaps that may show GPUs to
     containers, and claim templates of ComputeDomains.
     """
-    for item, kind, name in _scaled(fleet):
-        yield _identity(item.backend.name, kind, item.namespace, name)
+    for autoscaler, kind, name in _scaled(fleet):
+        yield _identity(autoscaler.backend.name, kind, autoscaler.namespace, name)
     for use in fleet.own_mentions.uses:
         if use.kind == CLAIM_TEMPLATE:
             yield "/".join((CLAIM_TEMPLATE, *use.space, use.name))
@@ -220,22 +231,22 @@ def uses(fleet: Fleet) -> Iterator[str]:
 
 def _scaled(fleet: Fleet) -> Iterator[tuple[FleetCompanion, str, object]]:
     """Yields autoscalers, each with the kind and name of its target."""
-    for item in fleet.companions:
-        target = item.declared.origin.value(SCALED[:-1])
+    for companion in fleet.companions:
+        target = companion.declared.origin.value(SCALED[:-1])
         if isinstance(target, dict):
-            yield item, str(target.get("kind") or DEFAULT_SCALED), target.get("name")
+            yield companion, str(target.get("kind") or DEFAULT_SCALED), target.get("name")
 
 
-def _config_maps(data: object) -> Iterator[object]:
+def _config_maps(document: object) -> Iterator[object]:
     """Yields the names of ConfigMaps from which containers take all variables, anywhere in a document."""
-    waiting: list[Any] = [data]
+    waiting: list[Any] = [document]
     while waiting:
         value = waiting.pop()
-        for key, item in value.items() if isinstance(value, dict) else enumerate(value):
-            if isinstance(item, (dict, list)):
-                waiting.append(item)
-                if key == "configMapRef" and isinstance(item, dict):
-                    yield item.get("name")
+        for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            if isinstance(inner, (dict, list)):
+                waiting.append(inner)
+                if key == "configMapRef" and isinstance(inner, dict):
+                    yield inner.get("name")
 
 
 def _variables(namespace: str, name: object) -> str:
@@ -246,17 +257,17 @@ def _identity(backend: str, kind: object, namespace: str, name: object) -> str:
     return f"{backend}/{kind}/{namespace}/{name}"
 
 
-def stems_of(fleet: Fleet) -> Iterator[str]:
+def name_prefixes(fleet: Fleet) -> Iterator[str]:
     """Returns the beginnings of the names of PodGroups and pods of workflows."""
-    kept = MAX_LABEL - names.HASH - 1  # of a name that is too long
-    return (f"{workflow.name}-{group.name}-"[:kept] for workflow in fleet.workflows for group in workflow.groups)
+    max_prefix = MAX_LABEL - names.HASH - 1  # a longer name is cut here, and gets a hash
+    return (f"{workflow.name}-{group.name}-"[:max_prefix] for workflow in fleet.workflows for group in workflow.groups)
 
 
-def points_of(fleet: Fleet) -> Iterator[str]:
+def names_to_compare(fleet: Fleet) -> Iterator[str]:
     """Yields the names of other PodGroups and Pods."""
-    for item in fleet.pod_groups:
-        yield item.name
-        yield from (pod.spec.metadata.name for pod in item.pods)
+    for pod_group in fleet.pod_groups:
+        yield pod_group.name
+        yield from (pod.spec.metadata.name for pod in pod_group.pods)
     for workload in fleet.workloads:
         if workload.kind == "Pod":
             yield workload.name
@@ -264,21 +275,21 @@ def points_of(fleet: Fleet) -> Iterator[str]:
             yield pod_group_name(workload)
 
 
-Wanted = frozenset[str] | None
+PoolNames = frozenset[str] | None
 """Names of pools as work spells them; None stands for the whole context."""
 
 
-class Shared:
+class SharedContext:
     """The context of a repository, and its parts."""
 
     def __init__(self, context: Context, repository: Repository, digests: Mapping[str, bytes]) -> None:
         self.context = context
         self._digests = digests
-        self._narrow: dict[Wanted, Context] = {}
-        self._known: dict[Wanted, str] = {}
+        self._narrow: dict[PoolNames, Context] = {}
+        self._digests_of_pools: dict[PoolNames, str] = {}
         self._everywhere = frozenset(
-            item.origin.path
-            for item in (
+            declared.origin.path
+            for declared in (
                 *([repository.config] if repository.config else ()),
                 *repository.topologies,
                 *repository.pod_templates,
@@ -288,36 +299,36 @@ class Shared:
             )
         )
 
-    def narrowed(self, wanted: Wanted) -> Context:
-        """Returns the context with only the pools in ``wanted``, and the pools above these."""
-        if wanted not in self._narrow:
-            pools = {pool.name: pool for pool in self._pools(wanted)}
-            self._narrow[wanted] = replace(self.context, pools=dict(sorted(pools.items())), dangling=())
-        return self._narrow[wanted]
+    def narrowed(self, pool_names: PoolNames) -> Context:
+        """Returns the context with only the pools in ``pool_names``, and the pools above these."""
+        if pool_names not in self._narrow:
+            pools = {pool.name: pool for pool in self._pools(pool_names)}
+            self._narrow[pool_names] = replace(self.context, pools=dict(sorted(pools.items())), dangling=())
+        return self._narrow[pool_names]
 
-    def digest(self, wanted: Wanted) -> str:
+    def digest(self, pool_names: PoolNames) -> str:
         """Returns a digest of all files from which the narrowed context is read."""
-        if wanted not in self._known:
-            paths = self._digests if wanted is None else self._files(self._pools(wanted))
-            found = hashlib.blake2b(digest_size=16)
+        if pool_names not in self._digests_of_pools:
+            paths = self._digests if pool_names is None else self._files(self._pools(pool_names))
+            digest = hashlib.blake2b(digest_size=16)
             for path in sorted(paths):
-                found.update(path.encode() + b"\0" + self._digests[path])
-            found.update("\0".join(sorted(self.context.declared_pools)).encode() if wanted is None else b"")
-            self._known[wanted] = found.hexdigest()
-        return self._known[wanted]
+                digest.update(path.encode() + b"\0" + self._digests[path])
+            digest.update("\0".join(sorted(self.context.declared_pools)).encode() if pool_names is None else b"")
+            self._digests_of_pools[pool_names] = digest.hexdigest()
+        return self._digests_of_pools[pool_names]
 
-    def _pools(self, wanted: Wanted) -> Iterator[FleetPool]:
-        if wanted is None:
+    def _pools(self, pool_names: PoolNames) -> Iterator[FleetPool]:
+        if pool_names is None:
             yield from self.context.pools.values()
             return
-        for name in wanted:
+        for name in pool_names:
             pool = self.context.pools.get(names.fold(name).partition(names.SEPARATOR)[0])
             yield from pool.chain if pool else ()
 
     def _files(self, pools: Iterable[FleetPool]) -> set[str]:
-        found = set(self._everywhere)
+        paths = set(self._everywhere)
         for pool in pools:
-            found.add(pool.declared.origin.path)
-            found.update(part.declared.origin.path for part in pool.subpools)
-            found.update(part.declared.origin.path for part in pool.children)
-        return found
+            paths.add(pool.declared.origin.path)
+            paths.update(subpool.declared.origin.path for subpool in pool.subpools)
+            paths.update(child.declared.origin.path for child in pool.children)
+        return paths

@@ -31,12 +31,12 @@ def to_bytes(plain: Plain) -> bytes:
 def of_text(text: str) -> Plain:
     """Returns the plain data of a JSON text. Raises ValueError if the text is not a JSON list."""
     try:
-        found = json.loads(text)
+        plain = json.loads(text)
     except RecursionError as error:
         raise ValueError from error  # nested too deep
-    if not isinstance(found, list):
+    if not isinstance(plain, list):
         raise ValueError
-    return found
+    return plain
 
 
 def of_bytes(content: bytes) -> Plain:
@@ -52,11 +52,11 @@ def of_entry(content: bytes | None) -> Plain | None:
         return None
 
 
-def from_location(place: Location | None) -> Plain | None:
+def from_location(location: Location | None) -> Plain | None:
     """Converts a place to plain data; None stays None."""
-    if place is None:
+    if location is None:
         return None
-    return [place.path, place.line, place.column, place.source, place.length, place.source_column]
+    return [location.path, location.line, location.column, location.source, location.length, location.source_column]
 
 
 def to_location(plain: Plain | None) -> Location | None:
@@ -64,22 +64,26 @@ def to_location(plain: Plain | None) -> Location | None:
     return None if plain is None else Location(*plain)
 
 
-def from_diagnostic(item: Diagnostic) -> Plain:
+def from_diagnostic(finding: Diagnostic) -> Plain:
     """Converts a finding to plain data, before settings and waivers apply."""
-    hint = [item.hint, item.hint.written, item.hint.meant] if isinstance(item.hint, Suggestion) else [item.hint]
-    related = [[note.message, from_location(note.location)] for note in item.related]
-    level = item.level.value if item.level else None
-    place, cause = from_location(item.location), from_location(item.cause)
-    return [item.rule.code, str(item.message), place, related, [*map(str, hint)], level, cause]
+    hint = (
+        [finding.hint, finding.hint.written, finding.hint.meant]
+        if isinstance(finding.hint, Suggestion)
+        else [finding.hint]
+    )
+    related = [[note.message, from_location(note.location)] for note in finding.related]
+    level = finding.level.value if finding.level else None
+    location, cause = from_location(finding.location), from_location(finding.cause)
+    return [finding.rule.code, str(finding.message), location, related, [*map(str, hint)], level, cause]
 
 
 def to_diagnostic(plain: Plain) -> Diagnostic:
     """Restores a finding from plain data."""
-    code, message, place, related, hint, level, cause = plain
+    code, message, location, related, hint, level, cause = plain
     return Diagnostic(
         all_rules()[code],
         message,
-        to_location(place),
+        to_location(location),
         tuple(Related(text, to_location(where)) for text, where in related),
         hint=Suggestion(*hint) if len(hint) > 1 else hint[0],
         level=Severity(level) if level else None,
@@ -87,15 +91,15 @@ def to_diagnostic(plain: Plain) -> Diagnostic:
     )
 
 
-def from_waiver(item: Waiver) -> Plain:
+def from_waiver(waiver: Waiver) -> Plain:
     """Converts a comment that waives rules to plain data."""
-    return [list(item.rules), from_location(item.place), item.line]
+    return [list(waiver.rules), from_location(waiver.place), waiver.line]
 
 
 def to_waiver(plain: Plain) -> Waiver:
     """Restores a comment that waives rules from plain data."""
-    rules, place, line = plain
-    return Waiver(tuple(rules), Location(*place), line)
+    rules, location, line = plain
+    return Waiver(tuple(rules), Location(*location), line)
 
 
 def from_unread(document: Unread) -> Plain:
@@ -118,8 +122,8 @@ def _read_amount(plain: int | str) -> Gpus:
     return NO_LIMIT if Decimal(plain) == NO_LIMIT else Hundredths(plain)
 
 
-def _amounts(item: Amounts) -> Plain:
-    return [_amount(item.gpu), _amount(item.cpu), _amount(item.memory)]
+def _amounts(amounts: Amounts) -> Plain:
+    return [_amount(amounts.gpu), _amount(amounts.cpu), _amount(amounts.memory)]
 
 
 @lru_cache(maxsize=4096)
@@ -128,17 +132,17 @@ def _read_amounts(gpu: int | str, cpu: int | str, memory: int | str) -> Amounts:
     return Amounts(_read_amount(gpu), _read_amount(cpu), _read_amount(memory))
 
 
-def from_sent(item: Sent) -> Plain:
+def from_sent(sent: Sent) -> Plain:
     """Converts the summary of a submission to plain data."""
-    request = item.request
-    asked = [*map(_amounts, (request.asks, request.largest, request.first)), request.is_one_gang]
-    about = [item.kind, item.name, item.priority, item.namespace, item.gang]
-    return [*about, _amounts(item.asks), asked, list(item.platforms), item.objects]
+    request = sent.request
+    requested = [*map(_amounts, (request.asks, request.largest, request.first)), request.is_one_gang]
+    identity = [sent.kind, sent.name, sent.priority, sent.namespace, sent.gang]
+    return [*identity, _amounts(sent.asks), requested, list(sent.platforms), sent.objects]
 
 
 def to_sent(plain: Plain) -> Sent:
     """Restores the summary of a submission from plain data."""
-    kind, name, priority, namespace, gang, asks, asked, platforms, objects = plain
-    all_, largest, least, is_one_gang = asked
+    kind, name, priority, namespace, gang, asks, requested, platforms, objects = plain
+    all_, largest, least, is_one_gang = requested
     request = Request(_read_amounts(*all_), _read_amounts(*largest), _read_amounts(*least), is_one_gang)
     return Sent(kind, name, priority, namespace, gang, _read_amounts(*asks), request, tuple(platforms), objects)

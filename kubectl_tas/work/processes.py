@@ -21,12 +21,12 @@ from typing import NoReturn
 from kubectl_tas.diagnostics import TasError
 from kubectl_tas.late import dataclass
 from kubectl_tas.load.source import RawFile
-from kubectl_tas.work.outcome import Outcome, Shared, outcome
+from kubectl_tas.work.outcome import Outcome, SharedContext, outcome
 from kubectl_tas.work.plain import of_bytes, to_bytes
 
-LEAST = 150
+LEAST_FILES = 150
 """The fewest files per process; with fewer, another process costs more than it saves."""
-MOST = 8
+MOST_PROCESSES = 8
 """The most processes, regardless of the number of processors."""
 _HEAD = struct.Struct("<IQI")
 """The header of a result: index of the file, start of the file's texts, and size of the result in bytes."""
@@ -40,13 +40,13 @@ _READ = 64 * 1024
 """Bytes that a pipe holds."""
 
 
-class Spool:
+class NamelessFile:
     """A nameless file for texts. One process writes; processes that had the file before that process began can read."""
 
     def __init__(self) -> None:
         self.end = 0
         """The size in bytes."""
-        self._held = bytearray()  # where the system keeps no file that has no name
+        self._held = bytearray()  # holds the texts on systems without nameless files
         self._handle: int | None = None
         if os.name == "posix":
             import tempfile  # only texts that are kept need it
@@ -68,34 +68,34 @@ class Spool:
 
     def get(self, start: int, size: int) -> str:
         """Returns a text by its start and size in bytes."""
-        found = self._held[start : start + size] if self._handle is None else os.pread(self._handle, size, start)
-        return found.decode("utf-8", "surrogatepass")
+        content = self._held[start : start + size] if self._handle is None else os.pread(self._handle, size, start)
+        return content.decode("utf-8", "surrogatepass")
 
 
-class Shelf:
+class TextsByFile:
     """Keeps one text for each of many files, in a nameless file instead of memory."""
 
     def __init__(self) -> None:
-        self._spool: Spool | None = None
-        self._places: dict[str, tuple[int, int]] = {}
+        self._spool: NamelessFile | None = None
+        self._extents: dict[str, tuple[int, int]] = {}
 
     def put(self, path: str, text: str) -> None:
         """Keeps the text of a file."""
-        self._spool = self._spool or Spool()
+        self._spool = self._spool or NamelessFile()
         start = self._spool.put([text.encode("utf-8", "surrogatepass")])
-        self._places[path] = start, self._spool.end - start
+        self._extents[path] = start, self._spool.end - start
 
     def get(self, path: str) -> str | None:
         """Returns the text of a file; None if none was kept."""
-        place = self._places.get(path)
-        return self._spool.get(*place) if self._spool and place else None
+        extent = self._extents.get(path)
+        return self._spool.get(*extent) if self._spool and extent else None
 
 
 @dataclass(frozen=True, slots=True)
-class Strip:
+class FileTexts:
     """The place of the texts of one file."""
 
-    spool: Spool
+    spool: NamelessFile
     start: int
     """The start of the first text, in bytes."""
 
@@ -105,12 +105,12 @@ class Strip:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class FileResult:
     """The result for one file."""
 
     raw: RawFile
     outcome: Outcome
-    texts: Strip | None
+    texts: FileTexts | None
     """None if texts were not requested."""
 
 
@@ -120,10 +120,10 @@ def processes_for(files: int) -> int:
     """
     if sys.platform != "linux":
         return 1
-    return max(1, min(MOST, len(os.sched_getaffinity(0)), files // LEAST))
+    return max(1, min(MOST_PROCESSES, len(os.sched_getaffinity(0)), files // LEAST_FILES))
 
 
-def outcomes(work: Sequence[RawFile], shared: Shared, processes: int, *, render: bool) -> Iterator[Done]:
+def outcomes(work: Sequence[RawFile], shared: SharedContext, processes: int, *, render: bool) -> Iterator[FileResult]:
     """Yields the outcomes of files, in no particular order; with ``render``, also the texts of their manifests.
 
     Raises TasError if a process was ended from outside.
@@ -131,24 +131,26 @@ def outcomes(work: Sequence[RawFile], shared: Shared, processes: int, *, render:
     if processes > 1:
         yield from _by_several(work, shared, processes, render=render)
         return
-    spool = Spool() if render else None
+    spool = NamelessFile() if render else None
     for raw in work:
         yield _done(raw, shared, spool)
 
 
-def _by_several(work: Sequence[RawFile], shared: Shared, processes: int, *, render: bool) -> Iterator[Done]:
+def _by_several(
+    work: Sequence[RawFile], shared: SharedContext, processes: int, *, render: bool
+) -> Iterator[FileResult]:
     import selectors  # only several processes need it
 
     yield from outcomes(work[:_FIRST], shared, 1, render=render)
     work = work[_FIRST:]
     sys.stdout.flush()
     sys.stderr.flush()
-    gc.freeze()  # what is there already stays, in all processes
+    gc.freeze()  # objects made so far stay in memory, in all processes
     workers: dict[int, _Worker] = {}
     with selectors.DefaultSelector() as ready:
         try:
-            for first in range(processes):
-                worker = _start(work[first::processes], shared, [*workers], render=render)
+            for offset in range(processes):
+                worker = _start(work[offset::processes], shared, [*workers], render=render)
                 workers[worker.pipe] = worker
                 ready.register(worker.pipe, selectors.EVENT_READ)
             while ready.get_map():
@@ -163,10 +165,9 @@ def _by_several(work: Sequence[RawFile], shared: Shared, processes: int, *, rend
                 worker.end()
 
 
-def _done(raw: RawFile, shared: Shared, spool: Spool | None) -> Done:
+def _done(raw: RawFile, shared: SharedContext, spool: NamelessFile | None) -> FileResult:
     texts: list[bytes] | None = None if spool is None else []
-    found = outcome(raw, shared, texts)
-    return Done(raw, found, Strip(spool, spool.put(texts or ())) if spool else None)
+    return FileResult(raw, outcome(raw, shared, texts), FileTexts(spool, spool.put(texts or ())) if spool else None)
 
 
 @dataclass
@@ -177,7 +178,7 @@ class _Worker:
     pipe: int
     """The pipe from which this process reads the results of the other."""
     work: Sequence[RawFile]
-    spool: Spool | None
+    spool: NamelessFile | None
     _unread: bytearray = field(default_factory=bytearray)
     _ended: bool = False
 
@@ -187,21 +188,21 @@ class _Worker:
         self._unread += content
         return not content
 
-    def results(self, shared: Shared) -> Iterator[Done]:
+    def results(self, shared: SharedContext) -> Iterator[FileResult]:
         """Yields the results that have arrived completely."""
-        place = 0
-        while len(self._unread) - place >= _HEAD.size:
-            number, start, size = _HEAD.unpack_from(self._unread, place)
+        start_of_next = 0
+        while len(self._unread) - start_of_next >= _HEAD.size:
+            number, start, size = _HEAD.unpack_from(self._unread, start_of_next)
             if size == _FAILED:  # the same exception, with a traceback of this process
                 _done(self.work[number], shared, self.spool)
                 raise TasError(f"a process failed at {self.work[number].path}", hint="Run again.")
-            if len(self._unread) - place < _HEAD.size + size:
+            if len(self._unread) - start_of_next < _HEAD.size + size:
                 break
-            place += _HEAD.size
-            found = Outcome(*of_bytes(bytes(self._unread[place : place + size])))
-            place += size
-            yield Done(self.work[number], found, Strip(self.spool, start) if self.spool else None)
-        del self._unread[:place]
+            start_of_next += _HEAD.size
+            received = Outcome(*of_bytes(bytes(self._unread[start_of_next : start_of_next + size])))
+            start_of_next += size
+            yield FileResult(self.work[number], received, FileTexts(self.spool, start) if self.spool else None)
+        del self._unread[:start_of_next]
 
     def wait(self) -> None:
         """Waits for the end of the process. Raises TasError if the process was ended from outside."""
@@ -209,9 +210,9 @@ class _Worker:
         self._ended = True
         code = os.waitstatus_to_exitcode(status)
         if code != 0 or self._unread:
-            why = f"by signal {-code}" if code < 0 else f"with exit code {code}"
+            cause = f"by signal {-code}" if code < 0 else f"with exit code {code}"
             hint = "Most likely memory ran out. Free some, or use fewer processes: --processes 1."
-            raise TasError(f"a process of this command was ended {why}", hint=hint)
+            raise TasError(f"a process of this command was ended {cause}", hint=hint)
 
     def end(self) -> None:
         """Ends the process in any state."""
@@ -222,36 +223,36 @@ class _Worker:
             os.waitpid(self.pid, 0)
 
 
-def _start(work: Sequence[RawFile], shared: Shared, others: Sequence[int], *, render: bool) -> _Worker:
-    spool = Spool() if render else None
+def _start(work: Sequence[RawFile], shared: SharedContext, older_pipes: Sequence[int], *, render: bool) -> _Worker:
+    spool = NamelessFile() if render else None
     reads, writes = os.pipe()
     pid = os.fork()
     if pid == 0:
-        for pipe in (reads, *others):
+        for pipe in (reads, *older_pipes):
             os.close(pipe)
         _run(work, shared, spool, writes)
     os.close(writes)
     return _Worker(pid, reads, work, spool)
 
 
-def _run(work: Sequence[RawFile], shared: Shared, spool: Spool | None, pipe: int) -> NoReturn:
+def _run(work: Sequence[RawFile], shared: SharedContext, spool: NamelessFile | None, pipe: int) -> NoReturn:
     """Does the work of the other process and ends it, without flushing or tidying anything of this process."""
     code = 1
     try:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # who asked for it ends it
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends this process
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         gc.disable()
-        with open(pipe, "wb", buffering=_READ) as told:
+        with open(pipe, "wb", buffering=_READ) as stream:
             for number, raw in enumerate(work):
                 if number % _COLLECT == _COLLECT - 1:
                     gc.collect()
                 try:
                     done = _done(raw, shared, spool)
-                except Exception:  # the other process meets it too, and tells
-                    told.write(_HEAD.pack(number, 0, _FAILED))
+                except Exception:  # the parent repeats the file and reports the exception
+                    stream.write(_HEAD.pack(number, 0, _FAILED))
                     break
                 content = to_bytes(done.outcome.plain)
-                told.write(_HEAD.pack(number, done.texts.start if done.texts else 0, len(content)) + content)
+                stream.write(_HEAD.pack(number, done.texts.start if done.texts else 0, len(content)) + content)
         code = 0
     finally:
         os._exit(code)
@@ -259,6 +260,6 @@ def _run(work: Sequence[RawFile], shared: Shared, spool: Spool | None, pipe: int
 
 def _write(handle: int, content: bytes) -> None:
     """Writes all content, since the system may take a part at a time."""
-    rest = memoryview(content)
-    while rest:
-        rest = rest[os.write(handle, rest) :]
+    unwritten = memoryview(content)
+    while unwritten:
+        unwritten = unwritten[os.write(handle, unwritten) :]

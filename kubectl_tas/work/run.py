@@ -29,10 +29,10 @@ from kubectl_tas.resolve.fleet import Context, Fleet, is_called, resolve, resolv
 from kubectl_tas.resolve.mentions import read_rows
 from kubectl_tas.resolve.platforms import Finder
 from kubectl_tas.store.cache import Store
-from kubectl_tas.work.kept import Outcomes
-from kubectl_tas.work.outcome import Outcome, Shared, claims, points_of, stems_of, uses, work_of
+from kubectl_tas.work.outcome import Outcome, SharedContext, claims, name_prefixes, names_to_compare, uses, work_of
 from kubectl_tas.work.plain import to_diagnostic, to_sent, to_waiver
-from kubectl_tas.work.processes import Done, Shelf, Spool, Strip, outcomes, processes_for
+from kubectl_tas.work.processes import FileResult, FileTexts, NamelessFile, TextsByFile, outcomes, processes_for
+from kubectl_tas.work.stored_outcomes import StoredOutcomes
 
 if TYPE_CHECKING:
     from kubectl_tas.emit.manifest_text import Deferred
@@ -45,7 +45,7 @@ Tick = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
-class Run:
+class JudgedRepository:
     """A repository that was read and checked, each file by itself."""
 
     fleet: Fleet
@@ -54,10 +54,10 @@ class Run:
     """The files that were judged together."""
     outcomes: Mapping[str, Outcome]
     """The outcomes of the files that were judged by themselves."""
-    survey: Survey
+    files: JudgedFiles
 
     @property
-    def found(self) -> tuple[Diagnostic, ...]:
+    def findings(self) -> tuple[Diagnostic, ...]:
         """All findings, before settings and waivers of the repository apply."""
         return (*self.of_all, *self.of_files)
 
@@ -69,8 +69,8 @@ class Run:
     @cached_property
     def of_files(self) -> tuple[Diagnostic, ...]:
         """The findings from reading a file, or about a single piece of work."""
-        own = (to_diagnostic(plain) for item in self.outcomes.values() for plain in item.findings)
-        return (*self.loaded.diagnostics, *check_work(self.fleet), *own)
+        findings_by_file = (to_diagnostic(plain) for outcome in self.outcomes.values() for plain in outcome.findings)
+        return (*self.loaded.diagnostics, *check_work(self.fleet), *findings_by_file)
 
     @cached_property
     def admission(self) -> Admission:
@@ -80,7 +80,7 @@ class Run:
     @property
     def is_empty(self) -> bool:
         """Whether the repository declares nothing that could be rendered."""
-        return self.fleet.repository.is_empty and all(item.is_empty for item in self.outcomes.values())
+        return self.fleet.repository.is_empty and all(outcome.is_empty for outcome in self.outcomes.values())
 
 
 @dataclass(frozen=True)
@@ -100,14 +100,14 @@ class Effort:
 
 
 @dataclass(frozen=True)
-class Survey:
+class JudgedFiles:
     """All files of a repository, each by itself."""
 
-    parts: Parts
-    shared: Shared
+    source: SourceFiles
+    shared: SharedContext
     outcomes: Mapping[str, Outcome]
-    strips: dict[str, Strip]
-    objects: Shelf
+    texts: dict[str, FileTexts]
+    objects: TextsByFile
     """The manifests of outcomes, kept out of memory."""
     settings: Sequence[Setting]
     effort: Effort
@@ -117,107 +117,116 @@ class Survey:
         """The files that are judged as one repository. These are files that others depend on, that only make sense with
         others, or that claim the same name as another file.
         """
-        if any(item.is_shared for item in self.outcomes.values()):  # what work depends on stands among the work
-            return frozenset((*self.parts.shared, *self.parts.raws))
-        first = self.parts.shared | {path for path, item in self.outcomes.items() if not item.is_alone}
-        fleet = resolve(self.parts.load(first, self.settings).repository)
-        return frozenset(first | _meeting({p: item for p, item in self.outcomes.items() if item.is_alone}, fleet))
+        if any(outcome.is_shared for outcome in self.outcomes.values()):  # a folder of work has a Pool, for example
+            return frozenset((*self.source.shared, *self.source.raws))
+        apart = self.source.shared | {path for path, outcome in self.outcomes.items() if not outcome.is_alone}
+        fleet = resolve(self.source.load(apart, self.settings).repository)
+        alone = {path: outcome for path, outcome in self.outcomes.items() if outcome.is_alone}
+        return frozenset(apart | _files_with_shared_names(alone, fleet))
 
     def files_called(self, words: Sequence[str]) -> set[str]:
         """Returns the files with work of that name or KIND/NAME."""
-        called = ((path, plain[-1]) for path, item in self.outcomes.items() for plain in item.sent)
+        called = ((path, plain[-1]) for path, outcome in self.outcomes.items() for plain in outcome.sent)
         return {path for path, (kind, name, *_) in called if any(is_called(kind, name, word) for word in words)}
 
-    def differing(self, other: Survey) -> set[str]:
-        """Returns the files whose outcome differs in another survey, because the file or its context differs."""
-        mine, theirs = self.parts.raws, other.parts.raws
-        found = {path for path in mine.keys() | theirs.keys() if mine.get(path) != theirs.get(path)}
-        for path in self.outcomes.keys() - found:
-            wanted = self.outcomes[path].seen
-            if self.shared.digest(wanted) != other.shared.digest(wanted):
-                found.add(path)
-        return found
+    def differing(self, older: JudgedFiles) -> set[str]:
+        """Returns the files whose outcome differs in ``older``, because the file or its context differs."""
+        mine, theirs = self.source.raws, older.source.raws
+        paths = {path for path in mine.keys() | theirs.keys() if mine.get(path) != theirs.get(path)}
+        for path in self.outcomes.keys() - paths:
+            pools = self.outcomes[path].pool_names
+            if self.shared.digest(pools) != older.shared.digest(pools):
+                paths.add(path)
+        return paths
 
 
-def judged_both(before: Survey, after: Survey) -> tuple[Run, Run]:
-    """Judges two surveys of one repository. Files that differ between the surveys are there in full in both runs, all
-    others as summaries, which are the same.
+def judge_both(before: JudgedFiles, after: JudgedFiles) -> tuple[JudgedRepository, JudgedRepository]:
+    """Judges two states of one repository. Both results have the files that differ in full, and all other files as
+    summaries, which are the same.
     """
     also = after.differing(before) | before.differing(after) | before.together | after.together
-    return judged(before, also), judged(after, also)
+    return judge_repository(before, also), judge_repository(after, also)
 
 
-def survey(
-    parts: Parts,
+def judge_files(
+    files: SourceFiles,
     settings: Sequence[Setting],
     effort: Effort,
     *,
     render: bool = False,
-    like: Survey | None = None,
-) -> Survey:
-    """Returns the outcome of each file of a repository, taken from the survey ``like`` if the file is the same there.
+    like: JudgedFiles | None = None,
+) -> JudgedFiles:
+    """Returns the outcome of each file of a repository, taken from ``like`` if the file is the same there.
     With ``render``, each outcome has the objects of its file. ``settings`` are values of templates.
     """
-    work = [raw for path, raw in parts.raws.items() if path not in parts.shared]
-    first = parts.load(parts.shared, settings, None if work else effort.tick)
-    context = resolve_context(first.repository)
-    shared = Shared(context, first.repository, parts.digests())
-    found = Survey(parts, shared, {}, {}, Shelf(), settings, effort)
-    known: dict[str, Outcome] = {}
+    work = [raw for path, raw in files.raws.items() if path not in files.shared]
+    declared = files.load(files.shared, settings, None if work else effort.tick)
+    context = resolve_context(declared.repository)
+    shared = SharedContext(context, declared.repository, files.digests())
+    judged = JudgedFiles(files, shared, {}, {}, TextsByFile(), settings, effort)
+    taken_over: dict[str, Outcome] = {}
     if like is not None:
-        known = {path: like.outcomes[path] for path in like.outcomes.keys() - like.differing(found)}
-    made, strips = dict(known), dict[str, Strip]()
-    missing = [raw for raw in work if raw.path not in known]
-    for done in _known_or_made(missing, shared, effort, render=render and not _fails(first, context)):
+        taken_over = {path: like.outcomes[path] for path in like.outcomes.keys() - like.differing(judged)}
+    made, texts = dict(taken_over), dict[str, FileTexts]()
+    missing = [raw for raw in work if raw.path not in taken_over]
+    for done in _known_or_made(missing, shared, effort, render=render and not _fails(declared, context)):
         made[done.raw.path] = done.outcome
         if done.outcome.objects is not None:
-            found.objects.put(done.raw.path, done.outcome.objects)
+            judged.objects.put(done.raw.path, done.outcome.objects)
             made[done.raw.path] = replace(done.outcome, objects=None)
             if done.texts is not None:
-                strips[done.raw.path] = done.texts
+                texts[done.raw.path] = done.texts
         effort.tick(len(made), len(work))
         if done.outcome.is_shared:
             break
-    return replace(found, outcomes={path: made[path] for path in sorted(made)}, strips=strips)
+    return replace(judged, outcomes={path: made[path] for path in sorted(made)}, texts=texts)
 
 
-def judged(found: Survey, also: Collection[str] = (), adjust: Callable[[Repository], Repository] | None = None) -> Run:
-    """Judges a survey as a whole. Files that only make sense together, and those in ``also``, are judged as one
+def judge_repository(
+    files_judged: JudgedFiles, also: Collection[str] = (), adjust: Callable[[Repository], Repository] | None = None
+) -> JudgedRepository:
+    """Judges files as a repository. Files that only make sense together, and those in ``also``, are judged as one
     repository, changed by ``adjust``.
     """
-    parts, context = found.parts, found.shared.context
-    together = found.together | (parts.raws.keys() & set(also))
-    alone = {path: item for path, item in found.outcomes.items() if path not in together}
-    loaded = parts.load(together, found.settings)
+    files, context = files_judged.source, files_judged.shared.context
+    together = files_judged.together | (files.raws.keys() & set(also))
+    alone = {path: outcome for path, outcome in files_judged.outcomes.items() if path not in together}
+    loaded = files.load(together, files_judged.settings)
     declared = loaded.repository if adjust is None else adjust(loaded.repository)
     repository = replace(
         declared,
         files=tuple(sorted((*declared.files, *alone))),
-        waivers=(*declared.waivers, *(to_waiver(plain) for item in alone.values() for plain in item.waivers)),
+        waivers=(*declared.waivers, *(to_waiver(plain) for outcome in alone.values() for plain in outcome.waivers)),
     )
-    mentions = (read_rows(item.mentions, path, _finder(found, path)) for path, item in alone.items() if item.mentions)
+    mentions = (
+        read_rows(outcome.mentions, path, _finder(files_judged, path))
+        for path, outcome in alone.items()
+        if outcome.mentions
+    )
     summaries = tuple(_summaries(alone, context))
     fleet = replace(resolve(repository), summaries=summaries, kept_mentions=tuple(mentions))
-    return Run(fleet, loaded, alone, found)
+    return JudgedRepository(fleet, loaded, alone, files_judged)
 
 
-def _known_or_made(work: Sequence[RawFile], shared: Shared, effort: Effort, *, render: bool) -> Iterator[Done]:
+def _known_or_made(
+    work: Sequence[RawFile], shared: SharedContext, effort: Effort, *, render: bool
+) -> Iterator[FileResult]:
     """Yields the outcomes of files, the kept ones first."""
     store = effort.store_for(len(work))
-    kept = Outcomes(store, shared) if store is not None else None
+    stored = StoredOutcomes(store, shared) if store is not None else None
     missing: list[RawFile] = []
-    for raw, found in kept.find(work, render=render) if kept else ((raw, None) for raw in work):
-        if found is None:
+    for raw, recalled in stored.find(work, render=render) if stored else ((raw, None) for raw in work):
+        if recalled is None:
             missing.append(raw)
         else:
-            yield Done(raw, found, None)
+            yield FileResult(raw, recalled, None)
     many = processes_for(len(missing)) if effort.processes is None else effort.processes
     for done in outcomes(missing, shared, many, render=render):
-        if kept:
-            kept.add(done.raw, done.outcome)
+        if stored:
+            stored.add(done.raw, done.outcome)
         yield done
-    if kept:
-        kept.save()
+    if stored:
+        stored.save()
 
 
 def _fails(loaded: Loaded, context: Context) -> bool:
@@ -228,22 +237,22 @@ def _fails(loaded: Loaded, context: Context) -> bool:
 
 def _summaries(alone: Mapping[str, Outcome], context: Context) -> Iterator[Summary]:
     """Yields the summaries of the work that was judged by itself."""
-    for path, item in alone.items():
-        for pool_name, subpool_name, place, plain in item.sent:
+    for path, outcome in alone.items():
+        for pool_name, subpool_name, location, plain in outcome.sent:
             pool = context.pools[pool_name]
-            subpool = next((part for part in pool.subpools if part.name == subpool_name), None)
-            declared = Declared(None, Kept(path, Location(*place)))
+            subpool = next((candidate for candidate in pool.subpools if candidate.name == subpool_name), None)
+            declared = Declared(None, Kept(path, Location(*location)))
             yield Summary(declared, pool, subpool, to_sent(plain))
 
 
-def _finder(found: Survey, path: str) -> Callable[[int], Finder]:
+def _finder(judge_repository: JudgedFiles, path: str) -> Callable[[int], Finder]:
     """Returns a function that finds places in the n-th document of a file, and reads the file again when first used."""
 
     @cache
     def origins() -> list[Origin]:
-        loaded = load_work(found.parts.raws[path], found.shared.context.config)
+        loaded = load_work(judge_repository.source.raws[path], judge_repository.shared.context.config)
         assert loaded is not None
-        return [item.origin for item in loaded.repository.work]
+        return [declared.origin for declared in loaded.repository.work]
 
     def finder(number: int) -> Finder:
         return lambda where, *, key=False: origins()[number].locate(where, key=key)
@@ -251,38 +260,42 @@ def _finder(found: Survey, path: str) -> Callable[[int], Finder]:
     return finder
 
 
-def _meeting(alone: Mapping[str, Outcome], fleet: Fleet) -> set[str]:
+def _files_with_shared_names(alone: Mapping[str, Outcome], fleet: Fleet) -> set[str]:
     """Returns the files that claim a name which another file has or uses; ``fleet`` are the files judged together."""
-    found: set[str] = set()
-    first: dict[str, str] = dict.fromkeys(claims(fleet), "")
-    for path, item in alone.items():
-        for claim in item.claims:
-            other = first.setdefault(claim, path)
-            if other != path:
-                found |= {path, other}
-    used = [(name, "") for name in uses(fleet)] + [(name, path) for path, item in alone.items() for name in item.uses]
-    found |= {file for name, path in used if first.get(name, path) != path for file in (path, first[name])}
-    stems = [(stem, path) for path, item in alone.items() for stem in item.stems]
-    stems += [(stem, "") for stem in stems_of(fleet)]
-    points = [(point, path) for path, item in alone.items() for point in item.points]
-    points += [(point, "") for point in points_of(fleet)]
-    found |= {path for pair in _begin_alike(stems, points) for path in pair}
-    return found - {""}
+    paths: set[str] = set()
+    claimed_by: dict[str, str] = dict.fromkeys(claims(fleet), "")
+    for path, outcome in alone.items():
+        for claim in outcome.claims:
+            earlier = claimed_by.setdefault(claim, path)
+            if earlier != path:
+                paths |= {path, earlier}
+    used = [(name, "") for name in uses(fleet)] + [
+        (name, path) for path, outcome in alone.items() for name in outcome.uses
+    ]
+    paths |= {file for name, path in used if claimed_by.get(name, path) != path for file in (path, claimed_by[name])}
+    prefixes = [(prefix, path) for path, outcome in alone.items() for prefix in outcome.name_prefixes]
+    prefixes += [(prefix, "") for prefix in name_prefixes(fleet)]
+    names = [(name, path) for path, outcome in alone.items() for name in outcome.names_to_compare]
+    names += [(name, "") for name in names_to_compare(fleet)]
+    paths |= {path for pair in _with_common_prefix(prefixes, names) for path in pair}
+    return paths - {""}
 
 
-def _begin_alike(stems: Iterable[tuple[str, str]], points: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """Yields the files of a stem and of another stem or name that begins with it."""
-    ordered = sorted([*((stem, path, True) for stem, path in stems), *((point, path, False) for point, path in points)])
-    open_: list[tuple[str, str]] = []
-    for name, path, is_stem in ordered:
-        while open_ and not name.startswith(open_[-1][0]):
-            open_.pop()
-        yield from ((path, other) for _, other in open_ if other != path)
-        if is_stem:
-            open_.append((name, path))
+def _with_common_prefix(
+    prefixes: Iterable[tuple[str, str]], names: Iterable[tuple[str, str]]
+) -> Iterator[tuple[str, str]]:
+    """Yields the files of a prefix and of another prefix or name that begins with it."""
+    ordered = sorted([*((text, path, True) for text, path in prefixes), *((text, path, False) for text, path in names)])
+    open_prefixes: list[tuple[str, str]] = []
+    for text, path, is_prefix in ordered:
+        while open_prefixes and not text.startswith(open_prefixes[-1][0]):
+            open_prefixes.pop()
+        yield from ((path, shorter) for _, shorter in open_prefixes if shorter != path)
+        if is_prefix:
+            open_prefixes.append((text, path))
 
 
-class Parts:
+class SourceFiles:
     """The files of a source, read once."""
 
     def __init__(self, source: Source) -> None:
@@ -304,23 +317,23 @@ class Parts:
 
     def load(self, paths: Collection[str], settings: Sequence[Setting] = (), tick: Tick | None = None) -> Loaded:
         """Loads these files as a repository, and keeps the last result, because callers often repeat the request."""
-        wanted = frozenset(path for path in paths if path in self.raws)
-        if self._loaded is None or self._loaded[0] != wanted:
-            raws = {path: raw for path, raw in self.raws.items() if path in wanted}
-            self._loaded = (wanted, load_repository(_Some(self._source, raws), tick, settings))
+        selected = frozenset(path for path in paths if path in self.raws)
+        if self._loaded is None or self._loaded[0] != selected:
+            raws = {path: raw for path, raw in self.raws.items() if path in selected}
+            self._loaded = (selected, load_repository(_SelectedFiles(self._source, raws), tick, settings))
         return self._loaded[1]
 
     def inputs(self, settings: Sequence[Setting]) -> bytes:
         """Returns a digest of all files that are read in any case."""
         source, config = self._source, self._source.config()
         values = source.files([VALUES], exclude=self._output) if source.has_folder(VALUES) else ()
-        found = hashlib.blake2b(repr(settings).encode("utf-8", "surrogatepass"), digest_size=20)
+        digest = hashlib.blake2b(repr(settings).encode("utf-8", "surrogatepass"), digest_size=20)
         every = (*((config,) if config else ()), *values, *self.raws.values())
         self.paths = tuple(sorted(raw.path for raw in every))
         for raw in every:
-            found.update(b"\0".join((repr((raw.path, raw.link, raw.problem)).encode(), b"%d" % len(raw.content))))
-            found.update(raw.content)
-        return found.digest()
+            digest.update(b"\0".join((repr((raw.path, raw.link, raw.problem)).encode(), b"%d" % len(raw.content))))
+            digest.update(raw.content)
+        return digest.digest()
 
     def digests(self) -> dict[str, bytes]:
         """Returns a digest of each file that others depend on."""
@@ -329,7 +342,7 @@ class Parts:
         return {raw.path: hashlib.blake2b(raw.content).digest() for raw in (*raws, *([config] if config else ()))}
 
 
-class _Some:
+class _SelectedFiles:
     """A source with only some files of another, which were already read."""
 
     def __init__(self, source: Source, raws: Mapping[str, RawFile]) -> None:
@@ -343,7 +356,7 @@ class _Some:
         return tuple(self._raws[path] for path in sorted(self._raws))
 
 
-def objects_to_apply(run: Run, fleet: Fleet) -> tuple[Artifact | Object, ...]:
+def objects_to_apply(run: JudgedRepository, fleet: Fleet) -> tuple[Artifact | Object, ...]:
     """Returns all objects of a repository without errors, by backend and then in the order of application. ``fleet`` is
     the fleet of the run, perhaps with other shared settings.
     """
@@ -354,48 +367,48 @@ def objects_to_apply(run: Run, fleet: Fleet) -> tuple[Artifact | Object, ...]:
 
     made: list[Artifact | Object] = [*compile_shared(fleet), *compile_work(fleet)]
     for path in run.outcomes:
-        written = run.survey.objects.get(path)
-        made += objects_of(_again(run, path) if written is None else written, path)
+        manifests = run.files.objects.get(path)
+        made += objects_of(_again(run, path) if manifests is None else manifests, path)
     return in_order_of_application(fleet, made)
 
 
-def texts_of(run: Run) -> Callable[[Artifact | Object], str | Deferred]:
+def texts_of(run: JudgedRepository) -> Callable[[Artifact | Object], str | Deferred]:
     """Returns a function that gives the text of an object's file. The function may be used after the object is gone."""
     from kubectl_tas.emit.manifest_text import Deferred, file_text
     from kubectl_tas.model.artifact import Artifact
 
     read = partial(_text_again, run)
 
-    def text_of(item: Artifact | Object) -> str | Deferred:
-        if isinstance(item, Artifact):
-            return file_text(item)
-        return Deferred(item.digest, item.source, (item.at, item.size), read)
+    def text_of(manifest: Artifact | Object) -> str | Deferred:
+        if isinstance(manifest, Artifact):
+            return file_text(manifest)
+        return Deferred(manifest.digest, manifest.source, (manifest.at, manifest.size), read)
 
     return text_of
 
 
-def make_texts(run: Run, sources: Iterable[str]) -> None:
+def make_texts(run: JudgedRepository, sources: Iterable[str]) -> None:
     """Makes the texts of files that were kept without them, in one batch."""
-    known, effort = run.survey.strips, run.survey.effort
-    missing = [run.survey.parts.raws[path] for path in sorted(run.outcomes.keys() & set(sources) - known.keys())]
+    texts, effort = run.files.texts, run.files.effort
+    missing = [run.files.source.raws[path] for path in sorted(run.outcomes.keys() & set(sources) - texts.keys())]
     many = processes_for(len(missing)) if effort.processes is None else effort.processes
-    for done in outcomes(missing, run.survey.shared, many, render=True) if len(missing) > 1 else ():
+    for done in outcomes(missing, run.files.shared, many, render=True) if len(missing) > 1 else ():
         if done.texts is not None and done.outcome.objects is not None:
-            known[done.raw.path] = done.texts
+            texts[done.raw.path] = done.texts
 
 
-def _text_again(run: Run, source: str, at: int, size: int) -> str:
-    if source not in run.survey.strips:
+def _text_again(run: JudgedRepository, source: str, at: int, size: int) -> str:
+    if source not in run.files.texts:
         _again(run, source)
-    return run.survey.strips[source].text(at, size)
+    return run.files.texts[source].text(at, size)
 
 
-def _again(run: Run, path: str) -> str:
+def _again(run: JudgedRepository, path: str) -> str:
     """Compiles a file once more, for its texts."""
     from kubectl_tas.work.manifests import objects
 
     texts: list[bytes] = []
-    made = objects(work_of(run.survey.parts.raws[path], run.survey.shared), texts)
-    spool = Spool()
-    run.survey.strips[path] = Strip(spool, spool.put(texts))
+    made = objects(work_of(run.files.source.raws[path], run.files.shared), texts)
+    spool = NamelessFile()
+    run.files.texts[path] = FileTexts(spool, spool.put(texts))
     return made

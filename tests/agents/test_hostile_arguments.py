@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from kubectl_tas.agents import mcp_server
-from kubectl_tas.agents.asking import Call, Said, Server
+from kubectl_tas.agents.asking import AgentServer, Call, Said
 from kubectl_tas.agents.tool_table import TOOLS
 from tests.support.cli import kubectl_tas
 from tests.support.history import commit
@@ -87,7 +87,7 @@ def arguments(tool: str, source: random.Random) -> dict[str, Any]:
 
 
 @pytest.fixture
-def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Server:
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AgentServer:
     """A server whose commands run in this process."""
     assert kubectl_tas("init", "repository", cwd=tmp_path).code == 0
     commit(tmp_path / "repository")
@@ -102,11 +102,11 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Server:
             return Said(json.loads(result.out) if result.out else None, result.err)
 
     monkeypatch.setattr(mcp_server, "started", lambda server: Own(server, 600.0))
-    return Server(tmp_path / "repository", seconds=600)
+    return AgentServer(tmp_path / "repository", seconds=600)
 
 
 @pytest.mark.parametrize("tool", TOOLS)
-def test_any_arguments(tool: str, server: Server) -> None:
+def test_any_arguments(tool: str, server: AgentServer) -> None:
     source = random.Random(tool)
     for _ in range(examples(400)):
         given = arguments(tool, source)
@@ -118,7 +118,7 @@ def test_any_arguments(tool: str, server: Server) -> None:
 
 
 @pytest.mark.parametrize("tool", TOOLS)
-def test_each_wrong_value_of_each_argument(tool: str, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_wrong_value_of_each_argument(tool: str, server: AgentServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """Read only: what a command gets has no character that ends it, and whole numbers."""
     monkeypatch.setattr(mcp_server, "started", lambda server: Noted(server, 600.0))
     needed = {name: right(tool, name) for name in TOOLS[tool].required}
@@ -151,13 +151,13 @@ class Noted(Call):
         ({"\0": 1}, "error: the arguments: the text has '\\x00', which no command takes\n  = help: Leave it out."),
     ],
 )
-def test_a_refusal_names_the_argument(given: dict[str, Any], said: str, server: Server) -> None:
+def test_a_refusal_names_the_argument(given: dict[str, Any], said: str, server: AgentServer) -> None:
     (content,) = mcp_server._answered(TOOLS["admit"], given, server).content
     assert content.text == said
 
 
 @pytest.mark.skipif(sys.platform == "darwin", reason="file names are UTF-8")
-def test_a_file_whose_name_is_no_text(server: Server) -> None:
+def test_a_file_whose_name_is_no_text(server: AgentServer) -> None:
     (server.root / os.fsdecode(b"workflows/\xff.yaml")).write_text("kind: [")
     for tool, given in (("validate", {}), ("validate", {"paths": ["workflows"]}), ("suggest", {"path": "x"})):
         result = mcp_server._answered(TOOLS[tool], given, server)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import pytest
 
 from kubectl_tas.agents import patching
-from kubectl_tas.agents.asking import Call, Said, Server
+from kubectl_tas.agents.asking import AgentServer, Call, Said
 from kubectl_tas.diagnostics import TasError
 from kubectl_tas.late import dataclass
 from tests.support.cli import write
@@ -35,7 +35,7 @@ def suggested(
 ) -> tuple[str, str | None, list[str]]:
     """The message, the patch and the other changes that come of these answers."""
     named = {name.replace("_", " "): answer for name, answer in answers.items()}
-    said = patching.suggest(Scripted(Server(root, 60, nodes=tuple(nodes)), answers=named), given)
+    said = patching.suggest(Scripted(AgentServer(root, 60, nodes=tuple(nodes)), answers=named), given)
     if said.answer is None:
         return said.notes, None, []
     assert said.answer["version"] == 1
@@ -235,7 +235,7 @@ class TestQueue:
             *(row("team--c", 9), row("team--d", 50, state="DELETING"), row("team--e", 30), row("team--f", 20)),
             *(row("other", 90), row("other--a", 90)),
         ]
-        call = Scripted(Server(tmp_path, 60), answers={"pool list": {"pools": pools}})
+        call = Scripted(AgentServer(tmp_path, 60), answers={"pool list": {"pools": pools}})
         edits = patching._of_queue(call, "x", {**self.ASKED, **asked}, "w.yaml", self.TEXT)
         before = self.TEXT.splitlines()
         return [" ".join(line.strip() for line in text.splitlines() if line not in before) for text in edits]

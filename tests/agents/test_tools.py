@@ -13,15 +13,15 @@ import pytest
 
 from kubectl_tas import process
 from kubectl_tas.agents import asking, mcp_server
-from kubectl_tas.agents.asking import Call, Said, Server, page_of, started
+from kubectl_tas.agents.asking import AgentServer, Call, Said, page_of, started
 from kubectl_tas.agents.tool_table import TOOLS
 from kubectl_tas.diagnostics import TasError
 from kubectl_tas.late import dataclass
 from tests.support.golden import GOLDEN, at
 
-BARE = Server(Path("/r"), seconds=7.5)
-CLUSTER = Server(Path("/r"), seconds=7.5, cluster=("--live",))
-NODES = Server(Path("/r"), seconds=7.5, cluster=("--live",), nodes=("--nodes=n",))
+BARE = AgentServer(Path("/r"), seconds=7.5)
+CLUSTER = AgentServer(Path("/r"), seconds=7.5, cluster=("--live",))
+NODES = AgentServer(Path("/r"), seconds=7.5, cluster=("--live",), nodes=("--nodes=n",))
 
 
 def test_what_an_agent_reads_of_the_tools(snapshot: Any) -> None:
@@ -77,7 +77,7 @@ class Noted(Call):
         ("rule", {"code": "over-quota"}, BARE, "rule -o json -- over-quota"),
     ],
 )
-def test_a_tool_runs_a_command(tool: str, given: Mapping[str, Any], server: Server, command: str) -> None:
+def test_a_tool_runs_a_command(tool: str, given: Mapping[str, Any], server: AgentServer, command: str) -> None:
     assert " ".join(TOOLS[tool].answer(Noted(server), given).answer) == command
 
 

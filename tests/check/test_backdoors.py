@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from kubectl_tas import gpus
-from kubectl_tas.model.backdoors import BACKDOORS, Decides, Place
+from kubectl_tas.kinds.backdoors import BACKDOORS, Decides, Place
 from tests.check.test_fields import KINDS, document
 from tests.support.cli import Result, kubectl_tas, pool, write
 from tests.support.workloads import Object, deployment, pytorch_job, template, workload

@@ -12,7 +12,7 @@ import yaml
 
 from kubectl_tas.gpus import Gpus
 from kubectl_tas.kinds import LISTED, SET
-from kubectl_tas.kubernetes import OperatorShapes, Shapes, definition, operator_of, releases
+from kubectl_tas.kinds.kubernetes import OperatorShapes, Shapes, definition, operator_of, releases
 from tests.support.cli import pool, subpool
 from tests.support.fleets import judged_files
 from tests.support.golden import GOLDEN

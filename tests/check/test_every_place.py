@@ -16,10 +16,10 @@ from kubectl_tas.check.filled_in import expressions_of
 from kubectl_tas.check.keys import backdoors_of
 from kubectl_tas.check.visibledevices import devices_of
 from kubectl_tas.device_runtimes import MOUNTS
-from kubectl_tas.kubernetes import OperatorShapes, Shape, Shapes, definition, operators, releases
+from kubectl_tas.kinds.backdoors import parts
+from kubectl_tas.kinds.environment import LISTS, MAPPINGS, MOUNT_PATHS, SETTINGS
+from kubectl_tas.kinds.kubernetes import OperatorShapes, Shape, Shapes, definition, operators, releases
 from kubectl_tas.load.document import parse
-from kubectl_tas.model.backdoors import parts
-from kubectl_tas.model.environment import LISTS, MAPPINGS, MOUNT_PATHS, SETTINGS
 from tests.support.workloads import Object
 from tools.packfields import PROJECTS
 
@@ -77,7 +77,7 @@ def codes(item: Object) -> set[str]:
     ((origin,), _) = parse("w.yaml", json.dumps(item))
     return {
         found.rule.code
-        for part in parts(origin)
+        for part in parts(origin.data)
         for found in (*devices_of(origin, part, {}), *expressions_of(origin, part), *backdoors_of(origin, part, {}))
     }
 

@@ -9,12 +9,11 @@ from typing import Any
 
 import pytest
 
-from kubectl_tas import kubernetes
 from kubectl_tas.check import objectfields
 from kubectl_tas.check.fields import COMBINATIONS
-from kubectl_tas.kinds import LISTED
+from kubectl_tas.kinds import LISTED, kubernetes
+from kubectl_tas.kinds.kubernetes import OperatorShapes, Shapes
 from kubectl_tas.kinds.page import UNPACKED
-from kubectl_tas.kubernetes import OperatorShapes, Shapes
 from tests.slips.repository import FILES
 from tests.support.cli import kubectl_tas, write
 from tests.support.golden import GOLDEN

@@ -44,10 +44,10 @@ def scaled(fields: str, kind: str = "HorizontalPodAutoscaler") -> str:
     return scaler(deployment(), OF_DEPLOYMENT, fields, kind=kind)
 
 
-def measured(container: str) -> str:
-    target = "target: {type: Utilization, averageUtilization: 60}"
-    metric = f"{{type: ContainerResource, containerResource: {{name: cpu, container: {container}, {target}}}}}"
-    return scaled(f"maxReplicas: 2\n  metrics: [{metric}]")
+def measured(container: str, work: str = "", target: str = OF_DEPLOYMENT) -> str:
+    usage = "target: {type: Utilization, averageUtilization: 60}"
+    metric = f"{{type: ContainerResource, containerResource: {{name: cpu, container: {container}, {usage}}}}}"
+    return scaler(work or deployment(), target, f"maxReplicas: 2\n  metrics: [{metric}]")
 
 
 def clique(name: str, replicas: int) -> str:
@@ -92,6 +92,7 @@ def ray(group: str) -> str:
     return made("ray.io/v1", "RayCluster", f"enableInTreeAutoscaling: true, headGroupSpec: {{{template}}}, {workers}")
 
 
+OF_CLIQUE = "apiVersion: grove.io/v1alpha1, kind: PodClique, name: a-0-main"
 OF_TORCH = "apiVersion: kubeflow.org/v1, kind: PyTorchJob, name: a"
 ROWS = {
     "a Deployment": (
@@ -203,6 +204,11 @@ ROWS = {
     "an unknown container of a metric": (
         measured("n"),
         ['w.yaml:13:81 reference-unknown: Deployment a has no container "n" (Name m.)'],
+    ),
+    "the container of a metric of a set": (measured("m", SET, OF_CLIQUE), []),
+    "an unknown container of a metric of a set": (
+        measured("n", SET, OF_CLIQUE),
+        ['w.yaml:13:81 reference-unknown: PodCliqueSet a has no container "n" (Name m.)'],
     ),
     "a set": (
         of_grove("PodCliqueSet", "a"),

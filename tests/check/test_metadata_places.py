@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 import yaml
 
-from kubectl_tas import kubernetes
-from kubectl_tas.kinds import LISTED
-from kubectl_tas.kubernetes import OperatorShapes, Shape, Shapes
-from kubectl_tas.model.backdoors import LABELS, STATE
+from kubectl_tas.kinds import LISTED, kubernetes
+from kubectl_tas.kinds.backdoors import LABELS, STATE
+from kubectl_tas.kinds.kubernetes import OperatorShapes, Shape, Shapes
 from tests.check.test_pool_platforms import lab
 from tests.support.cli import pool
 from tests.support.golden import GOLDEN

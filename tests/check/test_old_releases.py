@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from kubectl_tas import kai
+from kubectl_tas.model.manifest import PodGroupSpec, SubGroup
 from tests.support.cli import pool
 from tests.support.judged import told
 
@@ -189,6 +191,16 @@ SINCE = {
     "spec.stalenessGracePeriod": "0.17",
 }
 """The releases since which KAI's CRD of PodGroups has a field."""
+ALWAYS = {"name", "queue", "priorityClassName", "minMember", "schedulingBackoff", "markUnschedulable"}
+"""Fields that every release has."""
+
+
+def test_each_field_of_a_podgroup_has_its_release() -> None:
+    removed = {field for row in kai.TABLE for field in row.removes}
+    for model, words in ((PodGroupSpec, "spec.{}"), (SubGroup, "{} on a SubGroup")):
+        fields = set(model.model_fields) - ALWAYS - removed
+        assert {words.format(field) for field in fields} <= SINCE.keys()
+    assert sum(len(model.model_fields.keys() - ALWAYS - removed) for model in (PodGroupSpec, SubGroup)) == len(SINCE)
 
 
 @pytest.mark.parametrize("release", ["0.6", "0.9", "0.10", "0.14", "0.15", "0.16", "0.17"])

@@ -107,7 +107,7 @@ def test_a_policy_alone(repository: Path, version: str, annotations: dict[str, s
     write(repository, {"tas.yaml": config(version)})
     out = validate(repository, leader_worker(9, annotations, "{subGroupSize: 4}"))
     assert ("KAI makes segments by this subGroupPolicy, and nothing places them" in out) == noted
-    assert ("1 note" in out) == noted
+    assert ("1 info" in out) == noted
 
 
 @pytest.mark.parametrize(

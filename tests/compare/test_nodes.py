@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kubectl_tas.compare.cluster_nodes import check_domains, check_nodes, coverage
-from kubectl_tas.live.live_cluster import Node
+from kubectl_tas.live.live_cluster import LiveNode
 from tests.support.cli import pool
 from tests.support.fleets import fleet_of, said
 from tests.support.grove import KEYS, clique_set, pod_group, topology
@@ -18,7 +18,7 @@ AFFINITY = (
 LEVELS = "  topology_keys: [{key: zone, label: z}]\n"
 WORK = "workflows/w.yaml"
 ZONE, RACK, HOST = KEYS["zone"], KEYS["rack"], KEYS["host"]
-TWO = tuple(Node(name, {ZONE: "a", RACK: "a1", HOST: name}) for name in "xy")
+TWO = tuple(LiveNode(name, {ZONE: "a", RACK: "a1", HOST: name}) for name in "xy")
 """Two nodes in one rack."""
 
 
@@ -47,11 +47,11 @@ spec:
 """
 
 
-def node(name: str = "n", gpus: int = 1000, **labels: str) -> Node:
-    return Node(name, labels, gpus)
+def node(name: str = "n", gpus: int = 1000, **labels: str) -> LiveNode:
+    return LiveNode(name, labels, gpus)
 
 
-def found(files: dict[str, str], *nodes: Node, backend: int = 0) -> list[str]:
+def found(files: dict[str, str], *nodes: LiveNode, backend: int = 0) -> list[str]:
     """What is said of the nodes of a backend."""
     fleet = fleet_of(files)
     return [said(item) for item in check_nodes(fleet, fleet.backends[backend], nodes)]
@@ -148,10 +148,10 @@ class TestGuarantees:
     def test_nodes_that_do_not_count_are_told_apart(self) -> None:
         fleet = fleet_of({"pools/a.yaml": pool("a", 8), "pools/b.yaml": pool("b", 3)})
         nodes = [
-            Node("x", {}, 2),
-            Node("y", {}, 4, is_ready=False),
-            Node("z", {}, 5, is_cordoned=True),
-            Node("q", {}, 6, is_ready=False, is_cordoned=True),
+            LiveNode("x", {}, 2),
+            LiveNode("y", {}, 4, is_ready=False),
+            LiveNode("z", {}, 5, is_cordoned=True),
+            LiveNode("q", {}, 6, is_ready=False, is_cordoned=True),
         ]
         (only,) = check_nodes(fleet, fleet.backends[0], nodes)
         assert said(only) == (
@@ -261,7 +261,7 @@ class TestTopologies:
 class TestDomains:
     """Work that requires a level above the one that all nodes share."""
 
-    def asked(self, work: str, *nodes: Node, version: str = "0.17", spec: str = "") -> list[str]:
+    def asked(self, work: str, *nodes: LiveNode, version: str = "0.17", spec: str = "") -> list[str]:
         files = {"pools/p.yaml": pool(spec=spec), "topologies/t.yaml": topology(), WORK: work, **runs(version)}
         fleet = fleet_of(files)
         return [said(item) for item in check_domains(fleet, fleet.backends[0], nodes or TWO)]
@@ -292,7 +292,7 @@ class TestDomains:
         assert self.asked(pod_group("zone", named).replace(ZONE, label)) == []
 
     def test_only_the_nodes_of_the_shard_count(self) -> None:
-        elsewhere = Node("z", {ZONE: "b", RACK: "b1", HOST: "z", SHARD: "west"})
+        elsewhere = LiveNode("z", {ZONE: "b", RACK: "b1", HOST: "z", SHARD: "west"})
         (only,) = self.asked(pod_group("zone"), *TWO, elsewhere)
         assert "backend default has 2 nodes in this topology" in only
 

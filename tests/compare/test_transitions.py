@@ -11,11 +11,11 @@ import pytest
 from kubectl_tas.compare.change import Change, Earlier, is_deployed, kept_sets, scheduled_pods
 from kubectl_tas.compare.grove_changes import changed_references
 from kubectl_tas.compare.topology_drift import check_drift, live_uses
-from kubectl_tas.compare.transitions import Compared, compare
+from kubectl_tas.compare.transitions import Comparison, compare
 from kubectl_tas.diagnostics import Diagnostic, TasError
 from kubectl_tas.live.cliquesets import GroveState, LiveSet
 from kubectl_tas.live.kubectl import ForbiddenError, NoSuchResourceError
-from kubectl_tas.live.live_cluster import Cluster, Clusters, Node
+from kubectl_tas.live.live_cluster import Cluster, Clusters, LiveNode
 from kubectl_tas.resolve.fleet import Fleet
 from tests.support.cli import pool
 from tests.support.fleets import fleet_of, said
@@ -64,7 +64,7 @@ def test_a_repository_that_was_elsewhere_or_nowhere() -> None:
     assert since(Earlier(fleet_of(POOL), "HEAD")) == []
 
 
-def test_whole_revisions() -> None:
+def test_stored_run_revisions() -> None:
     fleet = fleet_of(POOL)
     assert Earlier(fleet, "HEAD").whole is fleet
     assert Earlier(fleet, "HEAD", ("a",)).whole is None
@@ -124,12 +124,12 @@ def test_classes_are_compared_where_both_configs_are_known(
 class Answering:
     """A cluster in memory. What it has been asked for is in ``asked``."""
 
-    has: list[Node] | TasError = field(default_factory=list)
+    has: list[LiveNode] | TasError = field(default_factory=list)
     sets: GroveState | TasError = field(default_factory=lambda: GroveState({}, {}, {}))
     file: str | None = None
     asked: list[str] = field(default_factory=list)
 
-    def nodes(self) -> list[Node]:
+    def nodes(self) -> list[LiveNode]:
         self.asked.append("nodes")
         if isinstance(self.has, TasError):
             raise self.has
@@ -146,7 +146,7 @@ class Answering:
         raise TasError("no queues", hint="None.")
 
 
-def ask(files: dict[str, str], before: Fleet | None = None, **clusters: Answering) -> Compared:
+def ask(files: dict[str, str], before: Fleet | None = None, **clusters: Answering) -> Comparison:
     known = cast("dict[str, Cluster]", clusters)
     return compare(fleet_of(files), Earlier(before, "HEAD") if before else None, Clusters(known))
 

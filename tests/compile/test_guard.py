@@ -16,7 +16,7 @@ from kubectl_tas import quantities
 from kubectl_tas.compile import cel
 from kubectl_tas.compile.cel import MAX_ENTRIES, amount_variables
 from kubectl_tas.gpus import GPU, cel_uncounted, cel_variables, is_uncounted
-from kubectl_tas.model.backdoors import TIMES
+from kubectl_tas.kinds.backdoors import TIMES
 from kubectl_tas.model.podtemplate import PodTemplate
 from kubectl_tas.quantities import Amounts
 from tests.support.admission import (

@@ -57,8 +57,8 @@ def explained(root: Path, name: str) -> str:
     return " ".join(kubectl_tas("workflow", "explain", name, "-C", root).out.split())
 
 
-ASKED = "What the segment annotations of {} ask for, and not what KAI {} makes of it; its name goes on with the UID"
-MADE = "What KAI makes of {}; its name goes on with the UID"
+ASKED = "What the segment annotations of {} ask for, and not what KAI {} makes of it; to its name KAI adds the UID"
+MADE = "What KAI makes of {}; to its name KAI adds the UID"
 INDEX = {"kai.scheduler/pod-index-label": "apps.kubernetes.io/pod-index"}
 PREFERRED = {"kai.scheduler/topology-preferred-placement": "rack"}
 

@@ -8,32 +8,32 @@ from typing import Any, cast
 
 import pytest
 
-from kubectl_tas.compare.topology_drift import Condition, Use
+from kubectl_tas.compare.topology_drift import GroveCondition, TopologyUse
 from kubectl_tas.draw import capacitypages, fitpages, topologytables
 from kubectl_tas.gangs.gang import Gang
 from kubectl_tas.gpus import GPU
 from kubectl_tas.place import solver
-from kubectl_tas.place.answers import Fit, Outcome, Spread
+from kubectl_tas.place.answers import Fit, FitOutcome, Spread
 from kubectl_tas.place.feasibility import Best, Lack, Shortage
-from kubectl_tas.place.gangs_to_place import LeftOut, Unplaced
-from kubectl_tas.place.grow import Growth, Waiting
-from kubectl_tas.place.mending import Change
+from kubectl_tas.place.gangs_to_place import GangToPlace, LeftOut
+from kubectl_tas.place.grow import ClusterGrowth, Waiting
+from kubectl_tas.place.mending import PlacementChange
 from kubectl_tas.place.node_resources import CPU, Domain
-from kubectl_tas.place.shapes import Rules, Shape
+from kubectl_tas.place.shapes import PodShape, Rules
 from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.resolve.topologies import Level
 
 RACK = Level("rack", "example.com/rack")
 SENT = cast(Submission, SimpleNamespace(kind="Workflow", name="w", pool=SimpleNamespace(name="team")))
-POD = Shape(((GPU, 8),), Rules())
+POD = PodShape(((GPU, 8),), Rules())
 
 
-def item(copies: int = 1) -> Unplaced:
+def item(copies: int = 1) -> GangToPlace:
     """A gang of four pods of 8 GPUs."""
-    return Unplaced(SENT, Gang("all", 4, 4, 32), (RACK,), {None: (POD,) * 4}, re.compile(""), copies=copies)
+    return GangToPlace(SENT, Gang("all", 4, 4, 32), (RACK,), {None: (POD,) * 4}, re.compile(""), copies=copies)
 
 
-def answer(outcome: Outcome = Outcome.NO_ROOM, copies: int = 1, **more: Any) -> Fit:
+def answer(outcome: FitOutcome = FitOutcome.NO_ROOM, copies: int = 1, **more: Any) -> Fit:
     given: dict[str, Any] = {"copies": copies, "running": 0, "nodes": 4, "unusable": {}, "placed": {}, **more}
     return Fit(item(copies), outcome, **given)
 
@@ -45,15 +45,18 @@ def facts(found: Fit) -> dict[str, str]:
 ABOUT = [("Workflow", "w"), ("PodGroup", "all"), ("Asks", "4 pods with 32 GPUs")]
 EVERY = ("Nodes", "4 of 4 can be used")
 GROW = ("Helps", "no smaller change that was tried; more nodes: kubectl tas fit w --nodes n --grow")
-FREE = ("or", "ask with a solver which nodes to free: pip install 'kubectl-tas[fit]'")
-CHANGES = (Change("admit", "do this", nodes=("n",)), Change("tasks", "or that", pods=("ns/p",), fewer=2))
+FREE = ("or", "ask with a solver which nodes to free: pip install ortools")
+CHANGES = (
+    PlacementChange("admit", "do this", nodes=("n",)),
+    PlacementChange("tasks", "or that", pods=("ns/p",), fewer=2),
+)
 
 
 @pytest.mark.parametrize(
     ("found", "told"),
     [
         (
-            answer(Outcome.FITS, placed={"all": {("a",): 2, (): 1, None: 1}}),
+            answer(FitOutcome.FITS, placed={"all": {("a",): 2, (): 1, None: 1}}),
             [
                 EVERY,
                 ("A placement exists", "yes"),
@@ -61,10 +64,10 @@ CHANGES = (Change("admit", "do this", nodes=("n",)), Change("tasks", "or that", 
                 ("  all", "a (2), any node (1), outside of the topology (1)"),
             ],
         ),
-        (answer(Outcome.RUNS, running=4), [EVERY, ("Runs", "4 of 4 pods are on nodes already")]),
+        (answer(FitOutcome.RUNS, running=4), [EVERY, ("Runs", "4 of 4 pods are on nodes already")]),
         (
             answer(
-                Outcome.MISSED,
+                FitOutcome.MISSED,
                 best=((RACK, Best(("a",), 3)), (None, Best((), 4))),
                 changes=CHANGES,
                 running=1,
@@ -73,7 +76,7 @@ CHANGES = (Change("admit", "do this", nodes=("n",)), Change("tasks", "or that", 
                 EVERY,
                 ("Runs", "1 of 4 pods are on nodes already"),
                 ("A placement exists", "yes"),
-                ("KAI finds it", "no: KAI tries one order of names and domains, and this order fails"),
+                ("KAI finds it", "no: KAI places groups alphabetically, without backtracking"),
                 (
                     "Why",
                     "SubGroups go in the order of their names, the tightest domain first; "
@@ -85,20 +88,20 @@ CHANGES = (Change("admit", "do this", nodes=("n",)), Change("tasks", "or that", 
             ],
         ),
         (
-            answer(Outcome.UNKNOWN, best=((RACK, Best(("rack-a",), 3)),)),
+            answer(FitOutcome.UNKNOWN, best=((RACK, Best(("rack-a",), 3)),)),
             [
                 EVERY,
                 ("A placement exists", "not known"),
                 ("KAI finds it", "no"),
                 ("Why", "each kind of pod has room by itself, but KAI's order finds no placement for all"),
                 ("Room", "for 3 in rack-a, of 4 pods"),
-                ("Solver", "none; kubectl-tas[fit] has one, which tells of pods that differ too"),
+                ("Solver", "none; ortools is one, which tells of pods that differ too"),
                 GROW,
             ],
         ),
         (
             answer(
-                Outcome.NO_ROOM,
+                FitOutcome.NO_ROOM,
                 best=((RACK, Best(("a",), 0)),),
                 lacks=(Lack(GPU, 8, 4),),
                 unusable={"cordoned": 1, "not ready": 2},
@@ -115,11 +118,11 @@ CHANGES = (Change("admit", "do this", nodes=("n",)), Change("tasks", "or that", 
             ],
         ),
         (
-            answer(Outcome.FITS, not_tried=RACK),
+            answer(FitOutcome.FITS, not_tried=RACK),
             [EVERY, ("A placement exists", "yes"), ("KAI finds it", "no")],
         ),
         (
-            answer(Outcome.NO_ROOM, not_tried=RACK),
+            answer(FitOutcome.NO_ROOM, not_tried=RACK),
             [
                 EVERY,
                 ("A placement exists", "no"),
@@ -141,15 +144,16 @@ def test_all_that_is_told_of_an_answer(found: Fit, told: list[tuple[str, str]]) 
 
 
 def test_gangs_that_are_alike_ask_together() -> None:
-    some = Unplaced(SENT, Gang("all", 4, 3, 32), (RACK,), {None: (POD,) * 3}, re.compile(""), copies=3)
+    some = GangToPlace(SENT, Gang("all", 4, 3, 32), (RACK,), {None: (POD,) * 3}, re.compile(""), copies=3)
     assert (
-        facts(Fit(some, Outcome.FITS, 3, 0, 4, {}, {}))["Asks"] == "3 gangs, each of 4 pods with 32 GPUs; starts with 3"
+        facts(Fit(some, FitOutcome.FITS, 3, 0, 4, {}, {}))["Asks"]
+        == "3 gangs, each of 4 pods with 32 GPUs; starts with 3"
     )
 
 
 def test_all_data_of_an_answer() -> None:
     found = answer(
-        Outcome.MISSED,
+        FitOutcome.MISSED,
         copies=2,
         running=1,
         unusable={"cordoned": 1},
@@ -162,7 +166,7 @@ def test_all_data_of_an_answer() -> None:
         not_tried=RACK,
     )
     left = LeftOut(SENT, "why not")
-    assert fitpages.data([found, answer(Outcome.RUNS)], [left]) == {
+    assert fitpages.data([found, answer(FitOutcome.RUNS)], [left]) == {
         "version": 1,
         "gangs": [
             {
@@ -214,7 +218,7 @@ def test_all_data_of_an_answer() -> None:
 
 
 def test_gangs_that_run_are_no_part_of_the_answer() -> None:
-    some, none = (Fit(item(3), Outcome.FITS, left, 4 * (3 - left), 4, {}, {}) for left in (1, 3))
+    some, none = (Fit(item(3), FitOutcome.FITS, left, 4 * (3 - left), 4, {}, {}) for left in (1, 3))
     assert facts(some)["Waits"] == "1 gang of 3, for which this is the answer"
     assert "Waits" not in facts(none)
 
@@ -222,9 +226,9 @@ def test_gangs_that_run_are_no_part_of_the_answer() -> None:
 @pytest.mark.parametrize("has_solver", [False, True])
 def test_a_solver_is_offered_where_there_is_none(has_solver: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(solver, "is_installed", lambda: has_solver)
-    assert ("Solver" in facts(answer(Outcome.UNKNOWN))) is not has_solver
-    assert "Solver" not in facts(answer(Outcome.NO_ROOM))
-    assert ("or" in facts(answer(Outcome.NO_ROOM))) is not has_solver
+    assert ("Solver" in facts(answer(FitOutcome.UNKNOWN))) is not has_solver
+    assert "Solver" not in facts(answer(FitOutcome.NO_ROOM))
+    assert ("or" in facts(answer(FitOutcome.NO_ROOM))) is not has_solver
 
 
 @pytest.mark.parametrize(
@@ -233,7 +237,7 @@ def test_a_solver_is_offered_where_there_is_none(has_solver: bool, monkeypatch: 
 )
 def test_four_domains_are_named_and_more_are_counted(domains: int, text: str) -> None:
     placed = {"all": dict.fromkeys(((f"r{number}",) for number in range(domains)), 1)}
-    assert facts(answer(Outcome.FITS, placed=placed))["all"] == text
+    assert facts(answer(FitOutcome.FITS, placed=placed))["all"] == text
 
 
 @pytest.mark.parametrize(
@@ -254,7 +258,7 @@ def test_a_level_is_named_unless_the_domain_says_it(domain: Domain | None, words
 
 @pytest.mark.parametrize(("unit", "who"), [("all", "the gang"), ("readers", "readers")])
 def test_who_is_spread_is_named(unit: str, who: str) -> None:
-    found = answer(Outcome.FITS, spreads=(Spread(unit, RACK, 3),))
+    found = answer(FitOutcome.FITS, spreads=(Spread(unit, RACK, 3),))
     assert facts(found)["Not kept"] == f"{who} prefers one rack, and is in 3"
 
 
@@ -289,12 +293,12 @@ def test_the_part_without_room_is_named(short: Shortage, text: str) -> None:
 
 
 def test_a_place_outside_of_the_topology_is_null_in_data() -> None:
-    (found,) = fitpages.data([answer(Outcome.FITS, placed={"all": {None: 1, ("a",): 3}})])["gangs"]
+    (found,) = fitpages.data([answer(FitOutcome.FITS, placed={"all": {None: 1, ("a",): 3}})])["gangs"]
     assert [(one["domain"], one["pods"]) for one in found["placed"]] == [(None, 1), (["a"], 3)]
 
 
-def grown(**more: Any) -> Growth:
-    return Growth((RACK,), ("a",), (), (item(),), 1, **more)
+def grown(**more: Any) -> ClusterGrowth:
+    return ClusterGrowth((RACK,), ("a",), (), (item(),), 1, **more)
 
 
 @pytest.mark.parametrize(
@@ -305,16 +309,18 @@ def grown(**more: Any) -> Growth:
         (grown(more=2, at_once=False), "2 racks more, added one after the other"),
     ],
 )
-def test_racks_that_must_come_one_by_one_are_told_apart(growth: Growth, text: str) -> None:
+def test_racks_that_must_come_one_by_one_are_told_apart(growth: ClusterGrowth, text: str) -> None:
     assert f"Needs:    {text}\n" in capacitypages.growth_text([("prod", growth)])
 
 
 def test_all_that_is_told_of_growth() -> None:
     node, many = cast(Any, SimpleNamespace(allocatable={GPU: 8})), item(3)
     waiting = (Waiting(many, 1), Waiting(many, 2), Waiting(item(), None, None, (Lack(GPU, 8, 4),)))
-    growth = Growth((RACK,), ("a",), (node, node), (many, item()), 4, more=2, at_once=False, waiting=waiting)
+    growth = ClusterGrowth((RACK,), ("a",), (node, node), (many, item()), 4, more=2, at_once=False, waiting=waiting)
     assert (
-        capacitypages.growth_text([("prod", growth), ("lab", Growth((RACK,), (), (), (item(),), 1, missing=RACK))])
+        capacitypages.growth_text(
+            [("prod", growth), ("lab", ClusterGrowth((RACK,), (), (), (item(),), 1, missing=RACK))]
+        )
         == """\
 Backend:  prod
 Pool:     team
@@ -357,7 +363,7 @@ Needs:    not known: no node has the label example.com/rack of level rack
 
 
 def test_where_nothing_waits_no_pool_is_named() -> None:
-    nothing = Growth((), (), (), (), 0)
+    nothing = ClusterGrowth((), (), (), (), 0)
     assert capacitypages.growth_text([("prod", nothing)]) == (
         "Backend:  prod\nGangs:    0, of which none wait for room\nNeeds:    no node more\n"
     )
@@ -386,11 +392,11 @@ def test_why_no_rack_helps_is_told_where_it_is_known(short: Shortage | None, mor
     ("condition", "cells"),
     [
         (None, ["-", "-", "-"]),
-        (Condition("False", "AllAvailable"), ["False", "AllAvailable", "-"]),
-        (Condition("True", "Unavailable", ("rack", "host")), ["True", "Unavailable", "rack,", "host"]),
+        (GroveCondition("False", "AllAvailable"), ["yes", "AllAvailable", "-"]),
+        (GroveCondition("True", "Unavailable", ("rack", "host")), ["no", "Unavailable", "rack,", "host"]),
     ],
 )
-def test_a_set_of_which_grove_says_nothing_has_empty_cells(condition: Condition | None, cells: list[str]) -> None:
-    use = Use("ml", "chat", "racks", is_default=False, condition=condition)
+def test_a_set_of_which_grove_says_nothing_has_empty_cells(condition: GroveCondition | None, cells: list[str]) -> None:
+    use = TopologyUse("ml", "chat", "racks", is_default=False, condition=condition)
     (row,) = topologytables.conditions([use]).splitlines()[1:]
     assert row.split() == ["racks", "ml/chat", *cells]

@@ -21,8 +21,8 @@ from kubectl_tas.draw.figure import (
     MOST_DEEP,
     Bar,
     Box,
+    BoxLook,
     Figure,
-    Look,
     folded,
     within,
 )
@@ -36,7 +36,7 @@ VOID = {"meta", "rect", "path"}
 
 
 def task(name: str, gpus: int = 8) -> Box:
-    return Box(name, words=(f"{gpus} GPUs",), look=Look.ITEM)
+    return Box(name, words=(f"{gpus} GPUs",), look=BoxLook.ITEM)
 
 
 def figure(*boxes: Box, text: str = "a") -> Figure:
@@ -46,7 +46,7 @@ def figure(*boxes: Box, text: str = "a") -> Figure:
 def everything(text: str = "a") -> Figure:
     """A figure with all that there is, in which every text is the same."""
     bars = (Bar(text, 8, 4, 2), Bar(text, 8, 12), Bar(text, 0, 4), Bar(text, 0))
-    looks = tuple(Box(text, text, text, (text,), look, bars, (Box(text, look=Look.ITEM),)) for look in Look)
+    looks = tuple(Box(text, text, text, (text,), look, bars, (Box(text, look=BoxLook.ITEM),)) for look in BoxLook)
     return figure(Box(text, "PodGroup", children=looks), text=text)
 
 

@@ -11,27 +11,27 @@ import pytest
 
 from kubectl_tas.draw import pendingtable
 from kubectl_tas.gpus import GPU
-from kubectl_tas.place.actions import Outcome, Pending, Turn
-from kubectl_tas.place.fairshare import Queue, QueueTree, Refusal
-from kubectl_tas.place.gangs_to_place import Unplaced
-from kubectl_tas.place.node_cells import Unit, Wanted
-from kubectl_tas.place.scenarios import Batch
-from kubectl_tas.place.schedulers import Scheduler
-from kubectl_tas.place.scheduling_session import Place, Pod, Start, Work
-from kubectl_tas.place.shapes import Rules, Shape
+from kubectl_tas.place.actions import Pending, Turn, TurnOutcome
+from kubectl_tas.place.fairshare import QueueTree, QuotaQueue, QuotaRefusal
+from kubectl_tas.place.gangs_to_place import GangToPlace
+from kubectl_tas.place.node_cells import PlacementRequest, Unit
+from kubectl_tas.place.scenarios import VictimPods
+from kubectl_tas.place.schedulers import ShardScheduler
+from kubectl_tas.place.scheduling_session import Place, SessionPod, ShardStart, Work
+from kubectl_tas.place.shapes import PodShape, Rules
 from kubectl_tas.quantities import Amounts
 
 NONE = Amounts()
 TREE = QueueTree(
     tuple(
-        Queue(name, parent, NONE, NONE, NONE, 100, "")
+        QuotaQueue(name, parent, NONE, NONE, NONE, 100, "")
         for name, parent in (("all", None), ("own", "all"), ("split", "all"), ("low", "split"))
     )
 )
 
 
 def work(name: str, queue: str = "own", pods: int = 2, *, runs: bool = False) -> Work:
-    members = tuple(Pod(f"{name}-{number}", name, {GPU: 8}) for number in range(pods))
+    members = tuple(SessionPod(f"{name}-{number}", name, {GPU: 8}) for number in range(pods))
     return Work(name, queue, 100, False, (not runs, "", name), members, {name: pods})
 
 
@@ -40,18 +40,18 @@ def on(one: Work, *domains: tuple[str, ...] | None) -> tuple[Place, ...]:
     return tuple((pod, "n", domain) for pod, domain in zip(one.pods, domains, strict=False))
 
 
-def scheduler(one: Work, shard: str | None = None, **sent: Any) -> Scheduler:
+def scheduler(one: Work, shard: str | None = None, **sent: Any) -> ShardScheduler:
     about = {"kind": "Job", "name": "train", "target": "team--a", "priority": "NORMAL", "is_draining": False}
     about |= {"is_preemptible": False, **sent}
-    wanted = Wanted(Unit("u", pods=(0,) * len(one.pods)), (Shape(((GPU, 8),), Rules()),))
+    wanted = PlacementRequest(Unit("u", pods=(0,) * len(one.pods)), (PodShape(((GPU, 8),), Rules()),))
     gang = SimpleNamespace(sent=SimpleNamespace(**about), group=None, copies=1, wanted=wanted)
-    start = Start((), Amounts(64), TREE, ())
-    return Scheduler("prod", shard, start, (one,), {one.name: cast(Unplaced, gang)}, (), {"own": "team--a"})
+    start = ShardStart((), Amounts(64), TREE, ())
+    return ShardScheduler("prod", shard, start, (one,), {one.name: cast(GangToPlace, gang)}, (), {"own": "team--a"})
 
 
 def found(turn: Turn) -> Pending:
     nothing = dict.fromkeys(TREE.by_name, NONE)
-    return Pending(Start((), Amounts(64), TREE, ()), nothing, nothing, nothing, (turn,), (), 0)
+    return Pending(ShardStart((), Amounts(64), TREE, ()), nothing, nothing, nothing, (turn,), (), 0)
 
 
 def said(turn: Turn, **sent: Any) -> str:
@@ -62,69 +62,83 @@ def said(turn: Turn, **sent: Any) -> str:
 
 MINE, OTHER = work("mine"), work("other", runs=True)
 FURTHER = work("mine", runs=True)
-WHOLE, PART = Batch(OTHER, OTHER.pods), Batch(OTHER, OTHER.pods[:1])
+WHOLE, PART = VictimPods(OTHER, OTHER.pods), VictimPods(OTHER, OTHER.pods[:1])
 
 
 @pytest.mark.parametrize(
     ("turn", "text"),
     [
-        (Turn(MINE, Outcome.STARTS, on(MINE, ("a",), ("a",))), "starts in a"),
-        (Turn(MINE, Outcome.STARTS, on(MINE, ("a",))), "starts in a with 1 of its 2 pods"),
-        (Turn(FURTHER, Outcome.STARTS, on(FURTHER, ("a",))), "starts in a"),
-        (Turn(MINE, Outcome.STARTS, on(MINE, ("a",), None)), "starts in a and outside of the topology"),
+        (Turn(MINE, TurnOutcome.STARTS, on(MINE, ("a",), ("a",))), "starts in a"),
+        (Turn(MINE, TurnOutcome.STARTS, on(MINE, ("a",))), "starts in a with 1 of its 2 pods"),
+        (Turn(FURTHER, TurnOutcome.STARTS, on(FURTHER, ("a",))), "starts in a"),
+        (Turn(MINE, TurnOutcome.STARTS, on(MINE, ("a",), None)), "starts in a and outside of the topology"),
         (
-            Turn(MINE, Outcome.STARTS, on(MINE, ("a",), ("b",)), action="preempt", evicted=(PART,)),
+            Turn(MINE, TurnOutcome.STARTS, on(MINE, ("a",), ("b",)), action="preempt", evicted=(PART,)),
             "starts in a and b; others of its pods once 1 of 2 pods of other (8 GPUs of team--a) are preempted",
         ),
-        (Turn(MINE, Outcome.LATER, on(MINE, ("a",), ("a",))), "starts in a next, once what goes for others is gone"),
         (
-            Turn(MINE, Outcome.EVICTS, on(MINE, ("a",), ("a",)), action="reclaim", evicted=(WHOLE,)),
+            Turn(MINE, TurnOutcome.LATER, on(MINE, ("a",), ("a",))),
+            "starts in a next, once what goes for others is gone",
+        ),
+        (
+            Turn(MINE, TurnOutcome.EVICTS, on(MINE, ("a",), ("a",)), action="reclaim", evicted=(WHOLE,)),
             "starts in a once other (16 GPUs of team--a) is ended, since its pool holds more than its share",
         ),
-        (Turn(MINE, Outcome.WAITS, ahead=("other",)), "waits: the nodes that it would have go to other"),
-        (Turn(MINE, Outcome.WAITS), "waits: what starts before it leaves too little room"),
-        (Turn(work("mine", "gone"), Outcome.NO_QUEUE), "never starts: its queue is not there"),
+        (Turn(MINE, TurnOutcome.WAITS, ahead=("other",)), "waits: the nodes that it would have go to other"),
+        (Turn(MINE, TurnOutcome.WAITS), "waits: what starts before it leaves too little room"),
+        (Turn(work("mine", "gone"), TurnOutcome.NO_QUEUE), "never starts: its queue is not there"),
         (
-            Turn(work("mine", "split"), Outcome.NO_QUEUE),
+            Turn(work("mine", "split"), TurnOutcome.NO_QUEUE),
             "never starts: its queue has other queues below it, and KAI starts work of the lowest alone",
         ),
         (
-            Turn(MINE, Outcome.REFUSED, refusal=Refusal("OverLimit", "own", "gpu", 8, 0, 16)),
+            Turn(MINE, TurnOutcome.REFUSED, refusal=QuotaRefusal("OverLimit", "own", "gpu", 8, 0, 16)),
             "never starts: it asks for 16 GPUs, and the limit of team--a is 8",
         ),
         (
-            Turn(MINE, Outcome.REFUSED, refusal=Refusal("NonPreemptibleOverQuota", "own", "gpu", 16, 8, 16)),
+            Turn(MINE, TurnOutcome.REFUSED, refusal=QuotaRefusal("NonPreemptibleOverQuota", "own", "gpu", 16, 8, 16)),
             "waits for the quota of team--a: of 16 GPUs 8 are held, and it asks for 16 GPUs",
         ),
         (
             Turn(
-                MINE, Outcome.EVICTS, on(MINE, ("a",)), action="preempt", evicted=(WHOLE,), moved=(PART,), is_cut=True
+                MINE,
+                TurnOutcome.EVICTS,
+                on(MINE, ("a",)),
+                action="preempt",
+                evicted=(WHOLE,),
+                moved=(PART,),
+                is_cut=True,
             ),
             "starts in a with 1 of its 2 pods once other (16 GPUs of team--a) is preempted, "
             "and 1 of 2 pods of other (8 GPUs of team--a) are moved to other nodes; KAI may end less",
         ),
         (
-            Turn(MINE, Outcome.WAITS, is_cut=True),
+            Turn(MINE, TurnOutcome.WAITS, is_cut=True),
             "waits: what starts before it leaves too little room; KAI may end or move other work for it",
         ),
         (
-            Turn(MINE, Outcome.NO_ROOM, is_cut=True),
+            Turn(MINE, TurnOutcome.NO_ROOM, is_cut=True),
             "KAI finds no room on what is free, even for it alone; KAI may end or move other work for it; "
             "why: kubectl tas fit train --live",
         ),
         (
-            Turn(MINE, Outcome.WAITS, ahead=("a", "b", "c", "d", "e")),
+            Turn(MINE, TurnOutcome.WAITS, ahead=("a", "b", "c", "d", "e")),
             "waits: the nodes that it would have go to a, b, c and 2 more",
         ),
-        (Turn(MINE, Outcome.WAITS, ahead=("a", "b", "c")), "waits: the nodes that it would have go to a, b and c"),
+        (Turn(MINE, TurnOutcome.WAITS, ahead=("a", "b", "c")), "waits: the nodes that it would have go to a, b and c"),
         (
             Turn(
-                MINE, Outcome.REFUSED, ahead=("other",), refusal=Refusal("OverLimit", "all", "cpu", 16000, 8000, 16000)
+                MINE,
+                TurnOutcome.REFUSED,
+                ahead=("other",),
+                refusal=QuotaRefusal("OverLimit", "all", "cpu", 16000, 8000, 16000),
             ),
             "waits for the limit of all: of 16 cpu 8 are held, other among them, and it asks for 16 cpu",
         ),
         (
-            Turn(MINE, Outcome.REFUSED, ahead=("other",), refusal=Refusal("OverLimit", "all", "gpu", 16, 8, 16)),
+            Turn(
+                MINE, TurnOutcome.REFUSED, ahead=("other",), refusal=QuotaRefusal("OverLimit", "all", "gpu", 16, 8, 16)
+            ),
             "waits for the limit of all: of 16 GPUs 8 are held, other among them, and it asks for 16 GPUs",
         ),
     ],
@@ -141,13 +155,13 @@ def test_what_becomes_of_a_gang_is_told(turn: Turn, text: str) -> None:
     ],
 )
 def test_only_work_with_a_quota_loses_it_where_a_subpool_is_deleting(is_preemptible: bool, text: str) -> None:
-    turn = Turn(MINE, Outcome.REFUSED, refusal=Refusal("OverLimit", "own", "gpu", 8, 0, 16))
+    turn = Turn(MINE, TurnOutcome.REFUSED, refusal=QuotaRefusal("OverLimit", "own", "gpu", 8, 0, 16))
     assert said(turn, is_draining=True, is_preemptible=is_preemptible) == text
 
 
 @pytest.mark.parametrize(("shard", "head"), [(None, "prod: "), ("h100", "prod, shard h100: ")])
 def test_the_shard_of_a_scheduler_is_named(shard: str | None, head: str) -> None:
-    turn = Turn(MINE, Outcome.WAITS, asks=Amounts(16))
+    turn = Turn(MINE, TurnOutcome.WAITS, asks=Amounts(16))
     text = pendingtable.render([(scheduler(MINE, shard), found(turn))], "")
     assert text.startswith(f"{head}64 GPUs, 0 held; 1 gang that waits for 16\n")
 
@@ -155,7 +169,11 @@ def test_the_shard_of_a_scheduler_is_named(shard: str | None, head: str) -> None
 def test_data_says_where_pods_go_and_names_those_that_end_if_they_run() -> None:
     waiting = work("waiting")
     turn = Turn(
-        MINE, Outcome.EVICTS, on(MINE, ("a",), None), action="preempt", evicted=(PART, Batch(waiting, waiting.pods))
+        MINE,
+        TurnOutcome.EVICTS,
+        on(MINE, ("a",), None),
+        action="preempt",
+        evicted=(PART, VictimPods(waiting, waiting.pods)),
     )
     (answer,) = pendingtable.data([(scheduler(MINE), found(turn))])["schedulers"]
     (gang,) = answer["gangs"]
@@ -166,20 +184,25 @@ def test_data_says_where_pods_go_and_names_those_that_end_if_they_run() -> None:
     ]
 
 
-def whole() -> tuple[Scheduler, Pending]:
+def whole() -> tuple[ShardScheduler, Pending]:
     """Two gangs that wait, one that runs in two copies, and one that runs with more pods to come."""
     first = Turn(
-        MINE, Outcome.EVICTS, on(MINE, ("a",), ("a",)), Amounts(16), action="reclaim", moved=(PART,), is_cut=True
+        MINE, TurnOutcome.EVICTS, on(MINE, ("a",), ("a",)), Amounts(16), action="reclaim", moved=(PART,), is_cut=True
     )
     second = Turn(
-        MINE, Outcome.REFUSED, (), Amounts(16), Refusal("OverLimit", "all", "cpu", 16000, 8000, 16000), ("other",)
+        MINE,
+        TurnOutcome.REFUSED,
+        (),
+        Amounts(16),
+        QuotaRefusal("OverLimit", "all", "cpu", 16000, 8000, 16000),
+        ("other",),
     )
     nothing = dict.fromkeys(TREE.by_name, NONE)
     held, asked, fair = ({**nothing, "own": Amounts(gpus)} for gpus in (8, 40, 32))
-    more = Turn(FURTHER, Outcome.STARTS, on(FURTHER, ("b",)))
+    more = Turn(FURTHER, TurnOutcome.STARTS, on(FURTHER, ("b",)))
     given = scheduler(MINE)
     runs = cast(
-        Unplaced, SimpleNamespace(**{**vars(given.gangs["mine"]), "copies": 3, "gang": SimpleNamespace(name="g")})
+        GangToPlace, SimpleNamespace(**{**vars(given.gangs["mine"]), "copies": 3, "gang": SimpleNamespace(name="g")})
     )
     given = replace(given, running=((runs, ("g-0", "g-1")),))
     return given, Pending(given.start, fair, held, asked, (first, second), (more,), held=8)

@@ -10,10 +10,10 @@ import pytest
 from kubectl_tas.diagnostics import Location
 from kubectl_tas.draw import tree, whypage
 from kubectl_tas.gangs.workload_gang import PodSegment
-from kubectl_tas.live.live_cluster import QueueUsage
+from kubectl_tas.live.live_cluster import LiveQueueUsage
 from kubectl_tas.live.reasons import Saying
 from kubectl_tas.place.gangs_to_place import LeftOut
-from kubectl_tas.place.pending_reasons import About, Cause
+from kubectl_tas.place.pending_reasons import Cause, CauseKind
 from kubectl_tas.place.pending_work import GangNow, State, Why
 from kubectl_tas.quantities import NO_LIMIT, Amounts
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
@@ -52,8 +52,8 @@ FIVE = tuple(
     for n in range(5)
 )
 FULL = why(
-    Cause(About.QUOTA, "it is full", FIVE, place=Location("a.yaml", 3, 5), hint="Wait."),
-    Cause(About.OTHER, "odd", (Saying("Pod w-0", "Failed", "x" * 401, times=2),)),
+    Cause(CauseKind.QUOTA, "it is full", FIVE, place=Location("a.yaml", 3, 5), hint="Wait."),
+    Cause(CauseKind.OTHER, "odd", (Saying("Pod w-0", "Failed", "x" * 401, times=2),)),
     gangs=(
         GangNow("ml", "g0", {}, 3, State.ABSENT),
         GangNow("ml", "g1", {"Running": 2, "Pending": 1}, None, State.WAITS),
@@ -61,7 +61,7 @@ FULL = why(
     ),
     lone={"Pending": 2, "Failed": 1},
     quota=Amounts(8),
-    usage=QueueUsage(Amounts(6), Amounts(2), 1),
+    usage=LiveQueueUsage(Amounts(6), Amounts(2), 1),
     gaps={"Pod": "no right", "Policy": "no such"},
     fits=(LeftOut(SENT, "why not"),),
 )
@@ -130,7 +130,7 @@ def test_all_data_of_a_page() -> None:
     ]
     assert (full["about"], full["hint"], len(full["said"])) == ("quota", "Wait.", 5)
     assert found["notKnown"] == {"Pod": "no right", "Policy": "no such"}
-    (unknown,) = whypage.data([why(usage=QueueUsage(Amounts(6), Amounts(2), 1, doubt="odd"))])["workflows"]
+    (unknown,) = whypage.data([why(usage=LiveQueueUsage(Amounts(6), Amounts(2), 1, doubt="odd"))])["workflows"]
     assert unknown["queue"] == {"name": "q", "quota": None, "held": None, "heldNonPreemptible": None}
 
 
@@ -138,30 +138,30 @@ def test_all_data_of_a_page() -> None:
     ("usage", "text"),
     [
         (None, "q"),
-        (QueueUsage(Amounts(0), Amounts(0), 0), "q, no GPU held"),
-        (QueueUsage(Amounts(1), Amounts(0), 1), "q, 1 GPU held, 0 of them not preemptible"),
-        (QueueUsage(Amounts(1), Amounts(0), 1, doubt="odd"), "q"),
+        (LiveQueueUsage(Amounts(0), Amounts(0), 0), "q, no GPU held"),
+        (LiveQueueUsage(Amounts(1), Amounts(0), 1), "q, 1 GPU held, 0 of them not preemptible"),
+        (LiveQueueUsage(Amounts(1), Amounts(0), 1, doubt="odd"), "q"),
     ],
 )
-def test_what_the_queue_holds_is_told_if_known(usage: QueueUsage | None, text: str) -> None:
+def test_what_the_queue_holds_is_told_if_known(usage: LiveQueueUsage | None, text: str) -> None:
     assert f"Queue:  {text}" in page(usage=usage)
 
 
 def test_a_cause_of_which_nobody_says_more_is_one_line() -> None:
-    assert page(Cause(About.OTHER, "nobody knows"))[-1] == "1. Nobody knows"
-    (found,) = whypage.data([why(Cause(About.OTHER, "nobody knows"))])["workflows"]
+    assert page(Cause(CauseKind.OTHER, "nobody knows"))[-1] == "1. Nobody knows"
+    (found,) = whypage.data([why(Cause(CauseKind.OTHER, "nobody knows"))])["workflows"]
     assert found["causes"] == [{"about": "other", "text": "nobody knows", "hint": "", "place": None, "said": []}]
 
 
 def test_a_cause_has_its_place_and_what_helps() -> None:
-    cause = Cause(About.QUOTA, "it is full", place=Location("a.yaml", 3, 5), hint="Wait.")
+    cause = Cause(CauseKind.QUOTA, "it is full", place=Location("a.yaml", 3, 5), hint="Wait.")
     assert page(cause)[-2:] == ["File:  a.yaml:3:5", "Help:  Wait."]
     (found,) = whypage.data([why(cause)])["workflows"]
     assert found["causes"][0]["place"] == {"file": "a.yaml", "line": 3, "column": 5}
 
 
 def said(*sayings: Saying) -> list[str]:
-    return page(Cause(About.OTHER, "a cause", sayings))[6:]
+    return page(Cause(CauseKind.OTHER, "a cause", sayings))[6:]
 
 
 @pytest.mark.parametrize(

@@ -322,12 +322,12 @@ class TestBase:
         said = self.errors(past)
         assert "pools/team.yaml:4:9: info: pool team is called core since HEAD" in said
         assert "osmo-pool-default-team--a -> osmo-pool-default-core--a (pools/team.yaml:4:9)" in said
-        assert said.endswith("1 note in 4 files.\n")
+        assert said.endswith("1 info in 4 files.\n")
         git(past, "checkout", "--", ".")
         assert run(past, "remove", "team").code == 0
         said = self.errors(past)
         assert "info: pool team is gone since HEAD, and its queues: osmo-pool-default-team, " in said
-        assert said.endswith("1 note in 2 files.\n")
+        assert said.endswith("1 info in 2 files.\n")
 
     def test_a_rename_is_no_way_around_the_life_of_a_subpool(self, past: Path) -> None:
         write(past, {"subpools/a.yaml": subpool("a", 30, state="DELETING")})

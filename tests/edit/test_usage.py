@@ -8,7 +8,7 @@ import pytest
 
 from kubectl_tas.diagnostics import TasError
 from kubectl_tas.edit.subpool_edits import Usage, ask, reason
-from kubectl_tas.live.live_cluster import Cluster, Clusters, ClusterState, QueueUsage, RunningGroup, state_of
+from kubectl_tas.live.live_cluster import Cluster, Clusters, ClusterState, LiveQueueUsage, RunningGroup, state_of
 from kubectl_tas.quantities import NOTHING, Amounts
 from kubectl_tas.resolve.fleet import Fleet
 from tests.support.cli import pool, subpool
@@ -86,8 +86,8 @@ def test_a_cluster_that_does_not_tell(fleet: Fleet, name: str) -> None:
     assert (raised.value.message, raised.value.hint) == (UNTOLD + message, hint + INSTEAD)
 
 
-def usage(gpus: int, workflows: int = 0, doubt: str = "") -> QueueUsage:
-    return QueueUsage(Amounts(gpus), NOTHING, workflows, doubt)
+def usage(gpus: int, workflows: int = 0, doubt: str = "") -> LiveQueueUsage:
+    return LiveQueueUsage(Amounts(gpus), NOTHING, workflows, doubt)
 
 
 IN_DOUBT = "of the queue osmo-pool-default-team--a the cluster does not say what it holds: odd"

@@ -307,7 +307,7 @@ def test_names_of_podgroups_go_on(work: Object, version: str, rests: list[str]) 
     assert [podgrouper.rest_of_name(part) for part in parts] == rests
     name = work["metadata"]["name"]
     assert {podgrouper.pod_group_name(part) for part in parts} == {f"pg-{name}"}
-    note = f"What KAI makes of {work['kind']} {name}; its name goes on with {rests[0]}"
+    note = f"What KAI makes of {work['kind']} {name}; to its name KAI adds {rests[0]}"
     assert podgrouper.note(parts[0], divided=True) == podgrouper.note(parts[0], divided=False) == note
 
 
@@ -315,9 +315,9 @@ def test_what_only_annotations_ask_for_is_not_what_kai_makes() -> None:
     (made,) = resolved(pytorch_job("x", **SEGMENTED), version="0.12")
     assert podgrouper.note(made, divided=True) == (
         "What the segment annotations of PyTorchJob x ask for, and not what KAI 0.12 makes of it; "
-        "its name goes on with the UID"
+        "to its name KAI adds the UID"
     )
-    assert podgrouper.note(made, divided=False) == "What KAI makes of PyTorchJob x; its name goes on with the UID"
+    assert podgrouper.note(made, divided=False) == "What KAI makes of PyTorchJob x; to its name KAI adds the UID"
 
 
 REQUIRED, PREFERRED = (f"kai.scheduler/topology-{name}-placement" for name in ("required", "preferred"))

@@ -17,10 +17,10 @@ from kubectl_tas.cli.main import cli, load
 from kubectl_tas.diagnostics import TasError
 from kubectl_tas.imports.from_cluster import Wanted, import_cluster
 from kubectl_tas.live import cluster_state, kubectl
-from kubectl_tas.live.kubectl import Access, Given
+from kubectl_tas.live.kubectl import Access, NamedContent
 from kubectl_tas.live.live_cluster import Cluster
-from kubectl_tas.live.reasons import told
-from kubectl_tas.place.kai_snapshot import Scheduler, snapshot
+from kubectl_tas.live.reasons import ask_cluster
+from kubectl_tas.place.kai_snapshot import SnapshotScheduler, snapshot
 from kubectl_tas.place.node_resources import read_nodes
 from kubectl_tas.place.queues import held_gangs, total_resources, trees
 from kubectl_tas.place.uncharged import holdings, objects_of
@@ -413,7 +413,7 @@ def test_readers_of_a_state_with_an_odd_value(name: str) -> None:
         content = json.dumps(changed(items, place, VALUES[name])).encode()
         for read in READERS:
             try:
-                read(Cluster(Access(), Given.of("a file", content)))
+                read(Cluster(Access(), NamedContent.of("a file", content)))
             except TasError:
                 continue
             except Exception as error:
@@ -435,7 +435,7 @@ def nodes_of(cluster: Cluster) -> None:
 def snapshot_of(cluster: Cluster) -> None:
     release = kai.release("0.17")
     assert release is not None
-    snapshot(Scheduler(release, "kai-scheduler", "kai.scheduler/queue", None), cluster.nodes_and_pods(), ())
+    snapshot(SnapshotScheduler(release, "kai-scheduler", "kai.scheduler/queue", None), cluster.nodes_and_pods(), ())
 
 
 def imported(cluster: Cluster) -> None:
@@ -452,5 +452,5 @@ READERS: tuple[Callable[[Cluster], object], ...] = (
     Cluster.grove,
     lambda cluster: held_gangs(cluster.nodes_and_pods()),
     lambda cluster: holdings(objects_of(cluster), "kai-scheduler"),
-    lambda cluster: told(cluster, "default", {"Job": "jobs.batch", "Topology": "topologies.kai.scheduler"}),
+    lambda cluster: ask_cluster(cluster, "default", {"Job": "jobs.batch", "Topology": "topologies.kai.scheduler"}),
 )

@@ -18,7 +18,7 @@ from tests.support.cli import kubectl_tas, write
 from tests.support.golden import EXAMPLES, ROOT
 from tests.support.history import git
 from tests.support.process import call
-from tests.support.pyyaml import safe_load_all
+from tests.support.pyyaml import safe_load, safe_load_all
 from tests.support.rendered import KUSTOMIZATION, load, text
 
 FOLDER = ROOT / "integrations/argocd"
@@ -357,6 +357,34 @@ class TestHealth:
     def test_every_kind_of_ours_is_there(self) -> None:
         named = {key.rpartition("health.")[2].rpartition("_")[2] for key in load(FOLDER / "health.yaml")["data"]}
         assert named >= {"Queue", "PodGroup", "Topology"}
+
+    def test_the_types_of_fields_name_pods_of_work(self) -> None:
+        """Each path leads to a pod's containers, or to their resources."""
+        fields = load(FOLDER / "health.yaml")["data"].items()
+        typed = {key.rpartition("_")[2]: safe_load(value) for key, value in fields if ".knownTypeFields." in key}
+        assert set(typed) == {"PodCliqueSet", "JobSet", "LeaderWorkerSet", "TrainJob"}
+        seen = set()
+        for example in ("company", "heterogeneous"):
+            streams = [
+                kubectl_tas("render", "-C", EXAMPLES / example, "--backend", name, "--to", "-").out
+                for name in ({"company": ("train-eu", "serve-us")}.get(example, ("prod",)))
+            ]
+            for item in (item for stream in streams for item in safe_load_all(stream)):
+                for field in typed.get(item["kind"], ()):
+                    for value in at(item, field["field"].split(".")):
+                        seen.add((item["kind"], field["type"]))
+                        assert field["type"] != "core/v1/PodSpec" or value["containers"]
+                        assert field["type"] != "core/v1/ResourceRequirements" or value.keys() <= {"limits", "requests"}
+        assert seen >= {(kind, "core/v1/PodSpec") for kind in typed if kind != "TrainJob"}
+
+
+def at(value: Any, path: list[str]) -> Iterator[Any]:
+    """The values at a path, which goes on in each of a list's."""
+    if not path:
+        yield value
+    for inner in value if isinstance(value, list) else [value]:
+        if path and path[0] in inner:
+            yield from at(inner[path[0]], path[1:])
 
 
 class TestPlugin:

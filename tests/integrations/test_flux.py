@@ -12,10 +12,11 @@ import pytest
 import yaml
 
 from tests.support.cli import kubectl_tas
+from tests.support.delivery import key_of
 from tests.support.golden import EXAMPLES, ROOT
 from tests.support.history import git
 from tests.support.pyyaml import safe_load, safe_load_all
-from tests.support.rendered import KUSTOMIZATION, load, text
+from tests.support.rendered import KUSTOMIZATION, load, read_back, text
 
 FOLDER = ROOT / "integrations/flux"
 Object = dict[str, Any]
@@ -42,11 +43,32 @@ def written_for(root: Path) -> list[Object]:
     return [load(FOLDER / "platform.yaml"), *(safe_load(template.replace("POOL", name)) for name in pools)]
 
 
-def test_flat(tmp_path: Path) -> None:
-    root = rendered("quickstart", "flat", tmp_path / "repository")
-    item = load(FOLDER / "flat.yaml")
-    assert {item["spec"]["path"]} == folders(root)
-    assert "dependsOn" not in item["spec"]
+def loaded(name: str) -> list[Object]:
+    return list(safe_load_all(text(FOLDER / f"{name}.yaml")))
+
+
+@pytest.mark.parametrize("example", ["company", "heterogeneous", "osmo"])
+def test_the_flat_layout_applies_what_work_needs_before_it(example: str, tmp_path: Path) -> None:
+    """Each object is applied by one of the two Kustomizations, and what has a queue by the second one."""
+    root = rendered(example, "flat", tmp_path / "repository")
+    base, work = loaded("flat")
+    assert base["spec"]["path"] == work["spec"]["path"]
+    assert "dependsOn" not in base["spec"]
+    assert work["spec"]["dependsOn"] == [{"name": base["metadata"]["name"]}]
+    for cluster in read_back(root).clusters:
+        first, second = ([key_of(item) for item in cluster.objects if is_kept(item, part)] for part in (base, work))
+        assert sorted(first + second) == sorted(map(key_of, cluster.objects))
+        applied_late = {kind.partition(".")[0] for kind, _, _ in second}
+        assert applied_late
+        assert not applied_late & {"Namespace", "PriorityClass", "Queue", "Topology", "ServiceAccount"}
+
+
+def is_kept(item: Object, part: Object) -> bool:
+    """Whether a Kustomization keeps an object: its patch deletes what its label selector selects."""
+    (patch,) = part["spec"]["patches"]
+    assert patch["patch"].startswith("$patch: delete\n")
+    selector = patch["target"]["labelSelector"]
+    return (selector.removeprefix("!") in item["metadata"].get("labels", {})) == selector.startswith("!")
 
 
 def test_sharded(tmp_path: Path) -> None:
@@ -71,8 +93,7 @@ def test_several_clusters(tmp_path: Path) -> None:
 
 def test_everything_is_pruned_and_comes_from_the_source() -> None:
     source = load(FOLDER / "source.yaml")
-    for name in ("flat", "platform", "pool"):
-        item = load(FOLDER / f"{name}.yaml")
+    for item in (item for name in ("flat", "platform", "pool") for item in loaded(name)):
         assert item["apiVersion"] == "kustomize.toolkit.fluxcd.io/v1"
         assert item["spec"]["prune"] is True
         assert item["spec"]["sourceRef"] == {"kind": source["kind"], "name": source["metadata"]["name"]}
@@ -155,13 +176,13 @@ def test_init_writes_one_for_every_folder(example: str, layout: str, tmp_path: P
 def test_init_and_the_page_have_the_same(layout: str, tmp_path: Path) -> None:
     root = rendered("quickstart", layout, tmp_path / "repository")
     (items,) = written_by_init(root).values()
-    expected = [load(FOLDER / "flat.yaml")] if layout == "flat" else written_for(root)
+    expected = loaded("flat") if layout == "flat" else written_for(root)
     assert _named(items[1:]) == _named(expected)
 
 
 def _named(items: list[Object]) -> list[Object]:
     """Objects by one name, whatever the repository is called."""
-    written = json.dumps(sorted(items, key=lambda item: str(item["spec"]["path"])))
+    written = json.dumps(sorted(items, key=lambda item: str(item["metadata"]["name"])))
     return list(json.loads(written.replace("gpu-pools", "gpus")))
 
 

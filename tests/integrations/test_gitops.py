@@ -8,12 +8,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.support.cli import kubectl_tas, pool, subpool, write
 from tests.support.delivery import Delivery, deliver
 from tests.support.git_server import GitServer
-from tests.support.gitops import ArgoCD, GitOps, configure
+from tests.support.gitops import ArgoCD, Flux, GitOps, configure, render, written_for
 from tests.support.kubelets import MERGE
+from tests.support.pyyaml import safe_load_all
 from tests.support.rendered import text
 from tests.support.running import QUEUE, SCHEDULING, Running
 from tests.support.sleeping import LEVELS, RESEARCH, SHARED, TAS, job, nodes, workflow
@@ -21,6 +23,7 @@ from tests.support.sleeping import LEVELS, RESEARCH, SHARED, TAS, job, nodes, wo
 pytestmark = pytest.mark.gitops
 Begin = Callable[..., Delivery]
 both_tools = pytest.mark.parametrize("tool", ["argocd", "flux"], indirect=True)
+only_flux = pytest.mark.parametrize("tool", ["flux"], indirect=True)
 only_argocd = pytest.mark.parametrize("tool", ["argocd"], indirect=True)
 both_layouts = pytest.mark.parametrize("layout", ["flat", "sharded"])
 SETTLED_SECONDS = 25
@@ -264,6 +267,136 @@ def test_work_is_applied_beside_every_companion(tool: GitOps, layout: str, begin
     )
     assert delivery.lacking() == set()
     tool.cluster.wait("its pod runs", tool.cluster.bound)
+
+
+@both_tools
+@both_layouts
+def test_what_init_writes_is_applied_as_it_is(tool: GitOps, layout: str, server: GitServer, work_tree: Path) -> None:
+    work = {"workflows/a.yaml": workflow("a", 2, 8), "workflows/b.yaml": job("b", 2, 8)}
+    write(work_tree, {"tas.yaml": TAS, **TEAM, **work})
+    configure(work_tree, gitops=tool.name, layout=layout, createNamespaces=True)
+    delivery = Delivery(tool, server.offer(work_tree))
+    tool.cluster.have_nodes(nodes(4))
+    written = kubectl_tas("init", "--ci=none", f"--gitops={tool.name}", work_tree)
+    assert written.code == 0, written.err
+    revision = delivery.push()
+    file = "argocd/application.yaml" if isinstance(tool, ArgoCD) else "flux/gpu-pools.yaml"
+    tool.begin(delivery.remote, text(work_tree / file))
+    if isinstance(tool, ArgoCD):
+        checks = str(work_tree / "argocd/health.yaml")
+        tool.cluster.must("patch", "configmap", "argocd-cm", "--namespace=argocd", f"--patch-file={checks}")
+    delivery.wait(revision)
+    assert delivery.lacking() == set()
+    tool.cluster.wait("all run", lambda: len(tool.cluster.bound()) == 4)
+
+
+@only_argocd
+def test_a_progressive_sync_applies_the_platform_first(tool: ArgoCD, begin: Begin) -> None:
+    """A later commit may come to a pool first: Argo CD holds pools back when it sees that the platform differs."""
+    cluster = tool.cluster
+    cluster.have_nodes(nodes(4))
+    delivery = begin(TEAM | {"workflows/a.yaml": workflow("a", 2, 8)}, "sharded")
+    if not tool.steps():
+        pytest.skip("the ApplicationSet controller runs without --enable-progressive-syncs")
+    ((_, end),) = tool.first_syncs("platform")
+    assert all(end <= begun for begun, _ in tool.first_syncs("pools"))
+    write(delivery.root, {"pools/crew.yaml": pool("crew", guarantee=8)})
+    write(delivery.root, {f"workflows/{name}.yaml": job(name, 1, 8, pool=name) for name in ("team", "crew")})
+    delivery.apply()
+    cluster.wait("all run", lambda: len(cluster.bound()) == 4)
+    cluster.wait("all steps are done", lambda: set(tool.steps().values()) == {"Healthy"})
+
+
+@only_flux
+def test_two_kustomizations_take_over_from_one(tool: Flux, server: GitServer, work_tree: Path) -> None:
+    """A single Kustomization for the flat layout had the name of the second one."""
+    cluster = tool.cluster
+    cluster.have_nodes(nodes(4))
+    write(
+        work_tree,
+        {"tas.yaml": TAS, **TEAM, "workflows/a.yaml": workflow("a", 2, 8), "workflows/b.yaml": job("b", 2, 8)},
+    )
+    configure(work_tree, gitops="flux", createNamespaces=True)
+    render(work_tree)
+    delivery = Delivery(tool, server.offer(work_tree))
+    revision = delivery.remote.push()
+    source, flat = written_for(tool, work_tree, "flat")
+    _, single = safe_load_all(flat)
+    del single["spec"]["patches"], single["spec"]["dependsOn"]
+    tool.begin(delivery.remote, source, yaml.safe_dump(single))
+    tool.wait(revision, number=1)
+    cluster.wait("all run", lambda: len(cluster.bound()) == 4)
+    before = delivery.versions(), delivery.uids()
+    tool.begin(delivery.remote, *written_for(tool, work_tree, "flat"))
+    tool.wait(revision, number=2)
+    time.sleep(SETTLED_SECONDS)
+    assert (delivery.versions(), delivery.uids()) == before
+
+
+WITH_ACCOUNT = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: notebook, labels: {kubectl-tas/pool: team}}
+spec:
+  serviceAccountName: notebook
+  containers: [{name: c, image: busybox, resources: {limits: {nvidia.com/gpu: 1}}}]
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: notebook}
+"""
+
+
+@both_tools
+@both_layouts
+def test_a_pod_comes_with_its_account(tool: GitOps, layout: str, begin: Begin) -> None:
+    """The API server refuses a pod whose ServiceAccount is not there, also in a dry run."""
+    tool.cluster.have_nodes(nodes(1))
+    begin({"pools/team.yaml": pool(guarantee=32), "workflows/notebook.yaml": WITH_ACCOUNT}, layout)
+    tool.cluster.wait("it runs", tool.cluster.bound)
+
+
+SET = """\
+apiVersion: grove.io/v1alpha1
+kind: PodCliqueSet
+metadata: {name: chat, labels: {kubectl-tas/pool: team}}
+spec:
+  replicas: 1
+  template:
+    topologyConstraint: {topologyName: fabric, packDomain: rack}
+    cliques:
+    - name: server
+      spec:
+        roleName: server
+        replicas: 2
+        podSpec:
+          containers: [{name: c, image: busybox, resources: {limits: {nvidia.com/gpu: 4}}}]
+"""
+
+
+FABRIC = """\
+apiVersion: grove.io/v1alpha1
+kind: ClusterTopology
+metadata: {name: fabric}
+spec:
+  levels:
+  - {domain: rack, key: example.com/rack}
+  - {domain: host, key: kubernetes.io/hostname}
+"""
+
+
+@both_tools
+@both_layouts
+def test_a_set_comes_with_its_topology(tool: GitOps, layout: str, begin: Begin) -> None:
+    """Grove's webhook refuses a PodCliqueSet whose ClusterTopologyBinding is not there, also in a dry run."""
+    cluster = tool.cluster
+    if cluster.lacks([{"apiVersion": "grove.io/v1alpha1", "kind": "ClusterTopologyBinding"}]):
+        pytest.skip("the cluster lacks Grove")
+    cluster.have_nodes(nodes(2))
+    tas = TAS.replace('version: "0.17"}', 'version: "0.17"}, grove: {version: 0.1.0-alpha.11}')
+    team = {"pools/team.yaml": pool(guarantee=32, spec="  topology: fabric\n"), "workflows/chat.yaml": SET}
+    begin(team | {"tas.yaml": tas, "topologies/fabric.yaml": FABRIC}, layout)
+    cluster.wait("its pods run", lambda: len(cluster.bound()) == 2)
 
 
 SCALED = WEB.replace("  replicas: 1\n", "") + f"---\n{companion('autoscaler')}".replace(

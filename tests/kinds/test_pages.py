@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from kubectl_tas import kubernetes
-from kubectl_tas.kinds import BY_API, LISTED, SET, Listed, page_of, page_of_document, pages
-from kubectl_tas.kinds.page import SPEC, UNPACKED, WorkloadKind
-from kubectl_tas.kinds.section import path_steps, values_at
+from kubectl_tas.kinds import BY_API, LISTED, SET, Listed, kubernetes, page_of, page_of_document, pages
+from kubectl_tas.kinds.page import SPEC, UNPACKED, WorkloadKind, embedded
+from kubectl_tas.kinds.section import path_steps, value_at, values_at
 from kubectl_tas.load.kinds import without_nulls
 from kubectl_tas.model.workloads import read, typed_fields
 from tests.support.golden import GOLDEN, ROOT
@@ -52,7 +51,20 @@ def test_a_kind_is_listed_as_its_page_says(listed: Listed) -> None:
 
 
 def test_every_page_is_listed() -> None:
-    helpers = {"__init__", "grouping", "kubeflow", "naming", "page", "ray", "replicated", "section", "step_pods"}
+    helpers = {
+        "__init__",
+        "backdoors",
+        "environment",
+        "grouping",
+        "kubeflow",
+        "kubernetes",
+        "naming",
+        "page",
+        "ray",
+        "replicated",
+        "section",
+        "step_pods",
+    }
     modules = {path.stem for path in (ROOT / "kubectl_tas/kinds").glob("*.py")} - helpers
     assert modules == {listed.module for listed in (*LISTED, SET)}
     assert len(pages()) == len(LISTED) == len({listed.name for listed in LISTED})
@@ -132,8 +144,32 @@ def test_what_a_kind_embeds_comes_along(name: str) -> None:
     assert {moved(field.path) for field in inner.fields} <= {field.path for field in page.fields}
     assert {(moved(path), check) for path, check in inner.refusals.operator} <= set(page.refusals.operator)
     assert {moved(path) for path in inner.refusals.yaml} <= set(page.refusals.yaml)
+    assert {moved(part.path) for part in inner.names.parts} <= {part.path for part in page.names.parts}
+    if name != "JobSet":  # its controller sets suspend of its Jobs
+        assert {moved(path) for path in inner.stop.suspended_by} <= set(page.stop.suspended_by)
     if name != "ScheduledSparkApplication":  # nothing grows in the embedded one
         assert {(moved(path), grown) for path, grown in inner.growth.rows} <= set(page.growth.rows)
+
+
+def test_the_start_of_pods_comes_along() -> None:
+    """Pods that wait, a leader that is first and a division, at the path where the embedded spec stands."""
+    jobs, groups = page_of("JobSet"), page_of("LeaderWorkerSet")
+    assert jobs is not None
+    assert groups is not None
+    start = embedded(jobs, "spec.sets[].spec").start
+    ordered = {"replicatedJobs": [], "startupPolicy": {"startupPolicyOrder": "InOrder"}}
+    (wait,) = start.waits({"spec": {"sets": [{"spec": {}}, {"spec": ordered}]}})
+    assert wait.path == ("spec", "sets", 1, "spec", "startupPolicy", "startupPolicyOrder")
+    start = embedded(groups, "spec.group").start
+    pods = {"size": 5, "subGroupPolicy": {"subGroupSize": 2}}
+    document = {"spec": {"group": {"startupPolicy": "LeaderReady", "leaderWorkerTemplate": pods}}}
+    division = start.division(document)
+    assert start.leader_first(document)
+    assert division is not None
+    assert division.path == ("spec", "group", *division.path[2:])
+    assert value_at(document, *division.path) == division.size == 2
+    assert start.copies == "spec.group.replicas"
+    assert start.division({"spec": {}}) is None
 
 
 @pytest.mark.parametrize("page", pages(), ids=name_of)

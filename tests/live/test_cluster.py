@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from kubectl_tas.diagnostics import TasError
-from kubectl_tas.live.live_cluster import QueueUsage, from_file, work_of
+from kubectl_tas.live.live_cluster import LiveQueueUsage, from_file, work_of
 from kubectl_tas.live.owners import resources
 from kubectl_tas.quantities import NOTHING, Amounts
 from tests.support.kubectl import pod_group, queue
 
 
-def usage(tmp_path: Path, *objects: Any) -> QueueUsage:
+def usage(tmp_path: Path, *objects: Any) -> LiveQueueUsage:
     """The usage of the queue ``q``."""
     file = tmp_path / "state.json"
     file.write_text(json.dumps({"kind": "List", "items": objects}))
@@ -30,7 +30,7 @@ def usage(tmp_path: Path, *objects: Any) -> QueueUsage:
     ],
 )  # fmt: skip
 def test_quantities(tmp_path: Path, amount: object, gpus: int) -> None:
-    assert usage(tmp_path, queue("q", amount)) == QueueUsage(Amounts(gpus), Amounts(gpus), 0)
+    assert usage(tmp_path, queue("q", amount)) == LiveQueueUsage(Amounts(gpus), Amounts(gpus), 0)
 
 
 @pytest.mark.parametrize("amount", ["", "x", "8 GPUs", "NaN", "1ee3", "--1", True, [8], {"a": 8}, "1e999999", "8٣"])
@@ -40,14 +40,14 @@ def test_what_is_no_quantity(tmp_path: Path, amount: object) -> None:
 
 
 def test_preemptible_and_not(tmp_path: Path) -> None:
-    assert usage(tmp_path, queue("q", "12", "8")) == QueueUsage(Amounts(12), Amounts(8), 0)
+    assert usage(tmp_path, queue("q", "12", "8")) == LiveQueueUsage(Amounts(12), Amounts(8), 0)
 
 
 def test_a_status_without_what_is_empty(tmp_path: Path) -> None:
     """KAI leaves out what is empty: that is the status of a queue whose work has ended."""
     for status in ({"status": {}}, {"status": {"allocated": None}}, {"status": {"allocated": {"cpu": "0"}}}):
         found = usage(tmp_path, {"kind": "Queue", "metadata": {"name": "q"}, **status})
-        assert (found, found.in_use, found.used) == (QueueUsage(NOTHING, NOTHING, 0), False, NOTHING)
+        assert (found, found.in_use, found.used) == (LiveQueueUsage(NOTHING, NOTHING, 0), False, NOTHING)
 
 
 def test_a_queue_without_status(tmp_path: Path) -> None:
@@ -158,12 +158,12 @@ def test_gpus_that_no_podgroup_explains(tmp_path: Path) -> None:
 
 def test_what_is_neither_queue_nor_podgroup_is_left_out(tmp_path: Path) -> None:
     others = ({"kind": "Pod", "metadata": {"name": "p"}}, {"kind": "Other"})
-    assert usage(tmp_path, *others, queue("q", 1)) == QueueUsage(Amounts(1), Amounts(1), 0)
+    assert usage(tmp_path, *others, queue("q", 1)) == LiveQueueUsage(Amounts(1), Amounts(1), 0)
 
 
 def test_a_podgroup_without_a_queue(tmp_path: Path) -> None:
     group = {"kind": "PodGroup", "metadata": {"name": "g"}, "status": {"running": 1}}
-    assert usage(tmp_path, queue("q", 0), group) == QueueUsage(NOTHING, NOTHING, 0)
+    assert usage(tmp_path, queue("q", 0), group) == LiveQueueUsage(NOTHING, NOTHING, 0)
 
 
 BROKEN: dict[str, dict[str, Any]] = {

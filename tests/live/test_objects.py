@@ -11,8 +11,8 @@ import pytest
 from kubectl_tas.diagnostics import TasError
 from kubectl_tas.live import cliquesets, kubectl, owners
 from kubectl_tas.live.cliquesets import GroveState, LiveSet
-from kubectl_tas.live.kubectl import Access, Given, NoSuchResourceError, parse, read_file
-from kubectl_tas.live.live_cluster import Cluster, Clusters, Node, from_file, nodes_among, state_of
+from kubectl_tas.live.kubectl import Access, NamedContent, NoSuchResourceError, parse, read_file
+from kubectl_tas.live.live_cluster import Cluster, Clusters, LiveNode, from_file, nodes_among, state_of
 from kubectl_tas.live.objects import shown
 from kubectl_tas.live.owners import controller, resources, stop_path
 from tests.support.kubectl import pod_group, queue
@@ -85,7 +85,7 @@ def test_how_a_value_is_shown(value: object, text: str) -> None:
 
 
 def test_a_file_that_is_given_or_missing(tmp_path: Path) -> None:
-    assert read_file(Given.of("stdin", b'{"kind": "A"}')) == [{"kind": "A"}]
+    assert read_file(NamedContent.of("stdin", b'{"kind": "A"}')) == [{"kind": "A"}]
     with pytest.raises(TasError, match=r"^cannot read .*/a: No such file or directory$") as raised:
         read_file(str(tmp_path / "a"))
     assert raised.value.hint == "Name a file with JSON."
@@ -171,9 +171,9 @@ def test_a_node() -> None:
         spec={"unschedulable": True},
         status={"allocatable": {"nvidia.com/gpu": "8", "cpu": "64"}},
     )
-    assert nodes_among([full, {"kind": "Pod"}]) == [Node("n", {"zone": "a", "rack": "3"}, 8, is_cordoned=True)]
+    assert nodes_among([full, {"kind": "Pod"}]) == [LiveNode("n", {"zone": "a", "rack": "3"}, 8, is_cordoned=True)]
     assert not nodes_among([full])[0].counts
-    assert nodes_among([node()]) == [Node("n", {})]
+    assert nodes_among([node()]) == [LiveNode("n", {})]
 
 
 def test_a_queue_that_appears_twice() -> None:

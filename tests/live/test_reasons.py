@@ -13,14 +13,14 @@ from kubectl_tas.live import kubectl
 from kubectl_tas.live.kubectl import Access, ForbiddenError
 from kubectl_tas.live.live_cluster import Cluster
 from kubectl_tas.live.reasons import (
+    ClusterAnswers,
     LiveGroup,
     LivePod,
-    LiveQueue,
+    QueueInCluster,
     Saying,
-    Told,
+    ask_cluster,
     gathered,
     is_race,
-    told,
     unnamed,
 )
 from kubectl_tas.model.base import MAX_COUNT
@@ -29,11 +29,11 @@ from tests.support.kubectl import FakeKubectl, pod_group
 Item = dict[str, Any]
 
 
-def of(folder: Path, *items: Item) -> Told:
+def of(folder: Path, *items: Item) -> ClusterAnswers:
     """What a cluster of these objects and one PodGroup says."""
     file = folder / "cluster.json"
     file.write_text(json.dumps({"kind": "List", "items": [pod_group("q"), *items]}))
-    return told(Cluster(Access(), str(file)), "default")
+    return ask_cluster(Cluster(Access(), str(file)), "default")
 
 
 def pod(**fields: Any) -> Item:
@@ -347,7 +347,7 @@ def test_queues_and_topologies(tmp_path: Path) -> None:
         },
     )
     found = of(tmp_path, *items)
-    assert found.queues == (LiveQueue("a", "Team", "all", "h100"),)
+    assert found.queues == (QueueInCluster("a", "Team", "all", "h100"),)
     assert found.topologies == {"t": ("zone", "rack")}
 
 
@@ -355,14 +355,14 @@ def test_a_file_without_podgroups_and_pods_says_nothing(tmp_path: Path) -> None:
     file = str(tmp_path / "a")
     Path(file).write_text('{"kind": "Queue", "metadata": {"name": "q"}}')
     with pytest.raises(TasError) as raised:
-        told(Cluster(Access(), file), "default")
+        ask_cluster(Cluster(Access(), file), "default")
     assert raised.value.message == f"{file} has neither PodGroups nor Pods: whether work waits cannot be told"
     assert raised.value.hint == (
         "Give what this prints: kubectl get "
         "nodes,pods,events,queues.scheduling.run.ai,podgroups.scheduling.run.ai -A -o json"
     )
     Path(file).write_text('{"kind": "Pod", "metadata": {"name": "p"}}')
-    gaps = told(Cluster(Access(), file), "default", {"Job": "jobs.batch"}).gaps
+    gaps = ask_cluster(Cluster(Access(), file), "default", {"Job": "jobs.batch"}).gaps
     assert gaps == dict.fromkeys(("PodGroup", "Event", "Queue", "Node", "Job"), f"{file} has none")
 
 
@@ -408,7 +408,7 @@ def test_what_may_not_be_read_is_a_gap(
 ) -> None:
     fake = Asked(**refused)
     monkeypatch.setattr(kubectl, "get", fake.get)
-    assert told(Cluster(Access()), "ml", {"Job": "jobs.batch"}).gaps == gaps
+    assert ask_cluster(Cluster(Access()), "ml", {"Job": "jobs.batch"}).gaps == gaps
     repeated = [(resource, True, "ml") for resource in again]
     assert [item for item in fake.questions if item in ALL] == ALL
     assert [item for item in fake.questions if item not in ALL] == repeated
@@ -418,13 +418,13 @@ def test_what_may_not_be_read_is_a_gap(
 def test_without_podgroups_nothing_can_be_told(refused: dict[str, TasError], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kubectl, "get", Asked(**refused).get)
     with pytest.raises(TasError, match=r"^(gone|no)$"):
-        told(Cluster(Access()), "ml")
+        ask_cluster(Cluster(Access()), "ml")
 
 
 def test_pods_of_one_namespace_may_not_be_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fake = FakeKubectl(tmp_path, monkeypatch)
     fake.knows("default", pod_group("q"))
     (tmp_path / "default/events").write_text('{"items": []}')
-    assert "Pod" not in told(Cluster(Access()), "ml").gaps
-    gaps = told(Cluster(Access(namespace="ml")), "ml").gaps
+    assert "Pod" not in ask_cluster(Cluster(Access()), "ml").gaps
+    gaps = ask_cluster(Cluster(Access(namespace="ml")), "ml").gaps
     assert gaps["Pod"] == "only those of namespace ml are asked for"

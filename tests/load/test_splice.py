@@ -296,13 +296,27 @@ def test_what_cannot_be_removed(text: str) -> None:
         (("a", "x"), None),
         (("a", "x"), Renamed("z", 1)),
         (("a", "m", "y"), None),
-        (("list", 0), None),
     ],
 )
-def test_what_a_merge_key_gives_and_items_of_lists_are_not_removed(path: KeyPath, value: Change) -> None:
-    text = "base: &b {x: 1, m: {y: 1, z: 2}}\na: {<<: *b, c: 1}\nlist: [1, 2]\n"
+def test_what_a_merge_key_gives_is_not_removed(path: KeyPath, value: Change) -> None:
+    text = "base: &b {x: 1, m: {y: 1, z: 2}}\na: {<<: *b, c: 1}\n"
     (document,), _ = parse("", text)
     assert with_values(text, document.data, [(path, value, None)]) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "edited"),
+    [
+        ("a: [1, 2, 3]\n", "a: [1, 3]\n"),
+        ("a: [{x: 1}, {y: 2}] # both\n", "a: [{x: 1}] # both\n"),
+        ("a:\n- 1\n# two\n- 2  # second\n- 3\n", "a:\n- 1\n# two\n- 3\n"),
+        ("a:\n  - x: 1\n    y: 2\n  - z: 3\n    w:\n    - 1\n  - v: 1\n", "a:\n  - x: 1\n    y: 2\n  - v: 1\n"),
+        ("a:\n- - 1\n- - 2\n", None),
+    ],
+)
+def test_an_item_of_a_list_is_removed(text: str, edited: str | None) -> None:
+    (document,), _ = parse("", text)
+    assert with_values(text, document.data, [(("a", 1), None, None)]) == (edited or "a:\n- - 1\n")
 
 
 def test_a_value_is_not_set_within_what_is_removed() -> None:

@@ -8,22 +8,22 @@ from typing import Any
 from hypothesis import strategies as st
 
 from kubectl_tas.gpus import GPU
-from kubectl_tas.place.node_cells import Room, Unit, Wanted, room_for
-from kubectl_tas.place.node_resources import CPU, PODS, Node, domain_of
-from kubectl_tas.place.shapes import Rules, Shape
+from kubectl_tas.place.node_cells import PlacementRequest, Room, Unit, room_for
+from kubectl_tas.place.node_resources import CPU, PODS, NodeResources, domain_of
+from kubectl_tas.place.shapes import PodShape, Rules
 
 LEVELS = ("zone", "rack")
-Case = tuple[list[Node], Wanted, Room]
+Case = tuple[list[NodeResources], PlacementRequest, Room]
 
 
-def node(name: str, place: Sequence[str], gpus: int, cpu: int = 9, *, is_cordoned: bool = False) -> Node:
+def node(name: str, place: Sequence[str], gpus: int, cpu: int = 9, *, is_cordoned: bool = False) -> NodeResources:
     """A node with labels of the first levels."""
     free = {GPU: gpus, CPU: cpu, PODS: 10}
-    return Node(name, dict(zip(LEVELS, place, strict=False)), free, free, is_cordoned=is_cordoned)
+    return NodeResources(name, dict(zip(LEVELS, place, strict=False)), free, free, is_cordoned=is_cordoned)
 
 
-def shape(gpus: int, cpu: int) -> Shape:
-    return Shape(
+def shape(gpus: int, cpu: int) -> PodShape:
+    return PodShape(
         tuple(sorted((name, amount) for name, amount in {GPU: gpus, CPU: cpu, PODS: 1}.items() if amount)), Rules()
     )
 
@@ -55,15 +55,15 @@ def cases(draw: st.DrawFn, shapes: int = 2) -> Case:
         left -= count
         return Unit(name, required, preferred, tuple(draw(st.integers(0, shapes - 1)) for _ in range(count)))
 
-    wanted = Wanted(unit("g", 2), known)
+    wanted = PlacementRequest(unit("g", 2), known)
     return nodes, wanted, room_for(wanted, tuple(nodes), LEVELS)
 
 
-def any_placement(nodes: Sequence[Node], wanted: Wanted) -> bool:
+def any_placement(nodes: Sequence[NodeResources], wanted: PlacementRequest) -> bool:
     """Whether any of all placements keeps every constraint: each pod is tried on each node, but for placements that
     differ only in which of equal pods is where.
     """
-    pods: list[tuple[Shape, tuple[Unit, ...]]] = []
+    pods: list[tuple[PodShape, tuple[Unit, ...]]] = []
 
     def collect(unit: Unit, above: tuple[Unit, ...]) -> None:
         pods.extend((wanted.shapes[pod], (*above, unit)) for pod in unit.pods)

@@ -11,12 +11,12 @@ import pytest
 
 from kubectl_tas.gpus import GPU
 from kubectl_tas.place import scenarios
-from kubectl_tas.place.actions import Outcome, Pending, Turn, pending
-from kubectl_tas.place.fairshare import Queue, QueueTree
-from kubectl_tas.place.node_cells import Space, Unit, Wanted
-from kubectl_tas.place.node_resources import CPU, PODS, Node
+from kubectl_tas.place.actions import Pending, Turn, TurnOutcome, pending
+from kubectl_tas.place.fairshare import QueueTree, QuotaQueue
+from kubectl_tas.place.node_cells import PlacementRequest, Space, Unit
+from kubectl_tas.place.node_resources import CPU, PODS, NodeResources
 from kubectl_tas.place.queues import counted
-from kubectl_tas.place.scheduling_session import Pod, Start, Work
+from kubectl_tas.place.scheduling_session import SessionPod, ShardStart, Work
 from kubectl_tas.quantities import NO_LIMIT, Amounts, total
 from tests.place.clusters import LEVELS, shape
 
@@ -32,17 +32,17 @@ RACK, ZONE = 1, 0
 CORES = 1000
 
 
-def node(name: str, place: Sequence[str], gpus: int, free: int) -> Node:
+def node(name: str, place: Sequence[str], gpus: int, free: int) -> NodeResources:
     has = {GPU: gpus, CPU: 64 * CORES, PODS: 110}
-    return Node(name, dict(zip(LEVELS, place, strict=True)), has, {**has, GPU: free})
+    return NodeResources(name, dict(zip(LEVELS, place, strict=True)), has, {**has, GPU: free})
 
 
 def queue(
     name: str, parent: str | None = None, quota: int = -1, limit: int = -1, weight: int = 1, priority: int = 100,
     created: str = "",
-) -> Queue:  # fmt: skip
+) -> QuotaQueue:  # fmt: skip
     most, least = (Amounts(NO_LIMIT if number < 0 else number, NO_LIMIT, NO_LIMIT) for number in (limit, quota))
-    return Queue(name, parent, least, most, Amounts(weight, 1, 1), priority, created)
+    return QuotaQueue(name, parent, least, most, Amounts(weight, 1, 1), priority, created)
 
 
 def gang(
@@ -52,10 +52,10 @@ def gang(
     """A gang of pods with as many GPUs, on nodes or not; it needs ``least`` of them, or all."""
     shapes = tuple(dict.fromkeys(shape(gpus, CORES) for _, gpus in pods))
     made = tuple(
-        Pod(f"{name}-{at}", name, dict(shape(gpus, CORES).asks), shapes.index(shape(gpus, CORES)), where)
+        SessionPod(f"{name}-{at}", name, dict(shape(gpus, CORES).asks), shapes.index(shape(gpus, CORES)), where)
         for at, (where, gpus) in enumerate(pods)
     )
-    wanted = Wanted(Unit(name, required), shapes)
+    wanted = PlacementRequest(Unit(name, required), shapes)
     return Work(name, queue, priority, priority < 100, (*age, name), made, {name: least or len(pods)}, wanted, LEVELS)
 
 
@@ -82,7 +82,7 @@ def answer(case: dict[str, Any]) -> Pending:
     whole = total(counted(item.allocatable) for item in nodes)
     tree = QueueTree(tuple(queue(*one) for one in case["queues"]))
     return pending(
-        Start(nodes, whole, tree, tuple(running)), [job(*one, age=age) for age, one in enumerate(case["jobs"])]
+        ShardStart(nodes, whole, tree, tuple(running)), [job(*one, age=age) for age, one in enumerate(case["jobs"])]
     )
 
 
@@ -103,7 +103,7 @@ def nodes_of(turn: Turn) -> list[str]:
 def test_kai_does_the_same(case: dict[str, Any]) -> None:
     found = turns(case)
     moved = {batch.work.name for turn in found.values() for batch in turn.moved}
-    starts = {name: turn for name, turn in found.items() if turn.outcome is Outcome.STARTS and name not in moved}
+    starts = {name: turn for name, turn in found.items() if turn.outcome is TurnOutcome.STARTS and name not in moved}
     expected = {name: nodes for name, nodes in case["starts"].items() if name not in moved}
     assert {name: nodes_of(turn) for name, turn in starts.items()} == expected
     evicts = {
@@ -127,7 +127,7 @@ def test_kai_takes_the_same_pods_of_low_jobs(case: dict[str, Any]) -> None:
     }
     assert acts == {name: [action, gone, moved] for name, (action, _, gone, moved) in case["acts"].items()}
     starts = {*case["starts"], *case["acts"]}
-    waits = {turn.work.name for turn in found.turns if not turn.placed or turn.outcome is Outcome.LATER}
+    waits = {turn.work.name for turn in found.turns if not turn.placed or turn.outcome is TurnOutcome.LATER}
     assert {job[0] for job in case["jobs"]} - starts <= waits
 
 
@@ -152,7 +152,7 @@ def test_in_a_queue_priority_goes_before_age() -> None:
 
 def test_what_can_never_run_takes_nothing_from_the_others() -> None:
     found = turns(case([("large", "left", 125, 3, 8), ("small", "left", 100, 2, 8)]))
-    assert (found["large"].outcome, found["small"].outcome) == (Outcome.REFUSED, Outcome.STARTS)
+    assert (found["large"].outcome, found["small"].outcome) == (TurnOutcome.REFUSED, TurnOutcome.STARTS)
     refused = found["large"].refusal
     assert refused is not None
     assert (refused.reason, refused.queue, refused.held, refused.asked) == ("NonPreemptibleOverQuota", "left", 0, 24)
@@ -160,15 +160,15 @@ def test_what_can_never_run_takes_nothing_from_the_others() -> None:
 
 def test_of_two_that_fit_one_by_one_the_second_waits_for_the_first() -> None:
     found = turns(case([("first", "left", 100, 2, 8), ("second", "left", 100, 1, 8)]))
-    assert found["first"].outcome is Outcome.STARTS
-    assert (found["second"].outcome, found["second"].ahead) == (Outcome.REFUSED, ("first",))
+    assert found["first"].outcome is TurnOutcome.STARTS
+    assert (found["second"].outcome, found["second"].ahead) == (TurnOutcome.REFUSED, ("first",))
 
 
 def test_what_takes_its_nodes_is_named() -> None:
     """Work that can be preempted may exceed the quota, but the nodes are taken."""
     found = turns(case([("first", "left", 60, 3, 8), ("second", "left", 50, 2, 8)]))
-    assert (found["second"].outcome, found["second"].ahead) == (Outcome.WAITS, ("first",))
-    assert turns(case([("alone", "left", 50, 5, 8)]))["alone"].outcome is Outcome.NO_ROOM
+    assert (found["second"].outcome, found["second"].ahead) == (TurnOutcome.WAITS, ("first",))
+    assert turns(case([("alone", "left", 50, 5, 8)]))["alone"].outcome is TurnOutcome.NO_ROOM
 
 
 def test_work_of_its_own_queue_is_preempted_the_newest_of_the_lowest_priority_first() -> None:
@@ -181,21 +181,21 @@ def test_work_of_its_own_queue_is_preempted_the_newest_of_the_lowest_priority_fi
     ]
     queues = [["top", None], ["left", "top", 16]]
     found = turns(case([("a", "left", 70, 1, 8)], held=running, queues=queues))["a"]
-    assert (found.outcome, found.action, gone(found)) == (Outcome.EVICTS, "preempt", ["new"])
+    assert (found.outcome, found.action, gone(found)) == (TurnOutcome.EVICTS, "preempt", ["new"])
 
 
-@pytest.mark.parametrize(("pods", "outcome"), [(2, Outcome.EVICTS), (3, Outcome.NO_ROOM)])
-def test_no_more_is_reclaimed_than_the_fair_share(pods: int, outcome: Outcome) -> None:
+@pytest.mark.parametrize(("pods", "outcome"), [(2, TurnOutcome.EVICTS), (3, TurnOutcome.NO_ROOM)])
+def test_no_more_is_reclaimed_than_the_fair_share(pods: int, outcome: TurnOutcome) -> None:
     """Left holds all 32 GPUs, 16 over its quota, and right asks for its own quota, or more."""
     running = [[f"h{at}", "left", 50, "", [(f"n{at}", 8)]] for at in range(4)]
     found = turns(case([("a", "right", 50, pods, 8)], held=running))["a"]
     assert found.outcome is outcome
-    assert len(found.evicted) == (pods if outcome is Outcome.EVICTS else 0)
-    assert found.action == ("reclaim" if outcome is Outcome.EVICTS else "")
+    assert len(found.evicted) == (pods if outcome is TurnOutcome.EVICTS else 0)
+    assert found.action == ("reclaim" if outcome is TurnOutcome.EVICTS else "")
 
 
-@pytest.mark.parametrize(("others", "outcome", "nodes"), [(2, Outcome.STARTS, ["n4"]), (1, Outcome.WAITS, [])])
-def test_what_has_just_started_may_go_too(others: int, outcome: Outcome, nodes: list[str]) -> None:
+@pytest.mark.parametrize(("others", "outcome", "nodes"), [(2, TurnOutcome.STARTS, ["n4"]), (1, TurnOutcome.WAITS, [])])
+def test_what_has_just_started_may_go_too(others: int, outcome: TurnOutcome, nodes: list[str]) -> None:
     """Small has a node before large makes room for itself in the rack; with it goes old, which is the first to find
     room in the other rack.
     """
@@ -203,10 +203,10 @@ def test_what_has_just_started_may_go_too(others: int, outcome: Outcome, nodes: 
     running = [["old", "left", 50, "", [("n0", 8)]]]
     jobs = [("large", "left", 70, 3, 8, RACK), ("small", "left", 50, 1, 8)]
     found = turns(case(jobs, nodes=racks, held=running, queues=[["top", None], ["left", "top", 64]]))
-    assert found["large"].outcome is Outcome.EVICTS
+    assert found["large"].outcome is TurnOutcome.EVICTS
     assert {one.work.name for one in (*found["large"].evicted, *found["large"].moved)} == {"old", "small"}
     assert (found["small"].outcome, nodes_of(found["small"])) == (outcome, nodes)
-    assert found["small"].ahead == (("large",) if outcome is Outcome.WAITS else ())
+    assert found["small"].ahead == (("large",) if outcome is TurnOutcome.WAITS else ())
 
 
 @pytest.mark.parametrize("case", ANSWERS[:20], ids=range(20))
@@ -219,9 +219,11 @@ def test_no_node_holds_more_than_it_has(case: dict[str, Any]) -> None:
     assert min(left.values()) >= 0
 
 
-@pytest.mark.parametrize(("most", "outcome", "is_cut"), [(200, Outcome.EVICTS, False), (0, Outcome.NO_ROOM, True)])
+@pytest.mark.parametrize(
+    ("most", "outcome", "is_cut"), [(200, TurnOutcome.EVICTS, False), (0, TurnOutcome.NO_ROOM, True)]
+)
 def test_that_not_every_way_to_make_room_was_tried_is_told(
-    most: int, outcome: Outcome, is_cut: bool, monkeypatch: pytest.MonkeyPatch
+    most: int, outcome: TurnOutcome, is_cut: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(scenarios, "MAX_TRIES", most)
     running = [[f"h{at}", "left", 50, "", [(f"n{at}", 8)]] for at in range(4)]
@@ -234,22 +236,22 @@ def test_where_the_minimum_of_what_goes_is_not_known_that_is_told() -> None:
     running = held("h", "left", 50, "", [("n0", 4), ("n0", 4)])
     running.is_known = False
     tree = QueueTree((queue("top"), queue("left", "top", 64)))
-    start = Start((node("n0", ("a", "1"), 8, 0),), Amounts(8, 64 * CORES), tree, (running,))
+    start = ShardStart((node("n0", ("a", "1"), 8, 0),), Amounts(8, 64 * CORES), tree, (running,))
     (turn,) = pending(start, [job("a", "left", 70, 1, 4)]).turns
-    assert (turn.outcome, turn.is_cut) == (Outcome.EVICTS, True)
+    assert (turn.outcome, turn.is_cut) == (TurnOutcome.EVICTS, True)
 
 
-@pytest.mark.parametrize(("gpus", "outcome"), [(8, Outcome.EVICTS), (24, Outcome.NO_ROOM)])
-def test_a_gang_that_is_no_easier_than_one_that_failed_is_not_tried(gpus: int, outcome: Outcome) -> None:
+@pytest.mark.parametrize(("gpus", "outcome"), [(8, TurnOutcome.EVICTS), (24, TurnOutcome.NO_ROOM)])
+def test_a_gang_that_is_no_easier_than_one_that_failed_is_not_tried(gpus: int, outcome: TurnOutcome) -> None:
     """The first cannot be preempted, and may not hold so much; that the second can KAI does not look at here."""
     first = job("first", "left", 60, 1, 24)
     first.is_preemptible = False
     second = job("second", "left", 60, 1, gpus, age=1)
     before = held("h", "left", 50, "", [("n0", 24)])
     tree = QueueTree((queue("top"), queue("left", "top", 16)))
-    start = Start((node("n0", ("a", "1"), 24, 0),), Amounts(24, 64 * CORES), tree, (before,))
+    start = ShardStart((node("n0", ("a", "1"), 24, 0),), Amounts(24, 64 * CORES), tree, (before,))
     found = {turn.work.name: turn.outcome for turn in pending(start, [first, second]).turns}
-    assert found == {"first": Outcome.REFUSED, "second": outcome}
+    assert found == {"first": TurnOutcome.REFUSED, "second": outcome}
 
 
 def test_single_pods_go_of_a_gang_that_has_more_than_it_needs() -> None:
@@ -261,7 +263,7 @@ def test_single_pods_go_of_a_gang_that_has_more_than_it_needs() -> None:
 
 def test_pods_beyond_the_minimum_start_one_by_one() -> None:
     found = turns(case([("job", "left", 50, 6, 8, None, 1)]))["job"]
-    assert (found.outcome, nodes_of(found), found.asks.gpu) == (Outcome.STARTS, ["n0", "n1", "n2", "n3"], 8)
+    assert (found.outcome, nodes_of(found), found.asks.gpu) == (TurnOutcome.STARTS, ["n0", "n1", "n2", "n3"], 8)
 
 
 def test_work_is_moved_to_make_room() -> None:
@@ -269,7 +271,7 @@ def test_work_is_moved_to_make_room() -> None:
     running = [["x", "left", 50, "", [("n0", 4)]], ["y", "left", 50, "", [("n1", 4)]]]
     nodes = [["n0", ["a", "1"], 8], ["n1", ["a", "1"], 8]]
     found = turns(case([("a", "left", 50, 1, 8)], nodes=nodes, held=running, queues=[["top", None], ["left", "top"]]))
-    assert (found["a"].outcome, found["a"].action, gone(found["a"])) == (Outcome.EVICTS, "consolidation", [])
+    assert (found["a"].outcome, found["a"].action, gone(found["a"])) == (TurnOutcome.EVICTS, "consolidation", [])
     assert [batch.work.name for batch in found["a"].moved] == ["y"]
 
 
@@ -297,16 +299,16 @@ def test_nothing_is_named_of_a_queue_above_its_own_maximum_where_kai_evicts_noth
 def test_the_next_cycle_uses_what_evictions_leave() -> None:
     running = [["wide", "left", 50, "", [(f"n{at}", 8) for at in range(4)]]]
     found = turns(case([("a", "left", 70, 1, 8), ("b", "left", 50, 1, 8)], held=running))
-    assert (found["a"].outcome, found["b"].outcome) == (Outcome.EVICTS, Outcome.LATER)
+    assert (found["a"].outcome, found["b"].outcome) == (TurnOutcome.EVICTS, TurnOutcome.LATER)
 
 
 def test_a_gang_without_a_queue_never_starts() -> None:
-    assert turns(case([("a", "lost", 100, 1, 8)]))["a"].outcome is Outcome.NO_QUEUE
+    assert turns(case([("a", "lost", 100, 1, 8)]))["a"].outcome is TurnOutcome.NO_QUEUE
 
 
 def test_space_is_what_was_there_once_all_is_given_back() -> None:
     nodes = (node("n0", ("a", "1"), 8, 8), node("n1", ("a", "1"), 8, 4))
-    space, wanted = Space(nodes), Wanted(Unit("g", None, None, (0,)), (shape(1, CORES),))
+    space, wanted = Space(nodes), PlacementRequest(Unit("g", None, None, (0,)), (shape(1, CORES),))
     before = [leaf.nodes for leaf in space.room_for(wanted, LEVELS).leaves]
     space.take("n0", {GPU: 4})
     taken = [leaf.nodes for leaf in space.room_for(wanted, LEVELS).leaves]

@@ -11,7 +11,7 @@ from kubectl_tas.gpus import GPU
 from kubectl_tas.place import solver
 from kubectl_tas.place.feasibility import Existence, exists
 from kubectl_tas.place.kai_allocate import find
-from kubectl_tas.place.node_cells import Unit, Wanted, room_for
+from kubectl_tas.place.node_cells import PlacementRequest, Unit, room_for
 from kubectl_tas.place.node_resources import PODS
 from tests.place.clusters import LEVELS, Case, any_placement, cases, node, shape
 
@@ -54,7 +54,7 @@ def test_nodes_with_many_patterns_are_looked_at_one_by_one(monkeypatch: pytest.M
     monkeypatch.setattr(solver, "MAX_PATTERNS", 1)
     nodes = [node("n1", ("a", "1"), 3), node("n2", ("a", "1"), 3)]
     for pods, expected in (((0, 0, 1, 1), True), ((0, 0, 0), False)):
-        wanted = Wanted(Unit("g", 1, None, pods), (shape(2, 1), shape(1, 1)))
+        wanted = PlacementRequest(Unit("g", 1, None, pods), (shape(2, 1), shape(1, 1)))
         assert solver.solve(room_for(wanted, tuple(nodes), LEVELS), wanted.unit) is expected
 
 
@@ -62,4 +62,4 @@ def test_a_gang_may_have_thousands_of_sub_groups() -> None:
     nodes = tuple(node(f"n{n}", ("a", str(n)), 3, 2000) for n in range(3))
     nodes = tuple(replace(item, free={**item.free, GPU: 1000, PODS: 2000}) for item in nodes)
     unit = Unit("g", 0, None, (), tuple(Unit(f"part-{n}", 1, None, (0,)) for n in range(2000)))
-    assert exists(room_for(Wanted(unit, (shape(1, 1),)), nodes, LEVELS), unit) is Existence.YES
+    assert exists(room_for(PlacementRequest(unit, (shape(1, 1),)), nodes, LEVELS), unit) is Existence.YES

@@ -10,7 +10,7 @@ import pytest
 
 from kubectl_tas.node_places import LIKE
 from kubectl_tas.place.node_resources import domain_of, read_nodes
-from kubectl_tas.place.synthetic import Broken, Cluster, Domains, Size
+from kubectl_tas.place.synthetic import Broken, Size, SyntheticCluster, SyntheticDomains
 from kubectl_tas.place.synthetic import generate as made_of
 from tests.support.cli import kubectl_tas, pool, write
 from tests.support.golden import EXAMPLES
@@ -85,8 +85,8 @@ def test_some_are_broken() -> None:
 
 def test_nodes_are_printed_as_kubectl_prints_them() -> None:
     """Faults alternate, and are spread over the cluster."""
-    levels = Domains("zone", "z", 1), Domains("rack", "r", 2)
-    made = Cluster(levels, 3, Size(4, 8, 64, 10), Broken(1, 1, 1), {"a": "b"})
+    levels = SyntheticDomains("zone", "z", 1), SyntheticDomains("rack", "r", 2)
+    made = SyntheticCluster(levels, 3, Size(4, 8, 64, 10), Broken(1, 1, 1), {"a": "b"})
     assert (made.count, made.common, made.broken.count) == (6, 1, 3)
 
     def line(name: str, spec: str = "{}", ready: str = "True", rack: str | None = None) -> str:
@@ -111,9 +111,9 @@ def test_nodes_are_printed_as_kubectl_prints_them() -> None:
 
 
 def test_a_node_is_of_a_common_size_and_may_have_no_gpu() -> None:
-    (node,) = json.loads(made_of(Cluster((), 1)))["items"]
+    (node,) = json.loads(made_of(SyntheticCluster((), 1)))["items"]
     assert node["status"]["allocatable"] == {"cpu": "96", "memory": "1024Gi", "nvidia.com/gpu": "8", "pods": "110"}
-    (node,) = json.loads(made_of(Cluster((), 1, Size(0))))["items"]
+    (node,) = json.loads(made_of(SyntheticCluster((), 1, Size(0))))["items"]
     assert node["status"]["allocatable"] == {"cpu": "96", "memory": "1024Gi", "pods": "110"}
     assert node["metadata"] == {"name": "node-1", "labels": {"kubernetes.io/hostname": "node-1"}}
 

@@ -15,12 +15,12 @@ from kubectl_tas.gangs.gang import Constraint, Gang, Part, SubGroup
 from kubectl_tas.gpus import GPU
 from kubectl_tas.node_places import HOSTNAME
 from kubectl_tas.place.feasibility import Lack
-from kubectl_tas.place.gangs_to_place import Unplaced
-from kubectl_tas.place.grow import Growth, Waiting, grow
+from kubectl_tas.place.gangs_to_place import GangToPlace
+from kubectl_tas.place.grow import ClusterGrowth, Waiting, grow
 from kubectl_tas.place.kai_allocate import place
 from kubectl_tas.place.node_cells import Space, Unit
-from kubectl_tas.place.node_resources import Node, RunningPod, Taint
-from kubectl_tas.place.shapes import Rules, Shape, Toleration
+from kubectl_tas.place.node_resources import NodeResources, RunningPod, Taint
+from kubectl_tas.place.shapes import PodShape, PodToleration, Rules
 from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.resolve.topologies import Level
 from tests.place.clusters import LEVELS, Case, any_placement, cases, node, shape
@@ -30,10 +30,10 @@ LACKS = (Lack(GPU, 4, 1),)
 LEVEL = tuple(Level(label, label) for label in LEVELS)
 
 
-def asked(unit: Unit, shapes: tuple[Shape, ...]) -> Unplaced:
+def asked(unit: Unit, shapes: tuple[PodShape, ...]) -> GangToPlace:
     """A gang that is placed as a unit is."""
     parts: list[SubGroup] = []
-    needed: dict[str | None, tuple[Shape, ...]] = {None: tuple(shapes[pod] for pod in unit.pods)}
+    needed: dict[str | None, tuple[PodShape, ...]] = {None: tuple(shapes[pod] for pod in unit.pods)}
 
     def part(item: Unit, parent: str | None) -> None:
         needed[item.name] = tuple(shapes[pod] for pod in item.pods)
@@ -44,7 +44,7 @@ def asked(unit: Unit, shapes: tuple[Shape, ...]) -> Unplaced:
     for below in unit.below:
         part(below, None)
     gang = Gang(**vars(of(unit)), parts=tuple(parts))
-    return Unplaced(cast(Submission, None), gang, LEVEL, needed, re.compile(""))
+    return GangToPlace(cast(Submission, None), gang, LEVEL, needed, re.compile(""))
 
 
 def of(unit: Unit) -> Part:
@@ -53,7 +53,7 @@ def of(unit: Unit) -> Part:
     return Part(unit.name, len(unit.all_pods), None, 0, constraint)
 
 
-def racks(*sizes: int, zones: str = "") -> tuple[Node, ...]:
+def racks(*sizes: int, zones: str = "") -> tuple[NodeResources, ...]:
     """Racks 1, 2, ... with so many nodes of one GPU, in zone a or in those named."""
     return tuple(
         node(f"n{rack}-{number}", (zones[rack - 1] if zones else "a", str(rack)), 1)
@@ -62,7 +62,7 @@ def racks(*sizes: int, zones: str = "") -> tuple[Node, ...]:
     )
 
 
-def needs(nodes: Sequence[Node], *units: Unit) -> Growth:
+def needs(nodes: Sequence[NodeResources], *units: Unit) -> ClusterGrowth:
     (found,) = grow([(asked(unit, (shape(1, 1),)), 1) for unit in units], tuple(nodes))
     return found
 
@@ -146,7 +146,7 @@ def test_a_new_node_is_empty_ready_and_open() -> None:
         is_cordoned=True,
         pods=(own, others),
     )
-    tolerates = replace(shape(1, 1), rules=Rules(tolerations=(Toleration("gpu", None, None),)))
+    tolerates = replace(shape(1, 1), rules=Rules(tolerations=(PodToleration("gpu", None, None),)))
     item = asked(group("a", 2), (tolerates,))
     (found,) = grow([(item, 1)], (old,))
     assert [(new.free[GPU], new.taints, new.is_ready, new.is_cordoned, new.pods) for new in found.added] == [
@@ -155,7 +155,7 @@ def test_a_new_node_is_empty_ready_and_open() -> None:
 
 
 def test_a_rack_without_gpus_has_none() -> None:
-    assert Growth((), (), (Node("a", {}, {}, {}), *racks(2)), (), 0).gpus == 2
+    assert ClusterGrowth((), (), (NodeResources("a", {}, {}, {}), *racks(2)), (), 0).gpus == 2
 
 
 def test_a_level_that_no_node_has_is_named() -> None:
@@ -165,7 +165,7 @@ def test_a_level_that_no_node_has_is_named() -> None:
     assert (found.missing, found.rack, found.like) == (LEVEL[0], (), ())
     assert [(one.racks, one.lacks) for one in found.waiting] == [(None, ())]
     assert needs((), group("a", 1)).missing == LEVEL[0]
-    assert grow([], racks(1)) == (Growth((), (), (), (), 0),)
+    assert grow([], racks(1)) == (ClusterGrowth((), (), (), (), 0),)
 
 
 def test_without_levels_nodes_are_added() -> None:
@@ -212,7 +212,7 @@ def test_with_so_many_racks_all_go_and_with_no_fewer(case: Case, copies: int) ->
         assert any_placement((*nodes, *found.added), item.wanted.times(copies))
 
 
-def all_go(nodes: Sequence[Node], added: Sequence[Node], item: Unplaced, copies: int) -> bool:
+def all_go(nodes: Sequence[NodeResources], added: Sequence[NodeResources], item: GangToPlace, copies: int) -> bool:
     """Whether all copies go, where those that there is room for have gone before the nodes were added."""
     space, wait = Space(nodes), copies
     while wait and goes(space, item):
@@ -221,7 +221,7 @@ def all_go(nodes: Sequence[Node], added: Sequence[Node], item: Unplaced, copies:
     return all(goes(space, item) for _ in range(wait))
 
 
-def goes(space: Space, item: Unplaced) -> bool:
+def goes(space: Space, item: GangToPlace) -> bool:
     bound = place(space.room_for(item.wanted, LEVELS), item.wanted.unit)
     for pod in bound or ():
         space.take(pod.node, dict(item.wanted.shapes[pod.shape].asks))

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from kubectl_tas.gangs.gang import Gang
 from kubectl_tas.gpus import GPU
 from kubectl_tas.place import mending, solver
-from kubectl_tas.place.gangs_to_place import Unplaced
+from kubectl_tas.place.gangs_to_place import GangToPlace
 from kubectl_tas.place.kai_allocate import find
-from kubectl_tas.place.node_cells import Unit, Wanted, room_for
-from kubectl_tas.place.node_resources import PODS, Node, RunningPod, Taint
-from kubectl_tas.place.shapes import Rules, Shape
+from kubectl_tas.place.node_cells import PlacementRequest, Unit, room_for
+from kubectl_tas.place.node_resources import PODS, NodeResources, RunningPod, Taint
+from kubectl_tas.place.shapes import PodShape, Rules
 from kubectl_tas.resolve.pools import Submission
 from tests.place.clusters import LEVELS, Case, any_placement, cases, node, shape
 
@@ -34,14 +34,14 @@ def taken(draw: st.DrawFn) -> Case:
     return nodes, wanted, room_for(wanted, tuple(nodes), LEVELS)
 
 
-def with_pod(item: Node, gpus: int, is_of_node: bool) -> Node:
+def with_pod(item: NodeResources, gpus: int, is_of_node: bool) -> NodeResources:
     asks = {GPU: gpus, PODS: 1}
     has = {name: amount + asks.get(name, 0) for name, amount in item.free.items()}
     pods = (RunningPod("team", f"of-{item.name}", "", asks, is_of_node),) if gpus else ()
     return replace(item, allocatable=has if gpus else item.free, pods=pods)
 
 
-def fewest(nodes: Sequence[Node], mended: Sequence[Node], wanted: Wanted) -> int | None:
+def fewest(nodes: Sequence[NodeResources], mended: Sequence[NodeResources], wanted: PlacementRequest) -> int | None:
     """How many nodes must be mended, by trying all sets of them; None where no set is enough."""
     changed = [place for place, (old, new) in enumerate(zip(nodes, mended, strict=True)) if old is not new]
     for count in range(len(changed) + 1):
@@ -72,7 +72,9 @@ def test_the_nodes_to_mend_are_enough_and_no_fewer_are(way: object, case: Case) 
         assert expected is None or not any(kai_finds(nodes, mended, wanted, len(nodes)))
 
 
-def kai_finds(nodes: Sequence[Node], mended: Sequence[Node], wanted: Wanted, count: int) -> Iterator[bool]:
+def kai_finds(
+    nodes: Sequence[NodeResources], mended: Sequence[NodeResources], wanted: PlacementRequest, count: int
+) -> Iterator[bool]:
     """For each set of so many nodes whether KAI finds a placement once they are mended."""
     for places in combinations(range(len(nodes)), count):
         after = [mended[n] if n in places else item for n, item in enumerate(nodes)]
@@ -102,7 +104,9 @@ def fewer(leaves: Sequence[Unit]) -> Iterator[list[tuple[int, ...]]]:
                 yield [kept, *others]
 
 
-def fits(nodes: Sequence[Node], wanted: Wanted, leaves: Sequence[Unit], kept: Sequence[tuple[int, ...]]) -> bool:
+def fits(
+    nodes: Sequence[NodeResources], wanted: PlacementRequest, leaves: Sequence[Unit], kept: Sequence[tuple[int, ...]]
+) -> bool:
     left = {leaf.name: pods for leaf, pods in zip(leaves, kept, strict=True)}
 
     def with_pods(unit: Unit) -> Unit:
@@ -116,7 +120,7 @@ def test_more_nodes_are_freed_where_kai_finds_nothing_with_the_fewest() -> None:
     sizes = [("2", 3, 2), ("1", 3, 3), ("2", 1, 1)]
     nodes = tuple(with_pod(node(f"n{n}", ("a", rack), free), held, False) for n, (rack, free, held) in enumerate(sizes))
     below = tuple(Unit(name, 1, None, (0,) * pods) for name, pods in (("ga", 2), ("gb", 3), ("gc", 2)))
-    wanted = Wanted(Unit("g", None, None, (), below), (shape(1, 1),))
+    wanted = PlacementRequest(Unit("g", None, None, (), below), (shape(1, 1),))
     names = mending.enough(wanted, nodes, mending.freed(nodes), LEVELS)
     after = [new if new.name in names else old for old, new in zip(nodes, mending.freed(nodes), strict=True)]
     assert names
@@ -127,15 +131,15 @@ def test_of_as_many_nodes_those_with_fewer_pods_are_freed() -> None:
     rack = [with_pod(node(f"n{n}", ("a", "1"), 0), 2, False) for n in range(3)]
     busy = replace(rack[0], pods=(*rack[0].pods, RunningPod("team", "other", "", {PODS: 1}, False)))
     nodes = (busy, *rack[1:])
-    wanted = Wanted(Unit("g", 1, None, (0, 0)), (shape(2, 1),))
+    wanted = PlacementRequest(Unit("g", 1, None, (0, 0)), (shape(2, 1),))
     assert mending.enough(wanted, nodes, mending.freed(nodes), LEVELS) == ("n1", "n2")
 
 
 def test_a_freed_node_keeps_its_own_pods() -> None:
     own, others = (RunningPod("x", name, "", {GPU: 2, PODS: 1}, is_of_node=name == "own") for name in ("own", "others"))
     has = {GPU: 8, PODS: 9}
-    both = Node("both", {}, has, {GPU: 4, PODS: 7}, pods=(own, others))
-    kept = Node("kept", {}, has, {GPU: 6, PODS: 8}, pods=(own,))
+    both = NodeResources("both", {}, has, {GPU: 4, PODS: 7}, pods=(own, others))
+    kept = NodeResources("kept", {}, has, {GPU: 6, PODS: 8}, pods=(own,))
     mended, same = mending.freed((both, kept))
     assert mended.free == {GPU: 6, PODS: 8}
     assert same is kept
@@ -147,10 +151,10 @@ def test_an_admitting_node_has_no_cordon_and_no_taint_but_those_that_kubernetes_
         for key in ("node.kubernetes.io/disk-pressure", "gpu", "node.kubernetes.io/unschedulable")
     )
     nodes = (
-        Node("a", {}, {}, {}, (lasts, goes, cordon), is_cordoned=True),
-        Node("b", {}, {}, {}, (goes,)),
-        Node("c", {}, {}, {}, is_cordoned=True),
-        Node("d", {}, {}, {}),
+        NodeResources("a", {}, {}, {}, (lasts, goes, cordon), is_cordoned=True),
+        NodeResources("b", {}, {}, {}, (goes,)),
+        NodeResources("c", {}, {}, {}, is_cordoned=True),
+        NodeResources("d", {}, {}, {}),
     )
     found = mending.admitting(nodes)
     assert [(node.name, node.taints, node.is_cordoned) for node in found] == [
@@ -162,11 +166,11 @@ def test_an_admitting_node_has_no_cordon_and_no_taint_but_those_that_kubernetes_
     assert found[3] is nodes[3]
 
 
-def of_two(*nodes: Node) -> list[mending.Change]:
+def of_two(*nodes: NodeResources) -> list[mending.PlacementChange]:
     """The nodes to mend for a gang of a pod of 8 GPUs on each node."""
-    pod = Shape(((GPU, 8), (PODS, 1)), Rules())
-    wanted = Wanted(Unit("g", pods=(0,) * len(nodes)), (pod,))
-    item = Unplaced(cast(Submission, None), Gang("g", 1, None, 8), (), {None: (pod,)}, re.compile(""))
+    pod = PodShape(((GPU, 8), (PODS, 1)), Rules())
+    wanted = PlacementRequest(Unit("g", pods=(0,) * len(nodes)), (pod,))
+    item = GangToPlace(cast(Submission, None), Gang("g", 1, None, 8), (), {None: (pod,)}, re.compile(""))
     return list(mending.mending(item, wanted, nodes))
 
 
@@ -177,7 +181,7 @@ def test_what_is_to_be_done_to_several_nodes_is_one_line() -> None:
     gpu, slow = Taint("gpu", "yes", "NoSchedule"), Taint("slow", "", "NoExecute")
     names = [f"n{number}" for number in range(8)]
     closed = [
-        Node(name, {}, full, full, (cordon, gpu, slow) if number else (gpu,), is_cordoned=number > 0)
+        NodeResources(name, {}, full, full, (cordon, gpu, slow) if number else (gpu,), is_cordoned=number > 0)
         for number, name in enumerate(names)
     ]
     (admit,) = of_two(*closed)
@@ -188,7 +192,9 @@ def test_what_is_to_be_done_to_several_nodes_is_one_line() -> None:
         "remove the taint slow:NoExecute from n1, n2, n3, n4, n5, n6 and 1 more"
     )
     taken = [
-        Node(name, {}, full, none, pods=(RunningPod("x", f"p{name}", group, {GPU: 8, PODS: 1}, is_of_node=False),))
+        NodeResources(
+            name, {}, full, none, pods=(RunningPod("x", f"p{name}", group, {GPU: 8, PODS: 1}, is_of_node=False),)
+        )
         for name, group in (("a", "g"), ("b", ""), ("c", "g"), ("d", "h"))
     ]
     (free,) = of_two(*taken)

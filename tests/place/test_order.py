@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from kubectl_tas.kai import NEWEST_RELEASE, release
 from kubectl_tas.place.feasibility import Existence, exists
 from kubectl_tas.place.kai_allocate import find
-from kubectl_tas.place.node_cells import Room, Unit, Wanted, room_for
-from kubectl_tas.place.node_resources import Node
+from kubectl_tas.place.node_cells import PlacementRequest, Room, Unit, room_for
+from kubectl_tas.place.node_resources import NodeResources
 from tests.place.clusters import LEVELS, node, shape
 
 RACK, ZONE = 1, 0
@@ -38,7 +38,7 @@ def racks(*sizes: int, zones: str = "") -> Room:
         for rack, size in enumerate(sizes, start=1)
         for number in range(size)
     )
-    return room_for(Wanted(Unit("g"), (shape(1, 1),)), nodes, LEVELS)
+    return room_for(PlacementRequest(Unit("g"), (shape(1, 1),)), nodes, LEVELS)
 
 
 def part(name: str, pods: int, required: int | None = RACK, preferred: int | None = None) -> Unit:
@@ -65,13 +65,13 @@ def unit_of(told: dict[str, Any]) -> Unit:
     return Unit(told["name"], told["required"], told["preferred"], tuple(told["pods"]), below)
 
 
-def told(case: dict[str, Any]) -> tuple[tuple[Node, ...], Wanted]:
+def told(case: dict[str, Any]) -> tuple[tuple[NodeResources, ...], PlacementRequest]:
     """The nodes and the gang of a case."""
     nodes = tuple(
         node(f"n{index}", place, gpus, cpu, is_cordoned=is_cordoned)
         for index, (place, gpus, cpu, is_cordoned) in enumerate(case["nodes"])
     )
-    return nodes, Wanted(unit_of(case["gang"]), tuple(shape(gpus, cpu) for gpus, cpu in case["shapes"]))
+    return nodes, PlacementRequest(unit_of(case["gang"]), tuple(shape(gpus, cpu) for gpus, cpu in case["shapes"]))
 
 
 @pytest.mark.parametrize("case", ANSWERS, ids=range(len(ANSWERS)))
@@ -128,7 +128,7 @@ def test_a_preferred_level_is_tried_first() -> None:
 
 def test_nodes_outside_of_the_topology_are_no_room_for_a_preferred_level_either() -> None:
     nodes = (node("in", ("a", "1"), 1), node("out", ("a",), 4))
-    room = room_for(Wanted(Unit("g"), (shape(1, 1),)), nodes, LEVELS)
+    room = room_for(PlacementRequest(Unit("g"), (shape(1, 1),)), nodes, LEVELS)
     assert find(room, part("g", 2, None, RACK)) is None
     assert exists(room, part("g", 2, None, RACK)) is Existence.NO
     assert find(room, part("g", 5, None)) is not None
@@ -144,7 +144,7 @@ def test_a_level_is_not_found_when_all_nodes_share_a_finer_one() -> None:
 def test_room_is_counted_by_a_pod_that_asks_for_the_most_of_everything() -> None:
     """One pod wants the GPUs, another the cores: each has its node, but KAI counts nodes that have both."""
     nodes = (node("gpus", ("a", "1"), 2, 1), node("cores", ("a", "1"), 1, 4), node("other", ("a", "2"), 0))
-    wanted = Wanted(Unit("g", RACK, None, (0, 1)), (shape(2, 1), shape(1, 4)))
+    wanted = PlacementRequest(Unit("g", RACK, None, (0, 1)), (shape(2, 1), shape(1, 4)))
     room = room_for(wanted, nodes, LEVELS)
     assert find(room, wanted.unit) is None
     assert exists(room, wanted.unit) is not Existence.NO

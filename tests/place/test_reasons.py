@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kubectl_tas.live.reasons import LiveGroup, LivePod, Saying, Told
+from kubectl_tas.live.reasons import ClusterAnswers, LiveGroup, LivePod, Saying
 from kubectl_tas.place.livework import LiveWork
-from kubectl_tas.place.pending_reasons import About, Refusal, about_of, is_of_waiting, refusal_of
+from kubectl_tas.place.pending_reasons import CauseKind, ReportedRefusal, cause_kind_of, is_of_waiting, refusal_of
 from kubectl_tas.place.pending_work import why
 from kubectl_tas.resolve.fleet import Fleet
 from tests.support.fleets import fleet_of
@@ -82,19 +82,19 @@ TEXTS = [
 
 @pytest.mark.parametrize(("reason", "about"), NAMED.items())
 def test_a_reason_tells_the_cause(reason: str, about: str) -> None:
-    assert about_of(Saying("Pod", reason, "a text")).value == about
+    assert cause_kind_of(Saying("Pod", reason, "a text")).value == about
 
 
 @pytest.mark.parametrize(("text", "about"), TEXTS)
 def test_a_text_tells_the_cause_where_its_reason_does_not(text: str, about: str) -> None:
-    assert about_of(Saying("PodGroup g", "Unschedulable", text)).value == about
-    assert about_of(Saying("Pod", "Unschedulable", text)).value == about
-    assert about_of(Saying("PodGroup g", "PodSchedulingErrors", text)).value == about
+    assert cause_kind_of(Saying("PodGroup g", "Unschedulable", text)).value == about
+    assert cause_kind_of(Saying("Pod", "Unschedulable", text)).value == about
+    assert cause_kind_of(Saying("PodGroup g", "PodSchedulingErrors", text)).value == about
 
 
 def test_what_a_pod_says_of_itself_is_about_its_start() -> None:
-    assert about_of(Saying("PodGroup g", "Puzzled", "a reason of a later release")) is About.OTHER
-    assert about_of(Saying("Pod", "Puzzled", "a reason of a later release")) is About.STARTING
+    assert cause_kind_of(Saying("PodGroup g", "Puzzled", "a reason of a later release")) is CauseKind.OTHER
+    assert cause_kind_of(Saying("Pod", "Puzzled", "a reason of a later release")) is CauseKind.STARTING
 
 
 @pytest.mark.parametrize(("reason", "about"), NAMED.items())
@@ -120,36 +120,36 @@ USED = ", while {} {unit} are already allocated for non-preemptible pods."
 @pytest.mark.parametrize(
     ("text", "refusal"),
     [
-        (LIMIT.format("q", "GPUs", 16, unit="GPUs"), Refusal("q", "gpu", "16 GPUs", is_limit=True)),
+        (LIMIT.format("q", "GPUs", 16, unit="GPUs"), ReportedRefusal("q", "gpu", "16 GPUs", is_limit=True)),
         (
             LIMIT.format("q", "GPUs", 16, unit="GPUs") + HELD.format(8, 12, unit="GPUs"),
-            Refusal("q", "gpu", "16 GPUs", "8", "12", is_limit=True),
+            ReportedRefusal("q", "gpu", "16 GPUs", "8", "12", is_limit=True),
         ),
         (
             LIMIT.format("q", "CPU cores", 1.5, unit="cores") + HELD.format(1, 0.8, unit="cores"),
-            Refusal("q", "cpu", "1.5 cores", "1", "0.8", is_limit=True),
+            ReportedRefusal("q", "cpu", "1.5 cores", "1", "0.8", is_limit=True),
         ),
         (
             LIMIT.format("q", "memory", 64, unit="GB") + HELD.format(32, 40, unit="GB"),
-            Refusal("q", "memory", "64 GB", "32", "40", is_limit=True),
+            ReportedRefusal("q", "memory", "64 GB", "32", "40", is_limit=True),
         ),
-        (QUOTA.format(24, "GPUs", "q", 16, unit="GPUs"), Refusal("q", "gpu", "16 GPUs", "", "24")),
+        (QUOTA.format(24, "GPUs", "q", 16, unit="GPUs"), ReportedRefusal("q", "gpu", "16 GPUs", "", "24")),
         (
             QUOTA.format(24, "GPUs", "q", 16, unit="GPUs") + USED.format(8, unit="GPUs"),
-            Refusal("q", "gpu", "16 GPUs", "8", "24"),
+            ReportedRefusal("q", "gpu", "16 GPUs", "8", "24"),
         ),
         (
             QUOTA.format(2, "CPU cores", "q", 1, unit="cores") + USED.format(0, unit="cores"),
-            Refusal("q", "cpu", "1 cores", "0", "2"),
+            ReportedRefusal("q", "cpu", "1 cores", "0", "2"),
         ),
         (
             QUOTA.format(2, "GB memory", "q", 1, unit="GB") + USED.format(0, unit="GB"),
-            Refusal("q", "memory", "1 GB", "0", "2"),
+            ReportedRefusal("q", "memory", "1 GB", "0", "2"),
         ),
         ("team is over quota", None),
     ],
 )
-def test_the_queue_that_refuses_is_read_from_what_kai_says(text: str, refusal: Refusal | None) -> None:
+def test_the_queue_that_refuses_is_read_from_what_kai_says(text: str, refusal: ReportedRefusal | None) -> None:
     """As ``unschedule_info.go`` of KAI writes it, with and without what is held."""
     assert refusal_of(Saying("PodGroup g", "Unschedulable", text)) == refusal
 
@@ -211,7 +211,7 @@ def test_what_only_the_cluster_explains_has_a_text_and_a_hint(
     said = Saying("PodGroup pg-train", reason, message)
     group = podgroup(GROUP, 3, said)
     gaps = {"Node": "unread", "Queue": "unread"}
-    found = why(fleet, sent, Told((), (group,), (pod("train-a", GROUP), pod("train-b", GROUP)), {}, gaps))
+    found = why(fleet, sent, ClusterAnswers((), (group,), (pod("train-a", GROUP), pod("train-b", GROUP)), {}, gaps))
     assert found.queue == "osmo-pool-default-team--shared"
     assert [(cause.about.value, cause.text, cause.hint) for cause in found.causes if cause.said] == [
         (about, text, hint)
@@ -239,6 +239,6 @@ def test_a_gang_whose_file_does_not_tell_its_pods_is_complete_by_its_pod_group(
     group = podgroup("odd", minimum)
     phases = [*["Pending", "Running"][:pods], "Succeeded", "Failed"]
     made = [pod(f"p{at}", "odd", phase) for at, phase in enumerate(phases)]
-    work = LiveWork(fleet, sent, Told((), (group,), tuple(made), {}, gaps))
+    work = LiveWork(fleet, sent, ClusterAnswers((), (group,), tuple(made), {}, gaps))
     assert (work.known, work.groups, len(work.pods)) == ([], [group], pods + 2)
     assert work.is_complete(group) is is_complete

@@ -9,10 +9,10 @@ import pytest
 from kubectl_tas.gpus import GPU
 from kubectl_tas.model.labels import NODE_POOL
 from kubectl_tas.place.fairshare import QueueTree
-from kubectl_tas.place.gangs_to_place import Unplaced, unplaced
+from kubectl_tas.place.gangs_to_place import GangToPlace, unplaced
 from kubectl_tas.place.node_resources import read_nodes
-from kubectl_tas.place.schedulers import Scheduler, Seen, schedulers
-from kubectl_tas.place.scheduling_session import Pod, Work
+from kubectl_tas.place.schedulers import SeenCluster, ShardScheduler, schedulers
+from kubectl_tas.place.scheduling_session import SessionPod, Work
 from kubectl_tas.quantities import Amounts
 from tests.support.cli import pool
 from tests.support.fleets import fleet_of
@@ -43,13 +43,13 @@ def group(name: str, **spec: Any) -> Item:
     return {"kind": "PodGroup", "metadata": {"name": name, "creationTimestamp": "2026-01-01T00:00:00Z"}, "spec": spec}
 
 
-def begun(*items: Item, files: dict[str, str] = FILES) -> dict[str | None, Scheduler]:
+def begun(*items: Item, files: dict[str, str] = FILES) -> dict[str | None, ShardScheduler]:
     """The schedulers of these files, where the cluster has a node of each shard and these objects, by shard."""
     fleet = fleet_of(files)
-    gangs = [item for item in unplaced(fleet, fleet.submissions) if isinstance(item, Unplaced)]
+    gangs = [item for item in unplaced(fleet, fleet.submissions) if isinstance(item, GangToPlace)]
     objects = [node("n", 8), node("b", 4, **{NODE_POOL: "blue"}), *items]
     trees = {None: QueueTree(()), "blue": QueueTree(())}
-    seen = Seen(read_nodes(objects), objects, trees, {"q": "team"})
+    seen = SeenCluster(read_nodes(objects), objects, trees, {"q": "team"})
     return {found.shard: found for found in schedulers(fleet.backends[0], gangs, seen)}
 
 
@@ -194,7 +194,7 @@ spec:
 def gang_of(**units: tuple[int, int, int]) -> Work:
     """A gang of SubGroups, each with its minimum, its pods on nodes, and its pods that wait."""
     pods = [
-        Pod(f"{name}{at}", name, {GPU: 1}, node="n" if at < there else None)
+        SessionPod(f"{name}{at}", name, {GPU: 1}, node="n" if at < there else None)
         for name, (_, there, waiting) in units.items()
         for at in range(there + waiting)
     ]

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from kubectl_tas.compile.cluster_objects import compile_queues
 from kubectl_tas.model import manifest
-from kubectl_tas.place.fairshare import Queue, QueueTree, Ranked, Standing, fair_shares, refusal
-from kubectl_tas.place.fairshare_report import Bound, Demand, Kind, called, divide
+from kubectl_tas.place.fairshare import QueueTree, QuotaQueue, Ranked, Standing, fair_shares, refusal
+from kubectl_tas.place.fairshare_report import QueueDemand, ShareBound, TargetKind, called, divide
 from kubectl_tas.place.queues import trees
 from kubectl_tas.quantities import NO_LIMIT, UNLIMITED, Amount, Amounts
 from tests.support.cli import pool, subpool
@@ -33,9 +33,9 @@ def amounts(told: list[float | None]) -> Amounts:
     return Amounts(gpu, cpu, memory)  # type: ignore[arg-type]
 
 
-def queue_of(told: list[Any]) -> Queue:
+def queue_of(told: list[Any]) -> QuotaQueue:
     name, parent, quota, limit, weight, priority, created = told
-    return Queue(name, parent, amounts(quota), amounts(limit), amounts(weight), priority, created)
+    return QuotaQueue(name, parent, amounts(quota), amounts(limit), amounts(weight), priority, created)
 
 
 def standing(told: list[Any]) -> Standing:
@@ -65,13 +65,13 @@ def test_kai_refuses_the_same(case: dict[str, Any]) -> None:
     assert (found and [found.reason, found.queue]) == case["refusal"]
 
 
-def gpus(quota: Amount = 0, limit: Amount = NO_LIMIT, weight: int = 1, **more: Any) -> Queue:
+def gpus(quota: Amount = 0, limit: Amount = NO_LIMIT, weight: int = 1, **more: Any) -> QuotaQueue:
     """A queue that only GPUs matter to."""
     even = Amounts(weight, 1, 1)
-    return Queue(quota=replace(UNLIMITED, gpu=quota), limit=replace(UNLIMITED, gpu=limit), weight=even, **more)
+    return QuotaQueue(quota=replace(UNLIMITED, gpu=quota), limit=replace(UNLIMITED, gpu=limit), weight=even, **more)
 
 
-def shares(capacity: int, asked: dict[str, int], *queues: Queue) -> dict[str, Amount]:
+def shares(capacity: int, asked: dict[str, int], *queues: QuotaQueue) -> dict[str, Amount]:
     """GPUs by queue."""
     requests = {name: Amounts(number) for name, number in asked.items()}
     found = fair_shares(Amounts(capacity), QueueTree(queues), requests)
@@ -111,7 +111,7 @@ def test_a_long_chain_of_queues_and_amounts_beyond_any_cluster_are_divided() -> 
 
 
 @st.composite
-def levels(draw: st.DrawFn) -> tuple[int, dict[str, int], tuple[Queue, ...]]:
+def levels(draw: st.DrawFn) -> tuple[int, dict[str, int], tuple[QuotaQueue, ...]]:
     """What there is, what is asked for, and queues beside each other."""
     number, names = st.integers(0, 20), "abcdef"[: draw(st.integers(1, 6))]
     limits, weights, priorities = number | st.just(NO_LIMIT), st.integers(0, 3), st.sampled_from((100, 200))
@@ -199,12 +199,12 @@ def test_a_division_names_each_queue_and_says_what_is_left_beside_it() -> None:
     }
     names = called(fleet_of(files), "default")
     assert {queue: (item.name, item.kind) for queue, item in names.items()} == {
-        "osmo-default-default": ("all pools", Kind.ROOT),
-        "osmo-pool-default-team": ("team", Kind.POOL),
-        "osmo-pool-default-team--shared": ("team itself", Kind.OWN),
-        "osmo-pool-default-team--a": ("team--a", Kind.SUBPOOL),
-        "osmo-pool-default-alone": ("alone", Kind.POOL),
-        "osmo-pool-default-alone--shared": ("alone", Kind.OWN),
+        "osmo-default-default": ("all pools", TargetKind.ROOT),
+        "osmo-pool-default-team": ("team", TargetKind.POOL),
+        "osmo-pool-default-team--shared": ("team itself", TargetKind.OWN),
+        "osmo-pool-default-team--a": ("team--a", TargetKind.SUBPOOL),
+        "osmo-pool-default-alone": ("alone", TargetKind.POOL),
+        "osmo-pool-default-alone--shared": ("alone", TargetKind.OWN),
     }
     assert called(fleet_of(files), "other") == {}
     tree = QueueTree(
@@ -216,15 +216,17 @@ def test_a_division_names_each_queue_and_says_what_is_left_beside_it() -> None:
         )
     )
     asked = {"osmo-pool-default-team--shared": Amounts(9), "osmo-pool-default-team--a": Amounts(9), "first": Amounts(9)}
-    found = divide(("b", None), tree, Amounts(16), Demand(asked, {"first": Amounts(1)}, {"first": Amounts(2)}), names)
+    found = divide(
+        ("b", None), tree, Amounts(16), QueueDemand(asked, {"first": Amounts(1)}, {"first": Amounts(2)}), names
+    )
     assert [
         (one.called.name, one.called.kind, one.asked.gpu, one.fixed.gpu, one.held and one.held.gpu)
         for one in found.parts
     ] == [
-        ("first", Kind.OTHER, 9, 1, 2),
-        ("team", Kind.POOL, 18, 0, 0),
-        ("team itself", Kind.OWN, 9, 0, 0),
-        ("team--a", Kind.SUBPOOL, 9, 0, 0),
+        ("first", TargetKind.OTHER, 9, 1, 2),
+        ("team", TargetKind.POOL, 18, 0, 0),
+        ("team itself", TargetKind.OWN, 9, 0, 0),
+        ("team--a", TargetKind.SUBPOOL, 9, 0, 0),
     ]
     assert [(one.guaranteed.gpu, one.share.gpu, one.borrowed.gpu) for one in found.parts] == [
         (2, 2, 0), (8, 14, 6), (6, 7, 1), (2, 7, 5),
@@ -254,7 +256,7 @@ def test_users_see_no_queue_that_is_alone_above_or_below(others: Sequence[str], 
     queues = [item.manifest for item in compile_queues(fleet_of(files)) if isinstance(item.manifest, manifest.Queue)]
     (tree,) = trees(queues, [{"metadata": {"name": name}} for name in others]).values()
     names = called(fleet_of(files), "default")
-    found = divide(("default", None), tree, Amounts(16), Demand({}, {}), names)
+    found = divide(("default", None), tree, Amounts(16), QueueDemand({}, {}), names)
     assert [(one.called.name, depth) for one, depth in found.shown()] == shown
     assert found.by_queue["osmo-pool-default-team"].called.name == "team"
     assert found.by_queue["osmo-pool-default-team"].held is None
@@ -270,12 +272,17 @@ def test_why_a_queue_gets_no_more() -> None:
     )
     asked = {"first": 9, "equal": 9, "content": 1, "weightless": 9}
 
-    def bounds(capacity: int, **more: int) -> dict[str, Bound]:
+    def bounds(capacity: int, **more: int) -> dict[str, ShareBound]:
         told = {name: Amounts(number) for name, number in {**asked, **more}.items()}
-        found = divide(("b", None), QueueTree(queues), Amounts(capacity), Demand(told, {}, None), {})
+        found = divide(("b", None), QueueTree(queues), Amounts(capacity), QueueDemand(told, {}, None), {})
         return {part.queue.name: part.bound("gpu") for part in found.parts}
 
-    few = {"first": Bound.LIMIT, "equal": Bound.PRIORITY, "content": Bound.PRIORITY, "weightless": Bound.NO_WEIGHT}
+    few = {
+        "first": ShareBound.LIMIT,
+        "equal": ShareBound.PRIORITY,
+        "content": ShareBound.PRIORITY,
+        "weightless": ShareBound.NO_WEIGHT,
+    }
     assert bounds(6) == few
-    assert bounds(10) == {**few, "equal": Bound.WEIGHT, "content": Bound.ASKED}
-    assert bounds(0) == dict.fromkeys(asked, Bound.NOTHING_LEFT)
+    assert bounds(10) == {**few, "equal": ShareBound.WEIGHT, "content": ShareBound.ASKED}
+    assert bounds(0) == dict.fromkeys(asked, ShareBound.NOTHING_LEFT)

@@ -6,8 +6,8 @@ import pytest
 
 from kubectl_tas.gpus import GPU
 from kubectl_tas.place.feasibility import Best, Lack, Shortage, best_by_level, lacking, shortage_of
-from kubectl_tas.place.node_cells import Room, Unit, Wanted, room_for, unusable
-from kubectl_tas.place.node_resources import CPU, Node, Taint
+from kubectl_tas.place.node_cells import PlacementRequest, Room, Unit, room_for, unusable
+from kubectl_tas.place.node_resources import CPU, NodeResources, Taint
 from kubectl_tas.place.shapes import Rules
 from kubectl_tas.resolve.topologies import Level
 from tests.place.clusters import LEVELS, node, shape
@@ -26,7 +26,7 @@ SMALL, LARGE = shape(1, 1), shape(2, 1)
 
 
 def room(unit: Unit) -> Room:
-    return room_for(Wanted(unit, (SMALL, LARGE)), NODES, LEVELS)
+    return room_for(PlacementRequest(unit, (SMALL, LARGE)), NODES, LEVELS)
 
 
 def gang(pods: int, required: int | None = None, preferred: int | None = None, large: int = 0) -> Unit:
@@ -68,7 +68,7 @@ def test_the_first_constraint_that_fails_is_named_with_the_three_domains_that_ha
 
 def test_a_level_in_which_no_node_is_has_no_domain() -> None:
     unit = gang(1, required=1)
-    outside = room_for(Wanted(unit, (SMALL,)), NODES[4:5], LEVELS)
+    outside = room_for(PlacementRequest(unit, (SMALL,)), NODES[4:5], LEVELS)
     assert shortage_of(outside, unit, (ZONE, RACK)) == Shortage("g", RACK, 1, ())
     assert best_by_level(outside, unit, (ZONE, RACK)) == ((None, Best((), 0)),)
 
@@ -98,19 +98,19 @@ def test_the_domain_of_each_level_with_the_most_room(unit: Unit, best: object) -
 )
 def test_what_no_node_has_is_named_with_the_most_that_one_has(gpus: int, cpu: int, lacks: object) -> None:
     unit = Unit("g", pods=(0, 0, 1))
-    there = room_for(Wanted(unit, (SMALL, shape(gpus, cpu))), NODES, LEVELS)
+    there = room_for(PlacementRequest(unit, (SMALL, shape(gpus, cpu))), NODES, LEVELS)
     assert lacking(there, unit) == lacks
 
 
 def test_of_pods_that_may_use_no_node_nothing_is_lacking() -> None:
     unit = gang(1)
-    assert lacking(room_for(Wanted(unit, (shape(9, 1),)), NODES[5:], LEVELS), unit) == ()
+    assert lacking(room_for(PlacementRequest(unit, (shape(9, 1),)), NODES[5:], LEVELS), unit) == ()
 
 
 def test_nodes_that_cannot_be_used_are_counted_by_the_first_reason() -> None:
     """The most frequent first; with levels, also those outside of the topology by the first label that they lack."""
-    tainted = Node("t", {"zone": "a", "rack": "1"}, {}, {}, (Taint("gpu", "", "NoSchedule"),))
-    bare = Node("u", {}, {}, {})
+    tainted = NodeResources("t", {"zone": "a", "rack": "1"}, {}, {}, (Taint("gpu", "", "NoSchedule"),))
+    bare = NodeResources("u", {}, {}, {})
     nodes = (*NODES, tainted, bare, node("n7", ("a", "1"), 1, is_cordoned=True))
     none = {"cordoned": 2, "with the taint gpu:NoSchedule": 1}
     assert list(unusable(nodes, (), (Rules(),)).items()) == list(none.items())

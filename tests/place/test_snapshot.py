@@ -18,8 +18,8 @@ from kubectl_tas import kai
 from kubectl_tas.cli.session import open_session
 from kubectl_tas.compile.controllers import seen
 from kubectl_tas.live.kubectl import STATE
-from kubectl_tas.place.kai_snapshot import Doubts, Scheduler, snapshot
-from kubectl_tas.place.synthetic import Broken, Cluster, Domains, Size, generate
+from kubectl_tas.place.kai_snapshot import Doubts, SnapshotScheduler, snapshot
+from kubectl_tas.place.synthetic import Broken, Size, SyntheticCluster, SyntheticDomains, generate
 from kubectl_tas.resolve.names import digest
 from tests.support.golden import EXAMPLES, GOLDEN, case_input
 
@@ -44,10 +44,10 @@ def work() -> list[list[Object]]:
     return [[*item.elsewhere, *item.objects] for item in found]
 
 
-def scheduler(version: str = "0.17", shard: str | None = None) -> Scheduler:
+def scheduler(version: str = "0.17", shard: str | None = None) -> SnapshotScheduler:
     release = kai.release(version)
     assert release is not None
-    return Scheduler(release, "kai-scheduler", "kai.scheduler/queue", shard)
+    return SnapshotScheduler(release, "kai-scheduler", "kai.scheduler/queue", shard)
 
 
 def written(there: Iterable[Object], rendered: Iterable[Object] = (), **more: Any) -> tuple[Any, Doubts]:
@@ -59,9 +59,11 @@ def written(there: Iterable[Object], rendered: Iterable[Object] = (), **more: An
 
 def a_cluster(random: Random) -> list[Object]:
     """Nodes by chance, and pods on them as people and API servers write them."""
-    levels = tuple(Domains(key, f"example.com/{key}", random.randint(1, 3)) for key in "abc"[: random.randint(0, 3)])
+    levels = tuple(
+        SyntheticDomains(key, f"example.com/{key}", random.randint(1, 3)) for key in "abc"[: random.randint(0, 3)]
+    )
     broken = Broken(random.randint(0, 1), random.randint(0, 1), random.randint(0, 1) if levels else 0)
-    made = Cluster(levels, random.randint(3, 4), Size(random.randint(0, 8), 8, 64), broken)
+    made = SyntheticCluster(levels, random.randint(3, 4), Size(random.randint(0, 8), 8, 64), broken)
     items: list[Object] = json.loads(generate(made))["items"]
     names = [item["metadata"]["name"] for item in items]
     for index in range(random.randint(0, 4)):

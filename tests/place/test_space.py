@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from kubectl_tas.gpus import GPU
-from kubectl_tas.place.node_cells import Cell, Room, Space, Unit, Wanted, ranked, room_for, without_copy
-from kubectl_tas.place.node_resources import CPU, PODS, Node
-from kubectl_tas.place.shapes import Rules, Shape
+from kubectl_tas.place.node_cells import Cell, PlacementRequest, Room, Space, Unit, ranked, room_for, without_copy
+from kubectl_tas.place.node_resources import CPU, PODS, NodeResources
+from kubectl_tas.place.shapes import PodShape, Rules
 from tests.place.clusters import LEVELS, node, shape
 
-WANTED = Wanted(Unit("g", pods=(0, 1)), (shape(1, 1), Shape(((PODS, 1), ("x", 2)), Rules((("zone", "b"),)))))
+WANTED = PlacementRequest(
+    Unit("g", pods=(0, 1)), (shape(1, 1), PodShape(((PODS, 1), ("x", 2)), Rules((("zone", "b"),))))
+)
 NODES = (node("n1", ("a", "1"), 3), node("n2", ("a", "1"), 3), node("n3", ("b", "1"), 0), node("n4", (), 1))
 
 
@@ -75,7 +77,7 @@ def test_what_pods_that_go_give_back_is_not_idle_at_once() -> None:
 
 def test_copies_of_a_gang_are_placed_in_their_order_and_named_without_it() -> None:
     unit = Unit("g", 0, None, (), (Unit("b", 1, None, (0,)), Unit("a", None, 1, (0, 1))))
-    wanted = Wanted(unit, WANTED.shapes)
+    wanted = PlacementRequest(unit, WANTED.shapes)
     assert wanted.times(1) is wanted
     twice = wanted.times(2).unit
     assert (twice.name, twice.required, twice.pods) == ("g", None, ())
@@ -90,6 +92,6 @@ def test_copies_of_a_gang_are_placed_in_their_order_and_named_without_it() -> No
 
 
 def test_a_node_without_gpus_takes_no_pod_that_asks_for_more_than_it_has() -> None:
-    few = Node("n", {}, {}, {CPU: 1})
-    room = room_for(Wanted(Unit("g"), (shape(0, 2),)), (few,), ())
+    few = NodeResources("n", {}, {}, {CPU: 1})
+    room = room_for(PlacementRequest(Unit("g"), (shape(0, 2),)), (few,), ())
     assert [(leaf.domain, room.takes(cell, 0)) for leaf in room.leaves for cell, _ in leaf.cells] == [((), 0)]

@@ -9,7 +9,7 @@ import pytest
 
 from kubectl_tas.gpus import GPU
 from kubectl_tas.place.node_resources import read_nodes
-from kubectl_tas.place.queues import Held, counted, held_by_others, held_gangs, total_resources, trees
+from kubectl_tas.place.queues import HeldGang, counted, held_by_others, held_gangs, total_resources, trees
 from kubectl_tas.place.uncharged import Holdings, Objects, holdings
 from kubectl_tas.quantities import Amounts
 from tests.support.kubectl import node
@@ -83,7 +83,7 @@ def test_work_without_a_namespace_is_in_the_default_one() -> None:
     assert (found.namespace, found.work, found.since) == ("default", "Pod/p", "")
 
 
-def held(*items: Item) -> Held:
+def held(*items: Item) -> HeldGang:
     (found,) = held_gangs(items)
     return found
 

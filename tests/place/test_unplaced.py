@@ -14,9 +14,9 @@ from kubectl_tas.cli.session import check_source
 from kubectl_tas.gpus import GPU
 from kubectl_tas.load.source import FolderSource
 from kubectl_tas.node_places import HOSTNAME
-from kubectl_tas.place.answers import Fit, Outcome, fit
-from kubectl_tas.place.gangs_to_place import LeftOut, Unplaced, unplaced
-from kubectl_tas.place.node_resources import Node, Taint, read_nodes
+from kubectl_tas.place.answers import Fit, FitOutcome, fit
+from kubectl_tas.place.gangs_to_place import GangToPlace, LeftOut, unplaced
+from kubectl_tas.place.node_resources import NodeResources, Taint, read_nodes
 from kubectl_tas.place.shapes import shape_of
 from tests.place.clusters import JUDGE, cluster, member, node, nodes_of
 from tests.support import grove
@@ -85,19 +85,19 @@ def workload(name: str, *, gpus: int = 8, notes: str = "", pod_notes: str = "", 
     )
 
 
-def items(root: Path, *documents: str) -> list[Unplaced | LeftOut]:
+def items(root: Path, *documents: str) -> list[GangToPlace | LeftOut]:
     write(root, {"pools/team.yaml": POOL, "tas.yaml": "", "workflows/all.yaml": "---\n".join(documents)})
     checked = check_source(root, FolderSource(root))
     return list(unplaced(checked.fleet, checked.fleet.submissions))
 
 
-def one(root: Path, *documents: str) -> Unplaced:
+def one(root: Path, *documents: str) -> GangToPlace:
     (found,) = items(root, *documents)
-    assert isinstance(found, Unplaced), found
+    assert isinstance(found, GangToPlace), found
     return found
 
 
-def pods_of(item: Unplaced) -> dict[str | None, int]:
+def pods_of(item: GangToPlace) -> dict[str | None, int]:
     return {name: len(shapes) for name, shapes in item.needed.items() if shapes}
 
 
@@ -123,8 +123,8 @@ def test_the_minimums_of_each_kind_are_needed(name: str, needed: object, copies:
 def test_an_annotation_says_how_many_pods_a_job_needs(tmp_path: Path) -> None:
     job = workload("batch", notes='kai.scheduler/batch-min-member: "4"')
     assert pods_of(one(tmp_path, job)) == {None: 4}
-    assert answer(tmp_path, cluster(4), job).outcome is Outcome.FITS
-    assert answer(tmp_path, cluster(3), job).outcome is Outcome.NO_ROOM
+    assert answer(tmp_path, cluster(4), job).outcome is FitOutcome.FITS
+    assert answer(tmp_path, cluster(3), job).outcome is FitOutcome.NO_ROOM
 
 
 def test_levels_of_annotations_bind_and_can_be_loosened(tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def test_levels_of_annotations_bind_and_can_be_loosened(tmp_path: Path) -> None:
         "batch", notes='kai.scheduler/batch-min-member: "4", kai.scheduler/topology-required-placement: rack'
     )
     found = answer(tmp_path, cluster(4), job)
-    assert found.outcome is Outcome.NO_ROOM
+    assert found.outcome is FitOutcome.NO_ROOM
     assert found.shortage is not None
     assert (found.shortage.pods, found.shortage.best[0].pods) == (4, 2)
     assert [(change.kind, change.text) for change in found.changes[:3]] == [
@@ -171,7 +171,7 @@ def test_a_gang_that_grows_later_is_to_start_with_fewer_pods(tmp_path: Path) -> 
 
 def test_equal_gangs_are_placed_one_after_the_other(tmp_path: Path) -> None:
     found = answer(tmp_path, cluster(8), workload("serve"))
-    assert (found.outcome, found.copies) == (Outcome.NO_ROOM, 3)
+    assert (found.outcome, found.copies) == (FitOutcome.NO_ROOM, 3)
     assert [change.text for change in found.changes if change.kind == "copies"] == [
         "run 2 of the 3 gangs; the others wait"
     ]
@@ -192,16 +192,16 @@ def test_gangs_that_run_are_known_by_their_names_and_are_not_placed_again(tmp_pa
     pods = [running(str(n), f"pg-serve-{uid}-group-{n}") for n in range(2)]
     others = [running("other", f"pg-serve-more-{uid}-group-0"), running("bare", "pg-serve")]
     found = answer(tmp_path, cluster(4, *pods, *others), workload("serve"))
-    assert (found.outcome, found.copies, found.running) == (Outcome.FITS, 1, 2)
+    assert (found.outcome, found.copies, found.running) == (FitOutcome.FITS, 1, 2)
     web = [running(f"web-{n}", f"pg-web-7d9fc6b5d8-abcd{n}-{uid}") for n in range(5)]
-    assert answer(tmp_path, cluster(1, *web), workload("web")).outcome is Outcome.RUNS
+    assert answer(tmp_path, cluster(1, *web), workload("web")).outcome is FitOutcome.RUNS
 
 
 def test_nodes_of_the_pool_and_node_affinity_count(tmp_path: Path) -> None:
     term = "{matchExpressions: [{key: disk, operator: In, values: [nvme]}]}"
     required = f"requiredDuringSchedulingIgnoredDuringExecution: {{nodeSelectorTerms: [{term}]}}"
     job = workload("batch", spec=f"affinity: {{nodeAffinity: {{{required}}}}},")
-    assert answer(tmp_path, cluster(1, disk="nvme"), job).outcome is Outcome.FITS
+    assert answer(tmp_path, cluster(1, disk="nvme"), job).outcome is FitOutcome.FITS
     assert answer(tmp_path, cluster(1), job).unusable == {"not selected by the node affinity": 1}
     assert answer(tmp_path, cluster(1, pool="other"), job).unusable == {"without the label pool=h100": 1}
 
@@ -268,7 +268,7 @@ def test_what_node_affinity_says_of_a_node(terms: list[Item], reason: str) -> No
     """An expression reads labels and a field the name, no term selects all nodes, and an empty one none."""
     required = {"nodeSelectorTerms": terms}
     spec = {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}}
-    there = Node("n", {"zone": "7", "kubernetes.io/hostname": "host"}, {}, {})
+    there = NodeResources("n", {"zone": "7", "kubernetes.io/hostname": "host"}, {}, {})
     assert shape_of(spec).rules.refusal(there) == reason
 
 
@@ -287,7 +287,7 @@ def test_what_node_affinity_says_of_a_node(terms: list[Item], reason: str) -> No
 )
 def test_tolerations_cover_taints_as_in_kubernetes(toleration: Item, taint: Sequence[str], covers: bool) -> None:
     rules = shape_of({"tolerations": [toleration]}).rules
-    refused = rules.refusal(Node("n", {}, {}, {}, taints=(Taint(*taint),)))
+    refused = rules.refusal(NodeResources("n", {}, {}, {}, taints=(Taint(*taint),)))
     key, value, effect = taint
     assert refused == ("" if covers else f"with the taint {key}{'=' if value else ''}{value}:{effect}")
 
@@ -364,7 +364,7 @@ def starting(kind: str, least: int) -> Object:
     return found
 
 
-def listed(root: Path, *workloads: Object, version: str = "0.17") -> list[Unplaced | LeftOut]:
+def listed(root: Path, *workloads: Object, version: str = "0.17") -> list[GangToPlace | LeftOut]:
     """The gangs of workloads in a cluster with this release of KAI."""
     checked = check_source(root, FolderSource(declare(root, *workloads, version=version)))
     return list(unplaced(checked.fleet, checked.fleet.submissions))
@@ -400,13 +400,13 @@ def test_work_whose_gang_kai_would_not_make_or_nobody_could_read_is_left_out(
 @pytest.mark.parametrize("workload", [job_set(1000), deployment("d", replicas=200), clique_set(200)])
 def test_work_at_a_limit_is_looked_at(workload: Object, tmp_path: Path) -> None:
     (found,) = listed(tmp_path, workload)
-    assert isinstance(found, Unplaced)
+    assert isinstance(found, GangToPlace)
 
 
 @pytest.mark.parametrize(("workload", "version"), [(job("j"), "0.8"), (pytorch_job("p"), "0.9")])
 def test_work_without_a_level_is_placed_by_every_release(workload: Object, version: str, tmp_path: Path) -> None:
     (found,) = listed(tmp_path, workload, version=version)
-    assert isinstance(found, Unplaced)
+    assert isinstance(found, GangToPlace)
     assert found.gang.parts == ()
 
 
@@ -426,7 +426,7 @@ def test_a_minimum_of_none_counts_as_one_pod_where_kai_has_it_so(
 ) -> None:
     """A SubGroup may need no pod from 0.15. Pods that come later are known of gangs of up to 1,000."""
     (found,) = listed(tmp_path, workload, version=version)
-    assert isinstance(found, Unplaced)
+    assert isinstance(found, GangToPlace)
     assert pods_of(found) == needed
     assert {name: len(shapes) for name, shapes in found.further.items() if shapes} == further
 
@@ -435,8 +435,8 @@ def test_workloads_of_one_gang_are_placed_once_and_together(tmp_path: Path) -> N
     """Each is a SubGroup; one that is divided has its replica types below it."""
     parts = [deployment("d", GANG, gpus=4), pytorch_job("p", GANG, gpus=8, workers=3, minimum=2)]
     gang, alone = listed(tmp_path, *parts, job("j"))
-    assert isinstance(gang, Unplaced)
-    assert isinstance(alone, Unplaced)
+    assert isinstance(gang, GangToPlace)
+    assert isinstance(alone, GangToPlace)
     assert alone.sent.name == "j"
     assert pods_of(gang) == {"deployment-d": 2, "pytorchjob-p-master": 1, "pytorchjob-p-worker": 1}
     (tmp_path / "nodes.json").write_text(json.dumps({"items": nodes_of(8, 8, 8)}))
@@ -449,7 +449,7 @@ def test_workloads_without_pods_do_not_keep_their_gang_from_starting(replicas: i
     """Their SubGroups have the minimum 0."""
     (gang,) = listed(tmp_path, deployment("a", GANG, replicas=0), deployment("b", GANG, replicas=replicas))
     if replicas:
-        assert isinstance(gang, Unplaced)
+        assert isinstance(gang, GangToPlace)
         assert pods_of(gang) == {"deployment-b": 1}
     else:
         assert isinstance(gang, LeftOut)
@@ -466,7 +466,7 @@ def test_a_gang_has_no_answer_where_one_of_its_workloads_has_none(tmp_path: Path
     "spec", [f"initContainers: [{PORT % 'containerPort: 80'}],", "hostNetwork: true,", "affinity: {podAffinity: {}},"]
 )
 def test_pods_that_share_nothing_with_others_have_an_answer(spec: str, tmp_path: Path) -> None:
-    assert answer(tmp_path, cluster(1), workload("batch", spec=spec)).outcome is Outcome.FITS
+    assert answer(tmp_path, cluster(1), workload("batch", spec=spec)).outcome is FitOutcome.FITS
 
 
 def test_a_hand_written_pod_group_has_the_pods_beside_it(tmp_path: Path) -> None:
@@ -508,7 +508,7 @@ def test_a_release_without_a_tree_of_sub_groups_takes_the_pods_of_all_together(
     group = SET if is_set else "---\n".join([JUDGE, *(member(f"p{n}", "aaab"[n]) for n in range(4))])
     write(declare(tmp_path, version=version), {"workflows/w.yaml": group})
     checked = check_source(tmp_path, FolderSource(tmp_path))
-    found = next(item for item in unplaced(checked.fleet, checked.fleet.submissions) if isinstance(item, Unplaced))
+    found = next(item for item in unplaced(checked.fleet, checked.fleet.submissions) if isinstance(item, GangToPlace))
     assert len(found.wanted.unit.all_pods) == 3
     assert sum(map(len, found.further.values())) == 1
     assert is_set or pods_of(found) == parts
@@ -644,7 +644,7 @@ def test_kai_starts_the_same_gangs(case: dict[str, Any], tmp_path: Path) -> None
         for n, (place, gpus, cpu, is_cordoned) in enumerate(case["nodes"])
     ]
     found = answer(tmp_path, nodes, json.dumps(group) + "\n", *pods)
-    assert (found.outcome is Outcome.FITS) is case["starts"]
+    assert (found.outcome is FitOutcome.FITS) is case["starts"]
 
 
 SET = """\
@@ -663,8 +663,8 @@ spec:
 
 def test_a_pod_clique_set_has_base_gangs_and_scaled_ones(tmp_path: Path) -> None:
     base, scaled = items(tmp_path, SET)
-    assert isinstance(base, Unplaced)
-    assert isinstance(scaled, Unplaced)
+    assert isinstance(base, GangToPlace)
+    assert isinstance(scaled, GangToPlace)
     assert (pods_of(base), base.copies) == ({"chat-0-router": 1, "chat-0-model-0-worker": 2}, 2)
     assert (sum(pods_of(scaled).values()), scaled.copies) == (2, 4)
     assert base.is_called("chat-1")
@@ -680,7 +680,7 @@ def test_the_levels_of_a_pod_clique_set_are_those_of_its_topology(tmp_path: Path
     assert unknown.reason == "its topology is not declared"
     write(tmp_path, {"topologies/racks.yaml": grove.topology()})
     found, _ = items(tmp_path, packed)
-    assert isinstance(found, Unplaced)
+    assert isinstance(found, GangToPlace)
     hosts = "kubernetes.io/hostname"
     assert [level.label for level in found.levels] == ["topology.kubernetes.io/zone", "example.com/rack", hosts]
 

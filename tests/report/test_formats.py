@@ -164,7 +164,7 @@ class TestGithub:
 
     def test_summary(self) -> None:
         assert github.summary(found(FOUND, NOWHERE)) == (
-            "### kubectl tas validate\n\n1 error, 1 note in 2 files.\n\n| | where | what |\n| --- | --- | --- |\n"
+            "### kubectl tas validate\n\n1 error, 1 info in 2 files.\n\n| | where | what |\n| --- | --- | --- |\n"
             "| error | pools/a b.yaml:7:10 | forty is no number<br>note: r \\(pools/a b.yaml:7:10\\)<br>note: s"
             "<br>help: Write 40. \\[some-error\\] |\n"
             "| info |  | so it is \\[some-note\\] |\n\n"

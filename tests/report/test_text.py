@@ -58,8 +58,8 @@ def test_gutter_is_as_wide_as_the_number() -> None:
     [
         ([], "No problems found in 2 files.\n"),
         ([ERROR], "1 error in 2 files.\n"),
-        ([NOTE, WARNING, ERROR, ERROR], "2 errors, 1 warning, 1 note in 2 files.\n"),
-        ([NOTE, NOTE, WARNING, WARNING], "2 warnings, 2 notes in 2 files.\n"),
+        ([NOTE, WARNING, ERROR, ERROR], "2 errors, 1 warning, 1 info in 2 files.\n"),
+        ([NOTE, NOTE, WARNING, WARNING], "2 warnings, 2 infos in 2 files.\n"),
     ],
 )
 def test_summary(rules: list[Rule], summary: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kubectl_tas.draw.figure import Box, Figure
-from kubectl_tas.site.blocks import Link, Page, Pager, Table, Text, begun, divided, drawing, further
+from kubectl_tas.site.blocks import Link, Page, Pager, Table, TextBlock, begun, divided, drawing, further
 
 
 def table(rows: int) -> Table:
@@ -13,7 +13,7 @@ def table(rows: int) -> Table:
 
 
 def page(rows: int) -> Page:
-    return Page("work/index.html", "All", "", "Work", (Link("Above", "index.html"),), (Text("first"), table(rows)))
+    return Page("work/index.html", "All", "", "Work", (Link("Above", "index.html"),), (TextBlock("first"), table(rows)))
 
 
 @pytest.mark.parametrize(("number", "path"), [(1, "work/index.html"), (2, "work/index/2.html")])
@@ -48,7 +48,7 @@ def test_the_rest_of_a_table_is_on_further_pages() -> None:
     assert first.crumbs == (above,)
     assert second.crumbs == third.crumbs == (above, Link("All", "work/index.html"))
     whole = table(401)
-    for number, part, others in ((1, first, (Text("first"),)), (2, second, ()), (3, third, ())):
+    for number, part, others in ((1, first, (TextBlock("first"),)), (2, second, ()), (3, third, ())):
         own = slice(200 * (number - 1), 200 * number)
         rest = Table("Work", ("Name",), whole.rows[own], anchors=whole.anchors[own])
         assert part.blocks == (*others, rest, Pager("Work", number, paths))

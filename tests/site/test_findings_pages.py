@@ -9,7 +9,7 @@ import pytest
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
 from kubectl_tas.site import blocks, found, places
-from kubectl_tas.site.blocks import Badge, Link, Page, Pager, Table, Text
+from kubectl_tas.site.blocks import Badge, Link, Page, Pager, Table, TextBlock
 from kubectl_tas.site.content import Content, severity_badge
 from tests.support.cli import pool, write
 from tests.support.site import content
@@ -40,15 +40,17 @@ def of_findings(content_: Content) -> list[Page]:
 
 def groups(page: Page) -> list[tuple[str, str, int]]:
     """Title, anchor and number of findings of each group."""
-    return [(item.title, item.anchor, len(item.items)) for item in page.blocks if isinstance(item, blocks.Findings)]
+    return [
+        (item.title, item.anchor, len(item.items)) for item in page.blocks if isinstance(item, blocks.FindingsBlock)
+    ]
 
 
 def test_without_findings_there_is_one_page(empty: Path) -> None:
     one, rules = found.pages(told(empty))
-    said = Text("`kubectl tas validate` says: No problems found in 1 file.")
+    said = TextBlock("`kubectl tas validate` says: No problems found in 1 file.")
     header = ("Rule", "Findings", "When it fires")
     assert one == Page("findings/index.html", "Findings", "", "Findings", (), (said, Table("Rules", header, ())))
-    none = (Text("No rule found anything."),)
+    none = (TextBlock("No rule found anything."),)
     assert rules == Page("findings/rules.html", "Rules", "", "Findings", ABOVE, none)
 
 
@@ -82,9 +84,9 @@ def test_more_findings_have_further_pages(empty: Path) -> None:
         (Link("second-rule", "findings/rules.html#second-rule"), "60", "When a second thing fires."),
         (Link("first-rule", "findings/rules.html#first-rule"), "53", "When a first thing fires."),
     )
-    assert first.blocks[:2] == (Text(said), Table("Rules", ("Rule", "Findings", "When it fires"), rows))
-    assert not any(isinstance(item, Text | Table) for item in (*second.blocks, *third.blocks))
-    whole = [item for page in (first, second, third) for item in page.blocks if isinstance(item, blocks.Findings)]
+    assert first.blocks[:2] == (TextBlock(said), Table("Rules", ("Rule", "Findings", "When it fires"), rows))
+    assert not any(isinstance(item, TextBlock | Table) for item in (*second.blocks, *third.blocks))
+    whole = [item for page in (first, second, third) for item in page.blocks if isinstance(item, blocks.FindingsBlock)]
     assert [item.waived for part in whole for item in part.items] == [False] * 111 + [True] * 2
 
 
@@ -99,18 +101,18 @@ def test_rules_that_found_as_much_are_sorted_by_name(empty: Path) -> None:
 
 def test_each_rule_is_explained(empty: Path) -> None:
     *_, page = found.pages(told(empty, findings("a", 2, SECOND), waived=findings("a", 1)))
-    texts = [item for item in page.blocks if isinstance(item, Text)]
+    texts = [item for item in page.blocks if isinstance(item, TextBlock)]
     assert len(texts) == len(page.blocks) == 6
-    assert texts[0] == Text("When a first thing fires.", Badge("warning", "fair"), "first-rule")
-    assert texts[1] == Text("Because of a first thing.")
-    assert texts[3] == Text("When a second thing fires.", Badge("error", "bad"), "second-rule")
-    assert texts[5] == Text("It cannot be made milder.")
+    assert texts[0] == TextBlock("When a first thing fires.", Badge("warning", "fair"), "first-rule")
+    assert texts[1] == TextBlock("Because of a first thing.")
+    assert texts[3] == TextBlock("When a second thing fires.", Badge("error", "bad"), "second-rule")
+    assert texts[5] == TextBlock("It cannot be made milder.")
 
 
 def test_findings_of_no_file_are_of_the_repository(empty: Path) -> None:
     (one,) = of_findings(told(empty, [Diagnostic(FIRST, "nothing", None)], findings("a", 1)))
     assert groups(one) == [("The repository", "", 1), ("a", "in-a", 1)]
-    (item,) = (part for part in one.blocks if isinstance(part, blocks.Findings) and part.title == "The repository")
+    (item,) = (part for part in one.blocks if isinstance(part, blocks.FindingsBlock) and part.title == "The repository")
     assert item.items[0].place == ""
     assert item.items[0].excerpt == ()
 
@@ -124,7 +126,7 @@ def test_findings_of_a_file_name_what_it_declares(repository: Path) -> None:
     write(repository, {"pools/many.yaml": more, "topologies/fabric.yaml": tree + levels, "pools/own.yaml": own})
     paths = ("pools/many.yaml", "topologies/fabric.yaml", "pools/own.yaml", "none.yaml")
     (one,) = of_findings(told(repository, *(findings(path, 1) for path in paths)))
-    about = {item.title: item.about for item in one.blocks if isinstance(item, blocks.Findings)}
+    about = {item.title: item.about for item in one.blocks if isinstance(item, blocks.FindingsBlock)}
     assert about["pools/many.yaml"] == tuple(Link(f"p{n:02}", f"pools/p{n:02}.html") for n in range(10))
     assert about["topologies/fabric.yaml"] == (Link("fabric", "topologies/fabric.html"),)
     assert about["pools/own.yaml"] == (Link("own", "pools/own.html"),), "its topology is a part of it"
@@ -148,7 +150,7 @@ def test_the_worst_come_first(empty: Path) -> None:
     all_ = told(empty, findings("a", 1, notes), findings("b", 2), findings("c", 1, SECOND))
     assert [item.message for item in found.worst(all_, 3)] == ["c 1", "b 1", "b 2"]
     assert [severity_badge(item.severity) for item in all_.findings] == [
-        Badge("note", "plain"),
+        Badge("info", "plain"),
         Badge("warning", "fair"),
         Badge("warning", "fair"),
         Badge("error", "bad"),

@@ -11,7 +11,18 @@ from kubectl_tas.gpus import GPU
 from kubectl_tas.place.node_resources import read_nodes
 from kubectl_tas.quantities import Amounts
 from kubectl_tas.site import inventory, overview
-from kubectl_tas.site.blocks import Badge, Bar, Drawing, Facts, Findings, Indented, Link, Page, Table, Text
+from kubectl_tas.site.blocks import (
+    Badge,
+    BarBlock,
+    Drawing,
+    Facts,
+    FindingsBlock,
+    Indented,
+    Link,
+    Page,
+    Table,
+    TextBlock,
+)
 from kubectl_tas.site.content import Content
 from tests.place.clusters import cluster, nodes_of
 from tests.support.cli import pool, subpool, write
@@ -85,11 +96,11 @@ def test_lists_and_their_pages(repository: Path) -> None:
 @pytest.mark.parametrize(
     ("used", "bar"),
     [
-        (0, (Bar(0, "good"), "0%")),
-        (99, (Bar(99, "good"), "99%")),
-        (100, (Bar(100, "good"), "100%")),
-        (101, (Bar(100, "bad"), "101%")),
-        (250, (Bar(100, "bad"), "250%")),
+        (0, (BarBlock(0, "good"), "0%")),
+        (99, (BarBlock(99, "good"), "99%")),
+        (100, (BarBlock(100, "good"), "100%")),
+        (101, (BarBlock(100, "bad"), "101%")),
+        (250, (BarBlock(100, "bad"), "250%")),
         (None, ""),
     ],
 )
@@ -114,7 +125,7 @@ def test_no_share_of_nothing_and_of_no_limit(repository: Path, guarantee: int) -
 def test_archived_subpools_have_no_row(team: Path) -> None:
     told = content(team)
     page = page_of(told, "pools/index.html")
-    assert page.blocks[0] == Text("Used: declared.")
+    assert page.blocks[0] == TextBlock("Used: declared.")
     table = table_of(page, "Pools")
     quota = ("GPU quota", "Used", "Available", "Used of the quota", "CPU used", "Memory used", "State")
     assert table.header == ("Pool", *quota)
@@ -170,7 +181,7 @@ def test_the_page_of_a_pool(team: Path) -> None:
         (Table, "Subpools"),
         (Table, "Topology keys"),
         (Table, "Queues"),
-        (Findings, "Findings in pools/team.yaml"),
+        (FindingsBlock, "Findings in pools/team.yaml"),
         (Table, "Work"),
     ]
     facts = page.blocks[0]
@@ -198,7 +209,7 @@ def test_the_page_of_a_topology(repository: Path) -> None:
     assert {name for name, _ in facts.rows[2:]} == {"Topology object"}
     rows = (("1", "zone", "example.com/zone"), ("2", "rack", "example.com/rack"))
     assert levels == Table("Levels", ("Number", "Domain", "Node label"), rows)
-    assert found == Findings("Findings in topologies/fabric.yaml", (), none="Nothing was found.")
+    assert found == FindingsBlock("Findings in topologies/fabric.yaml", (), none="Nothing was found.")
     used = ((Link("team", "pools/team.html"), Link("default", "clusters/default.html"), "0"),)
     assert pools == Table("Pools", ("Pool", "Cluster", "Work"), used, none="No pool uses it.")
     (name,) = (link.text for link in map(told.places.topology, told.fleet.topologies) if link.text != "fabric")
@@ -229,10 +240,10 @@ def test_what_is_known_of_nodes(repository: Path, kinds: tuple[str, ...], gpus: 
         ("GPUs of nodes", gpus),
     )
     page = page_of(told, "pools/team.html")
-    assert page.blocks[2] == Text("As `kubectl tas pool plan` says of the nodes of the cluster.", title="Room")
+    assert page.blocks[2] == TextBlock("As `kubectl tas pool plan` says of the nodes of the cluster.", title="Room")
     assert isinstance(page.blocks[3], Facts)
     assert table_of(page, "Largest gangs").header[:3] == ("Within one", "Domains", "Largest gang")
-    assert not any(isinstance(block, Text) for block in page_of(content(repository), "pools/team.html").blocks)
+    assert not any(isinstance(block, TextBlock) for block in page_of(content(repository), "pools/team.html").blocks)
 
 
 def test_nodes_without_gpus_have_room_for_no_gang(repository: Path) -> None:
@@ -279,7 +290,10 @@ def test_of_a_cluster_without_kai_no_room_is_known(repository: Path) -> None:
     }
     assert facts == {"one": "kai-scheduler 0.17", "two": "default-scheduler"}
     rooms = [
-        any(isinstance(block, Text) and block.title == "Room" for block in page_of(told, f"pools/{name}.html").blocks)
+        any(
+            isinstance(block, TextBlock) and block.title == "Room"
+            for block in page_of(told, f"pools/{name}.html").blocks
+        )
         for name in ("one", "two")
     ]
     assert rooms == [True, False]

@@ -9,7 +9,7 @@ import pytest
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
 from kubectl_tas.site import blocks, overview
-from kubectl_tas.site.blocks import Link, Page, Table, Text, Tiles
+from kubectl_tas.site.blocks import Link, Page, Table, TextBlock, Tiles
 from kubectl_tas.site.content import Content
 from tests.support import site
 from tests.support.cli import kubectl_tas, pool, subpool, write
@@ -82,10 +82,10 @@ def test_ten_of_each_are_shown(repository: Path, number: int, *, is_whole: bool)
     for title, target in (("Work to look at", "work/open.html"), ("Clusters", "clusters/index.html")):
         assert len(found[title].rows) == 10
         assert found[title].more == (None if is_whole else Link(f"{title}: all 11", target))
-    (listed,) = (block for block in page.blocks if isinstance(block, blocks.Findings))
+    (listed,) = (block for block in page.blocks if isinstance(block, blocks.FindingsBlock))
     assert (listed.title, listed.none, len(listed.items)) == ("Findings", "Nothing was found.", 10)
     assert listed.more == (None if is_whole else Link("All 11 findings", "findings/index.html"))
-    assert Text("Used: declared.") in page.blocks
+    assert TextBlock("Used: declared.") in page.blocks
 
 
 @pytest.mark.parametrize(("pools", "more"), [(50, None), (51, Link("Pools: all 51", "pools/index.html"))])

@@ -389,7 +389,7 @@ def test_waived_findings_are_shown_as_waived(tmp_path: Path) -> None:
     text = words(tmp_path / "site", "findings/index.html")
     assert "1 waived" in text
     assert "Waived in workflows/pretrain.yaml" in text
-    assert "note waived workflows/pretrain.yaml" in text
+    assert "info waived workflows/pretrain.yaml" in text
 
 
 def test_usage_may_come_from_a_cluster(small: Path, tmp_path: Path) -> None:
@@ -495,7 +495,7 @@ def test_where_nodes_are_known_work_says_whether_kai_places_it(placed: Path) -> 
     assert "rack 2 blue: 3 pods, 24 GPUs room for 3 pods 3 nodes 24 of 24 GPUs free" in text
     text = words(placed, "work/workflow-missed.html")
     assert "not found PodGroup missed-workers-b75e6cb5 Asks 7 pods" in text
-    assert "KAI finds it no: KAI tries one order of names and domains" in text
+    assert "KAI finds it no: KAI places groups alphabetically, without backtracking" in text
     assert "no room PodGroup too-large" in words(placed, "work/workflow-too-large.html")
     for name, badge in (("placed", "good has room"), ("missed", "bad not found"), ("too-large", "bad no room")):
         tone, _, word = badge.partition(" ")

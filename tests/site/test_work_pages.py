@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_tas.place.answers import Fit, Outcome
+from kubectl_tas.place.answers import Fit, FitOutcome
 from kubectl_tas.place.gangs_to_place import LeftOut
-from kubectl_tas.place.node_resources import Nodes, read_nodes
+from kubectl_tas.place.node_resources import ClusterNodes, read_nodes
 from kubectl_tas.site import work
-from kubectl_tas.site.blocks import Badge, Facts, Filters, Link, Page, Table, Text
+from kubectl_tas.site.blocks import Badge, Facts, Filters, Link, Page, Table, TextBlock
 from kubectl_tas.site.content import Content, verdict_badge
 from tests.place.clusters import JUDGE, member, nodes_of
 from tests.support.cli import pool, subpool, write
@@ -109,7 +109,7 @@ def test_work_that_reaches_no_queue_comes_first(repository: Path) -> None:
     write(repository, {"pools/team.yaml": pool()} | flow("one", 1) | flow("lost", 1, "nowhere"))
     why, table, rest = page_of(content(repository), "work/index.html").blocks
     text = "What is sent to no pool of the repository is not among the rest; its findings say why."
-    assert why == Text(text)
+    assert why == TextBlock(text)
     assert table == Table("Sent to no pool", ("Name", "Kind", "File"), (("lost", "Workflow", "workflows/lost.yaml"),))
     assert isinstance(rest, Table)
     assert len(rest.rows) == 1
@@ -146,20 +146,20 @@ def test_findings_come_before_facts_where_there_are_any(all_verdicts: Path) -> N
     }
 
 
-def nodes(*gpus: int) -> dict[str, Nodes]:
+def nodes(*gpus: int) -> dict[str, ClusterNodes]:
     return {"default": read_nodes(nodes_of(*gpus), ["Pod"])}
 
 
 BADGES = {
-    Outcome.FITS: Badge("has room", "good"),
-    Outcome.NO_ROOM: Badge("no room", "bad"),
-    Outcome.MISSED: Badge("not found", "bad"),
-    Outcome.UNKNOWN: Badge("not known", "fair"),
+    FitOutcome.FITS: Badge("has room", "good"),
+    FitOutcome.NO_ROOM: Badge("no room", "bad"),
+    FitOutcome.MISSED: Badge("not found", "bad"),
+    FitOutcome.UNKNOWN: Badge("not known", "fair"),
 }
 
 
 @pytest.mark.parametrize("outcome", BADGES)
-def test_what_fit_says_of_work(repository: Path, outcome: Outcome) -> None:
+def test_what_fit_says_of_work(repository: Path, outcome: FitOutcome) -> None:
     write(repository, {"pools/team.yaml": pool()} | flow("one", 2))
     told = content(repository, nodes=nodes(2))
     ((key, (answer,)),) = told.fits.items()
@@ -176,15 +176,15 @@ def test_what_fit_says_of_work(repository: Path, outcome: Outcome) -> None:
         "drawing",
         "findings",
     ]
-    assert blocks[2] == Text(
+    assert blocks[2] == TextBlock(
         "As `kubectl tas fit` says of what pods leave free on the nodes of the cluster.", title="Placement"
     )
-    assert blocks[3] == Text(f"PodGroup `{answer.gang.name}`", BADGES[outcome])
+    assert blocks[3] == TextBlock(f"PodGroup `{answer.gang.name}`", BADGES[outcome])
     assert isinstance(blocks[4], Facts)
     helps = str(dict(blocks[4].rows).get("Helps"))
-    assert helps.endswith(": kubectl tas fit one --grow") == (outcome is not Outcome.FITS)
+    assert helps.endswith(": kubectl tas fit one --grow") == (outcome is not FitOutcome.FITS)
     waiting = work.waiting(told).rows
-    assert [row[1] for row in waiting] == [BADGES[outcome]] * (outcome is not Outcome.FITS)
+    assert [row[1] for row in waiting] == [BADGES[outcome]] * (outcome is not FitOutcome.FITS)
     assert all(str(row[2]).startswith(f"PodGroup {answer.gang.name}: ") for row in waiting)
 
 
@@ -198,7 +198,7 @@ def test_pods_in_any_order_have_an_answer_where_it_is_always_the_same(
     ((answer,),) = told.fits.values()
     assert isinstance(answer, Fit if is_settled else LeftOut)
     page = page_of(told, "work/podgroup-judge.html")
-    said = [block.text for block in page.blocks if isinstance(block, Text)]
+    said = [block.text for block in page.blocks if isinstance(block, TextBlock)]
     if isinstance(answer, LeftOut):
         assert said[-1] == f"No answer: {answer.reason}."
         assert work.waiting(told).rows == ()

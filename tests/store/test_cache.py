@@ -20,8 +20,8 @@ import pytest
 from kubectl_tas.load.source import MemorySource
 from kubectl_tas.store import cache
 from kubectl_tas.store.cache import FILE, Store, default_folder
-from kubectl_tas.work import kept
 from kubectl_tas.work import run as running
+from kubectl_tas.work import stored_outcomes
 from kubectl_tas.work.run import Effort
 from tests.support.cli import kubectl_tas
 from tests.work.repositories import repository
@@ -264,7 +264,7 @@ def test_two_hundred_kills(tmp_path: Path) -> None:
 def test_outcomes_are_written_some_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The last are those that ``save`` writes."""
     monkeypatch.setattr(running, "LEAST_KEPT", 0)
-    monkeypatch.setattr(kept, "AT_ONCE", 1)
+    monkeypatch.setattr(stored_outcomes, "AT_ONCE", 1)
     written = []
     really = Store.put
 
@@ -281,8 +281,8 @@ def test_outcomes_are_written_some_at_a_time(tmp_path: Path, monkeypatch: pytest
 def test_a_package_that_is_not_installed_is_part_of_the_tool(monkeypatch: pytest.MonkeyPatch) -> None:
     found = set()
     for names in (("no-such-package",), ("no-such-package", "none-either"), ()):
-        monkeypatch.setattr(kept, "BUILT_ON", names)
-        found.add(kept.tool_digest.__wrapped__())
+        monkeypatch.setattr(stored_outcomes, "BUILT_ON", names)
+        found.add(stored_outcomes.tool_digest.__wrapped__())
     assert len(found) == 3
 
 
@@ -290,18 +290,18 @@ class TestTool:
     """Another tool finds nothing of this one, although its files have the same names, sizes and times."""
 
     def test_another_version(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        before = kept.tool_digest.__wrapped__()
-        assert kept.tool_digest.__wrapped__() == before
-        monkeypatch.setattr(kept, "__version__", "0.0.0")
-        assert kept.tool_digest.__wrapped__() != before
+        before = stored_outcomes.tool_digest.__wrapped__()
+        assert stored_outcomes.tool_digest.__wrapped__() == before
+        monkeypatch.setattr(stored_outcomes, "__version__", "0.0.0")
+        assert stored_outcomes.tool_digest.__wrapped__() != before
 
-    @pytest.mark.parametrize("name", ["kubectl-tas", *kept.BUILT_ON])
+    @pytest.mark.parametrize("name", ["kubectl-tas", *stored_outcomes.BUILT_ON])
     def test_another_version_of_a_package(self, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-        before = kept.tool_digest.__wrapped__()
+        before = stored_outcomes.tool_digest.__wrapped__()
         really = metadata.distribution
         other = SimpleNamespace(version="0.0.0", read_text=lambda _name: None)
         monkeypatch.setattr(metadata, "distribution", lambda asked: other if asked == name else really(asked))
-        assert kept.tool_digest.__wrapped__() != before
+        assert stored_outcomes.tool_digest.__wrapped__() != before
 
     def test_other_bytes_of_an_installed_file(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """An image or a package manager may give all files the same time."""
@@ -311,7 +311,7 @@ class TestTool:
             installed = SimpleNamespace(version="1.0.0", read_text={"RECORD": record}.get)
             chosen = {"kubectl-tas": installed}
             monkeypatch.setattr(metadata, "distribution", lambda name, chosen=chosen: chosen.get(name) or really(name))
-            digests.add(kept.tool_digest.__wrapped__())
+            digests.add(stored_outcomes.tool_digest.__wrapped__())
         assert len(digests) == 2
 
 

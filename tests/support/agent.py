@@ -11,7 +11,7 @@ from typing import Any
 
 from mcp import Client, StdioServerParameters, stdio_client
 
-from kubectl_tas.agents.asking import Call, Said, Server
+from kubectl_tas.agents.asking import AgentServer, Call, Said
 from kubectl_tas.late import dataclass
 from tests.support.cli import kubectl_tas
 from tests.support.warm import tool
@@ -67,4 +67,4 @@ class InProcess(Call):
 
 def in_process(root: Path, *nodes: str | Path) -> InProcess:
     """Returns a call about a repository. ``nodes`` are options that name the source of nodes."""
-    return InProcess(Server(root, seconds=600, nodes=tuple(map(str, nodes))))
+    return InProcess(AgentServer(root, seconds=600, nodes=tuple(map(str, nodes))))

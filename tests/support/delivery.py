@@ -44,7 +44,7 @@ class Delivery:
     def wait(self, revision: str) -> None:
         """Waits until the tool has applied a revision."""
         folder = self.root / "manifests" / self.backend
-        self.tool.wait(revision, len(list(folder.rglob(KUSTOMIZATION))))
+        self.tool.wait(revision, self.tool.number_for(len(list(folder.rglob(KUSTOMIZATION)))))
 
     def lacking(self) -> set[Key]:
         """Returns the rendered objects that the cluster does not have."""

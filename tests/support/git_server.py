@@ -66,7 +66,8 @@ class Remote:
         self.root, self.url = root, url
         git(bare.parent, "init", "--quiet", "--bare", "--initial-branch=main", str(bare))
         commit(root)
-        git(root, "remote", "add", "origin", str(bare))
+        git(root, "remote", "add", "origin", url)
+        git(root, "remote", "set-url", "--push", "origin", str(bare))
 
     def push(self) -> str:
         """Commits and pushes all files of the working tree, and returns the revision."""

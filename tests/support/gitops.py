@@ -70,6 +70,10 @@ class GitOps(ABC):
     def forget(self) -> None:
         """Removes what tests gave to the tool, and leaves what it has applied."""
 
+    def number_for(self, folders: int) -> int:
+        """Returns the number of Applications or Kustomizations for folders with a kustomization."""
+        return folders
+
     def begin(self, remote: Remote, *documents: str) -> None:
         """Applies documents of ``integrations/`` for a repository."""
         items = [item for document in documents for item in safe_load_all(document.replace(URL, remote.url))]
@@ -167,10 +171,25 @@ class ArgoCD(GitOps):
         for path in self._paths(f"{ARGO}/applications"):
             self._patch(path, annotation, value)
 
+    def steps(self) -> dict[str, str]:
+        """Returns the status of each Application by name, where ApplicationSets sync step by step."""
+        sets = self.cluster.api.items(f"{ARGO}/applicationsets")
+        listed = [item for found in sets for item in found.get("status", {}).get("applicationStatus", ())]
+        return {item["application"]: item["status"] for item in listed}
+
+    def first_syncs(self, step: str) -> list[tuple[str, str]]:
+        """Returns begin and end of the first sync of each Application of a step: platform or pools."""
+        first = [
+            item["status"]["history"][0]
+            for item in self.cluster.api.items(f"{ARGO}/applications")
+            if item["metadata"]["labels"]["kubectl-tas/step"] == step
+        ]
+        return [(sync["deployStartedAt"], sync["deployedAt"]) for sync in first]
+
     def health_checks(self, *, are_added: bool) -> None:
-        """Adds the health checks of ``health.yaml``, or removes them."""
+        """Adds the health checks of ``health.yaml``, or removes them. The types of fields stay: webhooks need them."""
         data = load(self.folder / "health.yaml")["data"]
-        given = data if are_added else dict.fromkeys(data)
+        given = {key: value if are_added or ".knownTypeFields." in key else None for key, value in data.items()}
         path = "/api/v1/namespaces/argocd/configmaps/argocd-cm"
         self.cluster.api.call("PATCH", path, {"data": given}, MERGE)
 
@@ -222,6 +241,9 @@ class Flux(GitOps):
             revision = status.get("lastAppliedRevision", "").rpartition(":")[2]
             found.append(Sync(item["metadata"]["name"], revision, is_done, ready.get("message", "")))
         return found
+
+    def number_for(self, folders: int) -> int:
+        return 2 if folders == 1 else folders
 
     def refresh(self) -> None:
         now = str(time.time())

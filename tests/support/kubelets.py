@@ -153,8 +153,15 @@ class Kubelets:
 
     def step(self) -> None:
         """Handles each pod once."""
-        nodes = {item["metadata"]["name"] for item in self.api.items("/api/v1/nodes") if _is_marked(item)}
+        there = [item for item in self.api.items("/api/v1/nodes") if _is_marked(item)]
+        nodes = {item["metadata"]["name"] for item in there}
         self._say_ready(nodes)
+        for item in there:
+            conditions = item["status"].get("conditions", ())
+            if any(each["type"] == "Ready" and each["status"] != "True" for each in conditions):
+                path = f"/api/v1/nodes/{item['metadata']['name']}"  # its lease ran out
+                self.api.call("PATCH", f"{path}/status", {"status": {"conditions": [_ready(), *_PRESSURES]}}, MERGE)
+                self.api.call("PATCH", path, {"spec": {"taints": None}}, MERGE)
         for pod in self.api.pods():
             if pod["spec"].get("nodeName") not in nodes:
                 continue

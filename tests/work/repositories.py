@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 
 from kubectl_tas.load.source import Source
-from kubectl_tas.work.run import Effort, Parts, Run, judged, survey
+from kubectl_tas.work.run import Effort, JudgedRepository, SourceFiles, judge_files, judge_repository
 
 Files = dict[str, bytes]
 
@@ -164,6 +164,6 @@ def changed(chance: random.Random, files: Files) -> Files:
     return files
 
 
-def run(source: Source, effort: Effort, *, render: bool = False) -> Run:
+def run(source: Source, effort: Effort, *, render: bool = False) -> JudgedRepository:
     """What comes of a repository, whatever is kept of earlier runs as a whole."""
-    return judged(survey(Parts(source), (), effort, render=render))
+    return judge_repository(judge_files(SourceFiles(source), (), effort, render=render))

@@ -17,8 +17,17 @@ from kubectl_tas.emit.file_plan import layout
 from kubectl_tas.load.source import FolderSource, MemorySource, Source
 from kubectl_tas.store.cache import Store
 from kubectl_tas.work import run as running
-from kubectl_tas.work.run import Effort, Parts, Run, judged, judged_both, objects_to_apply, survey, texts_of
-from kubectl_tas.work.whole import Layout, Repeat, run_or_repeat
+from kubectl_tas.work.run import (
+    Effort,
+    JudgedRepository,
+    SourceFiles,
+    judge_both,
+    judge_files,
+    judge_repository,
+    objects_to_apply,
+    texts_of,
+)
+from kubectl_tas.work.stored_run import RenderedFiles, judge_or_recall
 from tests.support import grove
 from tests.support.golden import EXAMPLES, GOLDEN, find, laid_out
 from tests.support.sweeps import some
@@ -56,24 +65,23 @@ def whole(source: Source) -> Came:
 
 def by_file(source: Source, effort: Effort) -> Came:
     try:
-        found, place = run_or_repeat(source, (), effort, render=True)
+        found = judge_or_recall(source, (), effort, render=True)
     except TasError as error:
         return Came([], None, error.message)
-    counted, _ = settled(found.found, found.fleet, None, complete=found.loaded.complete)
+    counted, _ = settled(found.findings, found.fleet, None, complete=found.loaded.complete)
     files = None
     if not has_errors(counted):
-        full = found.full if isinstance(found, Repeat) else found
-        files = laid_out_by(full)
-        if place is not None:
+        files = laid_out_by(found.full)
+        if found.stored is not None:
             digests = {path: manifest_text.digest(content) for path, content in files.items()}
-            assert not isinstance(found, Repeat) or place.layout in (None, Layout(digests, {})), (
+            assert found.repository is not None or found.stored.rendered in (None, RenderedFiles(digests, {})), (
                 "what was kept of it is another"
             )
-            place.keep_layout(Layout(digests, {}))
+            found.stored.keep_rendered(RenderedFiles(digests, {}))
     return Came([told(item) for item in counted], texts(files))
 
 
-def laid_out_by(run: Run) -> dict[str, str | manifest_text.Deferred]:
+def laid_out_by(run: JudgedRepository) -> dict[str, str | manifest_text.Deferred]:
     fleet = run.fleet
     return layout(objects_to_apply(run, fleet), fleet.config, fleet.settings, read=texts_of(run))
 
@@ -127,11 +135,13 @@ def test_what_differs_from_a_base(seed: int) -> None:
     chance = random.Random(seed)
     earlier = repository(seed)
     later = changed(chance, changed(chance, earlier))
-    after = survey(Parts(MemorySource(later)), (), Effort())
-    before = survey(Parts(MemorySource(earlier)), (), Effort(), like=after)
-    for found, alone in zip(judged_both(before, after), (judged(before), judged(after)), strict=True):
-        assert sorted(map(told, found.found), key=str) == sorted(map(told, alone.found), key=str)
-    kept, now = judged_both(before, after)
+    after = judge_files(SourceFiles(MemorySource(later)), (), Effort())
+    before = judge_files(SourceFiles(MemorySource(earlier)), (), Effort(), like=after)
+    for found, alone in zip(
+        judge_both(before, after), (judge_repository(before), judge_repository(after)), strict=True
+    ):
+        assert sorted(map(told, found.findings), key=str) == sorted(map(told, alone.findings), key=str)
+    kept, now = judge_both(before, after)
     same = {path for path in earlier.keys() & later.keys() if earlier[path] == later[path]}
     assert kept.outcomes.keys() == now.outcomes.keys() <= same, "only what is the same has no documents"
 
@@ -141,13 +151,13 @@ def test_another_version_of_the_tool(store: Store, monkeypatch: pytest.MonkeyPat
     files = MemorySource(repository(1))
     run(files, Effort(1, store))
     made: list[str] = []
-    from kubectl_tas.work import kept, processes
+    from kubectl_tas.work import processes, stored_outcomes
 
     really = processes.outcome
     monkeypatch.setattr(processes, "outcome", lambda raw, *rest: made.append(raw.path) or really(raw, *rest))
     run(files, Effort(1, store))
     assert made == []
-    monkeypatch.setattr(kept, "tool_digest", lambda: b"another")
+    monkeypatch.setattr(stored_outcomes, "tool_digest", lambda: b"another")
     run(files, Effort(1, store))
     assert made
     store.close()

@@ -20,7 +20,7 @@ from kubectl_tas.model.config import ConfigSpec
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.work import manifests, outcome
 from kubectl_tas.work.manifests import Object
-from kubectl_tas.work.run import Effort, Run, objects_to_apply, texts_of
+from kubectl_tas.work.run import Effort, JudgedRepository, objects_to_apply, texts_of
 from tests.work.repositories import POOL, run
 
 WORKFLOW = """\
@@ -34,7 +34,7 @@ workflow:
 HELD = (Node, Document, Artifact)
 
 
-def held_by(workflows: int) -> tuple[Run, Counter[type]]:
+def held_by(workflows: int) -> tuple[JudgedRepository, Counter[type]]:
     """A run, and how many objects of each kind there are more than before it."""
     files = {"pools/team.yaml": POOL.format(name="team", gpus=8 * 2000).encode()}
     files |= {f"workflows/w{n:04}.yaml": WORKFLOW.format(number=n).encode() for n in range(workflows)}
@@ -56,14 +56,14 @@ def test_work_is_let_go() -> None:
     _, few = held_by(20)
     found, many = held_by(2000)
     assert len(found.outcomes) == 2000
-    assert all(found.survey.objects.get(path) for path in found.outcomes)
+    assert all(found.files.objects.get(path) for path in found.outcomes)
     assert many == few
 
 
 def test_manifests_hold_little() -> None:
     """Lists of them are out of memory, what many have in common is there once, and their texts hold none of them."""
     found, _ = held_by(20)
-    assert all(item.objects is None for item in found.survey.outcomes.values())
+    assert all(item.objects is None for item in found.files.outcomes.values())
     kept = [item for item in objects_to_apply(found, found.fleet) if isinstance(item, Object)]
     texts = [text for text in map(texts_of(found), kept) if isinstance(text, Deferred)]
     assert len(texts) >= 20

@@ -9,7 +9,7 @@ import pytest
 from kubectl_tas.load.loading import load_repository
 from kubectl_tas.load.source import MemorySource, RawFile
 from kubectl_tas.resolve.fleet import resolve_context
-from kubectl_tas.work.outcome import Outcome, Shared, outcome
+from kubectl_tas.work.outcome import Outcome, SharedContext, outcome
 from tests.support import grove
 from tests.support.cli import pool, subpool
 from tests.support.golden import GOLDEN
@@ -21,9 +21,9 @@ GROUPS = repositories.WORKFLOW.format(name="w", pool="a", priority="LOW", group=
 LONG = GROUPS.replace("name: w\n", f"name: {'w' * 70}\n", 1)
 
 
-def shared(files: dict[str, str]) -> Shared:
+def shared(files: dict[str, str]) -> SharedContext:
     loaded = load_repository(MemorySource({path: text.encode() for path, text in files.items()}))
-    return Shared(
+    return SharedContext(
         resolve_context(loaded.repository), loaded.repository, {path: text.encode() for path, text in files.items()}
     )
 
@@ -115,9 +115,9 @@ def test_what_a_file_names(name: str) -> None:
     text, named = ALONE[name]
     found = outcome_of(text)
     assert found.is_alone
-    assert Named(found.wanted, found.claims, found.uses, found.stems, found.points) == named
+    assert Named(found.pools, found.claims, found.uses, found.name_prefixes, found.names_to_compare) == named
     assert (found.is_shared, found.is_empty, found.objects) == (False, False, None)
-    assert found.seen == (None if named.wanted is None else frozenset(named.wanted))
+    assert found.pool_names == (None if named.wanted is None else frozenset(named.wanted))
 
 
 TOGETHER = {
@@ -179,7 +179,7 @@ def test_a_file_with_errors_has_no_objects() -> None:
 
 def test_an_empty_file_is_alone_and_empty() -> None:
     found = outcome_of("")
-    assert (found.is_alone, found.is_empty, found.wanted, found.findings) == (True, True, [], [])
+    assert (found.is_alone, found.is_empty, found.pools, found.findings) == (True, True, [], [])
 
 
 FILES = {

@@ -16,7 +16,7 @@ from kubectl_tas.load.loading import load_repository
 from kubectl_tas.load.source import MemorySource, RawFile
 from kubectl_tas.resolve.fleet import resolve_context
 from kubectl_tas.work import processes
-from kubectl_tas.work.outcome import Outcome, Shared
+from kubectl_tas.work.outcome import Outcome, SharedContext
 from kubectl_tas.work.plain import of_text
 from tests.work.repositories import POOL, WORKFLOW
 
@@ -24,10 +24,10 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="one process doe
 
 
 @pytest.fixture
-def shared() -> Shared:
+def shared() -> SharedContext:
     files = {"pools/a.yaml": POOL.format(name="a", gpus=64).encode()}
     loaded = load_repository(MemorySource(files))
-    return Shared(resolve_context(loaded.repository), loaded.repository, {"pools/a.yaml": b""})
+    return SharedContext(resolve_context(loaded.repository), loaded.repository, {"pools/a.yaml": b""})
 
 
 @pytest.fixture
@@ -43,14 +43,14 @@ def no_process_stays() -> Iterator[None]:
         os.waitpid(-1, os.WNOHANG)
 
 
-def test_all_of_it_comes_back(shared: Shared, work: list[RawFile]) -> None:
+def test_all_of_it_comes_back(shared: SharedContext, work: list[RawFile]) -> None:
     alone = {done.raw.path: done.outcome for done in processes.outcomes(work, shared, 1, render=True)}
     several = {done.raw.path: done.outcome for done in processes.outcomes(work, shared, 3, render=True)}
     assert several == alone
     assert len(alone) == 40
 
 
-def test_texts_come_back_from_the_process_that_made_them(shared: Shared, work: list[RawFile]) -> None:
+def test_texts_come_back_from_the_process_that_made_them(shared: SharedContext, work: list[RawFile]) -> None:
     from kubectl_tas.emit.manifest_text import digest_of
     from kubectl_tas.work.manifests import objects_of
 
@@ -60,7 +60,7 @@ def test_texts_come_back_from_the_process_that_made_them(shared: Shared, work: l
             assert digest_of(done.texts.text(item.at, item.size)) == item.digest
 
 
-def test_one_that_is_killed(shared: Shared, work: list[RawFile], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_that_is_killed(shared: SharedContext, work: list[RawFile], monkeypatch: pytest.MonkeyPatch) -> None:
     parent, really = os.getpid(), processes.outcome
 
     def outcome(raw: RawFile, *rest: object) -> Outcome:
@@ -86,7 +86,12 @@ MEMORY = "Most likely memory ran out. Free some, or use fewer processes: --proce
     ],
 )
 def test_what_fails_only_there(
-    how: Exception | None, message: str, hint: str, shared: Shared, work: list[RawFile], monkeypatch: pytest.MonkeyPatch
+    how: Exception | None,
+    message: str,
+    hint: str,
+    shared: SharedContext,
+    work: list[RawFile],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     parent, really = os.getpid(), processes.outcome
 
@@ -120,7 +125,7 @@ def test_several_processes_pay_off_only_where_copying_one_is_cheap(
 
 
 def test_a_shelf_keeps_the_last_text_of_each_file() -> None:
-    shelf = processes.Shelf()
+    shelf = processes.TextsByFile()
     assert shelf.get("a") is None
     for path, text in (("a", "é\udcff"), ("b", ""), ("c", "three"), ("a", "again")):
         shelf.put(path, text)
@@ -130,17 +135,17 @@ def test_a_shelf_keeps_the_last_text_of_each_file() -> None:
 
 
 def test_a_spool_says_where_texts_begin() -> None:
-    spool = processes.Spool()
+    spool = processes.NamelessFile()
     assert [spool.put(texts) for texts in ([b"a", b"bc"], [], [b"d"])] == [0, 3, 3]
     assert (spool.end, spool.get(1, 2), spool.get(3, 1)) == (4, "bc", "d")
-    assert processes.Strip(spool, 1).text(1, 2) == "cd"
+    assert processes.FileTexts(spool, 1).text(1, 2) == "cd"
 
 
 def test_a_system_without_nameless_files_keeps_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as system:
         system.setattr(os, "name", "nt")
         system.delattr(tempfile, "mkstemp")
-        spool = processes.Spool()
+        spool = processes.NamelessFile()
     assert (spool.put([b"a", b"bc"]), spool.put([b"d"])) == (0, 3)
     assert [spool.get(*place) for place in ((0, 1), (1, 2), (3, 1))] == ["a", "bc", "d"]
 
@@ -152,7 +157,9 @@ def test_what_is_no_list_is_no_plain_data(text: str) -> None:
     assert of_text("[1]") == [1]
 
 
-def test_what_fails_there_fails_here(shared: Shared, work: list[RawFile], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_fails_there_fails_here(
+    shared: SharedContext, work: list[RawFile], monkeypatch: pytest.MonkeyPatch
+) -> None:
     really = processes.outcome
 
     def outcome(raw: RawFile, *rest: object) -> Outcome:
@@ -165,21 +172,21 @@ def test_what_fails_there_fails_here(shared: Shared, work: list[RawFile], monkey
         list(processes.outcomes(work, shared, 2, render=False))
 
 
-def test_who_stops_listening_ends_all(shared: Shared, work: list[RawFile]) -> None:
+def test_who_stops_listening_ends_all(shared: SharedContext, work: list[RawFile]) -> None:
     found = processes.outcomes(work, shared, 2, render=False)
     for _ in range(6):
         next(found)
     found.close()  # type: ignore[attr-defined]
 
 
-def test_no_pipe_stays_open(shared: Shared, work: list[RawFile]) -> None:
+def test_no_pipe_stays_open(shared: SharedContext, work: list[RawFile]) -> None:
     opened = Path("/proc/self/fd")
     before = len(list(opened.iterdir()))
     assert len(list(processes.outcomes(work, shared, 3, render=False))) == 40
     assert len(list(opened.iterdir())) == before
 
 
-def test_an_interrupt_ends_all(shared: Shared, work: list[RawFile]) -> None:
+def test_an_interrupt_ends_all(shared: SharedContext, work: list[RawFile]) -> None:
     found = processes.outcomes(work, shared, 2, render=False)
     next(found)
     with pytest.raises(KeyboardInterrupt):

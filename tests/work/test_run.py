@@ -6,7 +6,7 @@ import pytest
 
 from kubectl_tas.load.source import MemorySource
 from kubectl_tas.work import run as running
-from kubectl_tas.work.run import Effort, Parts, Survey, judged, survey
+from kubectl_tas.work.run import Effort, JudgedFiles, SourceFiles, judge_files, judge_repository
 from tests.support import grove
 from tests.support.cli import pool, subpool
 from tests.work import repositories
@@ -35,9 +35,9 @@ spec:
 """
 
 
-def surveyed(files: dict[str, str], effort: Effort = Effort(1), **more: Survey) -> Survey:  # noqa: B008
+def surveyed(files: dict[str, str], effort: Effort = Effort(1), **more: JudgedFiles) -> JudgedFiles:  # noqa: B008
     source = MemorySource({path: text.encode() for path, text in files.items()})
-    return survey(Parts(source), (), effort, **more)
+    return judge_files(SourceFiles(source), (), effort, **more)
 
 
 def together(*work: str) -> list[int]:
@@ -115,17 +115,17 @@ def test_a_run_has_the_files_that_it_judged_alone_as_summaries() -> None:
         "workflows/a.yaml": f"# kubectl-tas: ignore[suspended]\n{JOB.replace('pool: a', 'pool: a--s')}",
         "workflows/g.yaml": GROUP,
     }
-    found = judged(surveyed(files))
+    found = judge_repository(surveyed(files))
     (item,) = found.fleet.summaries
     assert (item.kind, item.name, item.pool.name, item.subpool and item.subpool.name) == ("Job", "j", "a", "s")
     assert list(found.outcomes) == ["workflows/a.yaml"]
     assert found.fleet.repository.files == tuple(sorted(files))
     assert [waiver.rules for waiver in found.fleet.repository.waivers] == [("suspended",)]
     assert not found.is_empty
-    full = judged(surveyed(files), ["workflows/a.yaml", "workflows/gone.yaml"])
+    full = judge_repository(surveyed(files), ["workflows/a.yaml", "workflows/gone.yaml"])
     assert (full.outcomes, full.fleet.summaries, len(full.fleet.workloads)) == ({}, (), 1)
-    assert judged(surveyed({"tas.yaml": ""})).is_empty
-    assert not judged(surveyed({"pools/a.yaml": pool("a")})).is_empty
+    assert judge_repository(surveyed({"tas.yaml": ""})).is_empty
+    assert not judge_repository(surveyed({"pools/a.yaml": pool("a")})).is_empty
 
 
 def test_few_files_are_not_kept(store: running.Store) -> None:

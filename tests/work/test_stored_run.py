@@ -11,10 +11,10 @@ import pytest
 from kubectl_tas.emit.disk import COARSE, TICK, Stamps
 from kubectl_tas.load.source import FolderSource, MemorySource
 from kubectl_tas.store.cache import Store
-from kubectl_tas.work import processes, whole
+from kubectl_tas.work import processes, stored_run
 from kubectl_tas.work import run as running
-from kubectl_tas.work.run import Effort, Parts, Run
-from kubectl_tas.work.whole import Asked, Layout, Place, Repeat, run_or_repeat
+from kubectl_tas.work.run import Effort, SourceFiles
+from kubectl_tas.work.stored_run import RecordedSource, RenderedFiles, RunOutcome, StoredRun, judge_or_recall
 from tests.support.cli import kubectl_tas, write
 from tests.work.repositories import POOL
 
@@ -57,24 +57,26 @@ def manifest(root: Path) -> Path:
 @pytest.mark.parametrize("part", [1, 4, 5, 100])
 def test_a_layout_is_kept_in_parts(store: Store, monkeypatch: pytest.MonkeyPatch, part: int) -> None:
     """Without one of them nothing of it is there."""
-    monkeypatch.setattr(whole, "_PART", part)
-    place = Place(store, Asked(MemorySource({})), Parts(MemorySource({})), (), Effort(store=store), render=True)
-    kept = Layout({f"manifests/{number}.yaml": str(number) for number in range(9)}, {"prod": 9})
-    place.keep_layout(kept)
-    assert place.layout == kept
-    lost = whole._part(place.layout_key, -(-9 // part) - 1)
+    monkeypatch.setattr(stored_run, "_BATCH", part)
+    stored = StoredRun(
+        store, RecordedSource(MemorySource({})), SourceFiles(MemorySource({})), (), Effort(store=store), render=True
+    )
+    kept = RenderedFiles({f"manifests/{number}.yaml": str(number) for number in range(9)}, {"prod": 9})
+    stored.keep_rendered(kept)
+    assert stored.rendered == kept
+    lost = stored_run._batch_key(stored.rendered_key, -(-9 // part) - 1)
     store.put([(lost, b"[[]]")])
-    assert place.layout is None
+    assert stored.rendered is None
 
 
 def test_a_source_still_answers_what_it_was_asked(tmp_path: Path) -> None:
     """Which folders are there, and any part of a file: its bytes, whether it can be read, and whether it may be run."""
     file = write(tmp_path, {"a/b": "content"}) / "a/b"
-    asked = Asked(FolderSource(tmp_path))
+    asked = RecordedSource(FolderSource(tmp_path))
     assert (asked.has_folder("a"), asked.has_folder("c"), asked.local_file("a/b").content) == (True, False, b"content")
 
     def still() -> bool:
-        return Asked(FolderSource(tmp_path)).still_answers(asked.answers)
+        return RecordedSource(FolderSource(tmp_path)).still_answers(asked.answers)
 
     assert still()
     for change, back in (
@@ -99,14 +101,14 @@ def test_a_run_is_kept_with_its_findings_waivers_and_refusals(store: Store, monk
     }
     effort = Effort(1, store)
 
-    def run(**more: str) -> Run | Repeat:
+    def run(**more: str) -> RunOutcome:
         source = MemorySource({path: text.encode() for path, text in {**files, **more}.items()})
-        return run_or_repeat(source, (), effort, render=False)[0]
+        return judge_or_recall(source, (), effort, render=False)
 
     first, again = run(), run()
-    assert isinstance(first, Run)
-    assert isinstance(again, Repeat)
-    assert again.found == first.found != ()
+    assert first.repository is not None
+    assert again.repository is None
+    assert again.findings == first.findings != ()
     assert again.fleet.repository.files == tuple(sorted(files))
     assert again.fleet.repository.waivers == first.fleet.repository.waivers != ()
     assert (again.is_empty, again.loaded.complete, again.loaded.refused) == (
@@ -114,9 +116,9 @@ def test_a_run_is_kept_with_its_findings_waivers_and_refusals(store: Store, monk
         first.loaded.complete,
         first.loaded.refused,
     )
-    assert again.full.found == first.found
-    assert isinstance(run(**{"pools/team.yaml": POOL.format(name="team", gpus=9)}), Run)
-    assert isinstance(run(), Repeat)
+    assert again.full.findings == first.findings
+    assert run(**{"pools/team.yaml": POOL.format(name="team", gpus=9)}).repository is not None
+    assert run().repository is None
 
 
 def test_nothing_is_compiled_where_nothing_has_changed(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,21 +10,21 @@ import pytest
 
 from kubectl_tas.load.source import RawFile
 from kubectl_tas.store.cache import Store
-from kubectl_tas.work import kept
-from kubectl_tas.work.kept import Outcomes
-from kubectl_tas.work.outcome import Outcome, Shared, outcome
+from kubectl_tas.work import stored_outcomes
+from kubectl_tas.work.outcome import Outcome, SharedContext, outcome
+from kubectl_tas.work.stored_outcomes import StoredOutcomes
 from tests.work import repositories
 from tests.work.test_outcome import shared
 
 JOB = RawFile("workflows/j.yaml", repositories.JOB.format(name="j", pool="a", label="", pods=2, gpus=1).encode())
 
 
-def with_gpus(gpus: int) -> Shared:
+def with_gpus(gpus: int) -> SharedContext:
     return shared({"pools/a.yaml": repositories.POOL.format(name="a", gpus=gpus)})
 
 
-def found(store: Store, there: Shared, raw: RawFile = JOB, *, render: bool = False) -> Outcome | None:
-    ((file, outcome),) = Outcomes(store, there).find([raw], render=render)
+def found(store: Store, there: SharedContext, raw: RawFile = JOB, *, render: bool = False) -> Outcome | None:
+    ((file, outcome),) = StoredOutcomes(store, there).find([raw], render=render)
     assert file is raw
     return outcome
 
@@ -32,7 +32,7 @@ def found(store: Store, there: Shared, raw: RawFile = JOB, *, render: bool = Fal
 def test_an_outcome_is_found_for_the_same_bytes_in_the_same_context(store: Store) -> None:
     there = with_gpus(8)
     made = outcome(JOB, there, [])
-    outcomes = Outcomes(store, there)
+    outcomes = StoredOutcomes(store, there)
     outcomes.add(JOB, made)
     assert found(store, there) is None, "it is not written yet"
     outcomes.save()
@@ -52,7 +52,7 @@ def test_outcomes_of_the_latest_four_contexts_are_kept(store: Store) -> None:
     """As of a few branches; that of the same context is replaced by one with manifests."""
     made = {gpus: outcome(JOB, with_gpus(gpus), []) for gpus in range(8, 13)}
     for gpus, item in [*list(made.items())[:2], (10, replace(made[10], objects=None)), *list(made.items())[2:]]:
-        outcomes = Outcomes(store, with_gpus(gpus))
+        outcomes = StoredOutcomes(store, with_gpus(gpus))
         list(outcomes.find([JOB], render=True))
         outcomes.add(JOB, item)
         outcomes.save()
@@ -64,7 +64,7 @@ def test_outcomes_of_the_latest_four_contexts_are_kept(store: Store) -> None:
 
 def test_an_outcome_without_manifests_is_none_where_they_are_asked_for(store: Store) -> None:
     there = with_gpus(8)
-    outcomes = Outcomes(store, there)
+    outcomes = StoredOutcomes(store, there)
     outcomes.add(JOB, outcome(JOB, there))
     outcomes.save()
     assert found(store, there, render=True) is None
@@ -72,14 +72,16 @@ def test_an_outcome_without_manifests_is_none_where_they_are_asked_for(store: St
 
 
 def test_many_files_are_asked_for_some_at_a_time(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept, "AT_ONCE", 2)
+    monkeypatch.setattr(stored_outcomes, "AT_ONCE", 2)
     there = with_gpus(8)
     files = [RawFile(f"workflows/{number}.yaml", JOB.content) for number in range(5)]
-    outcomes = Outcomes(store, there)
+    outcomes = StoredOutcomes(store, there)
     for raw in files[:3]:
         outcomes.add(raw, outcome(raw, there))
     outcomes.save()
-    there_now = [(raw.path[10], item is not None) for raw, item in Outcomes(store, there).find(files, render=False)]
+    there_now = [
+        (raw.path[10], item is not None) for raw, item in StoredOutcomes(store, there).find(files, render=False)
+    ]
     assert there_now == [("0", True), ("1", True), ("2", True), ("3", False), ("4", False)]
 
 
@@ -87,4 +89,6 @@ def test_what_the_tool_is_built_on_is_what_it_requires() -> None:
     """And the compiled part of pydantic."""
     needed = [item for item in requires("kubectl-tas") or () if "extra ==" not in item]
     names = {re.split("[<>=!~]", item)[0].replace("ruamel-yaml-clib", "ruamel.yaml.clib") for item in needed}
-    assert {name.replace("ruamel-yaml", "ruamel.yaml") for name in names} | {"pydantic-core"} == set(kept.BUILT_ON)
+    assert {name.replace("ruamel-yaml", "ruamel.yaml") for name in names} | {"pydantic-core"} == set(
+        stored_outcomes.BUILT_ON
+    )

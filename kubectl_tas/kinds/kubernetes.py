@@ -20,6 +20,7 @@ Bound = tuple[str, ...] | range | Callable[[Any], tuple[str, str] | None]
 accepted value, else the reason of the refusal and what to write instead.
 """
 
+_PACKED = Path(__file__).parent.parent / "packed"
 PATTERN = r"^v?1\.[0-9]+(\.[0-9]+)?$"
 """The spelling of a release: ``1.33``, ``1.33.2`` or ``v1.33.2``."""
 _PYTHON: dict[str, tuple[type, ...]] = {
@@ -66,7 +67,9 @@ _MUST_BE_THERE = {
 }
 """Fields that every API server requires and no schema does."""
 _COMPLETED = {name: fields for name, fields in _MUST_BE_THERE.items() if name != "Container"}
-_SPARK_TEMPLATE = "SparkApplication.spec.driver.template"
+SPARK_PODS = ("SparkApplication.spec.driver", "SparkApplication.spec.executor")
+"""The types with the fields of Spark's pods."""
+_SPARK_TEMPLATE = f"{SPARK_PODS[0]}.template"
 _SERVICE = "DynamoService.extraPodSpec"
 _MUST_BE_THERE_OF = {
     "kserve": _COMPLETED,
@@ -83,8 +86,7 @@ _OPEN: dict[str, dict[str, dict[str, str]]] = {
         "Workflow.spec.templates.dag.tasks": {"inline": "Workflow.spec.templates"},
     },
     "spark-operator": {
-        "SparkApplication.spec.driver": {"template": _SPARK_TEMPLATE},
-        "SparkApplication.spec.executor": {"template": _SPARK_TEMPLATE},
+        **{name: {"template": _SPARK_TEMPLATE} for name in SPARK_PODS},
         _SPARK_TEMPLATE: {"metadata": "meta.v1.ObjectMeta", "spec": f"{_SPARK_TEMPLATE}.spec"},
         f"{_SPARK_TEMPLATE}.spec": {"": "core.v1.PodSpec", "containers": f"[]{_SPARK_TEMPLATE}.containers"},
         f"{_SPARK_TEMPLATE}.containers": {"": "core.v1.Container", "name": "string"},
@@ -107,15 +109,15 @@ _ALIKE = {
     "InferenceService.spec.explainer": "PodSpec",
     "InferenceService.spec.predictor": "PodSpec",
     "InferenceService.spec.transformer": "PodSpec",
-    "SparkApplication.spec.driver": "Container",
-    "SparkApplication.spec.driver.ports": "ContainerPort",
-    "SparkApplication.spec.executor": "Container",
+    **dict.fromkeys(SPARK_PODS, "Container"),
+    f"{SPARK_PODS[0]}.ports": "ContainerPort",
     "TrainJob.spec.trainer": "Container",
 }
 """Types of operators whose fields mean what they mean in a type of Kubernetes."""
 _ALIKE_AT = {
     "hostAliases": "HostAlias",
     "livenessProbe": "Probe",
+    "schedulingGates": "PodSchedulingGate",
     "topologySpreadConstraints": "TopologySpreadConstraint",
 }
 """Types of Kubernetes that a CRD has with fewer fields, by the field of pods and containers that has them."""
@@ -159,6 +161,7 @@ BOUNDS: dict[str, dict[str, Bound]] = {
         "name": spellings.label,
         "restartPolicy": _RESTARTS,
         "terminationMessagePolicy": ("File", "FallbackToLogsOnError"),
+        "workingDir": spellings.working_folder,
     },
     "ContainerPort": {
         "containerPort": _PORT,
@@ -231,6 +234,7 @@ BOUNDS: dict[str, dict[str, Bound]] = {
     },
     "PodFailurePolicyRule": {"action": ("FailJob", "FailIndex", "Ignore", "Count")},
     "PodOS": {"name": ("linux", "windows")},
+    "PodSchedulingGate": {"name": spellings.label_key},
     "PodReadinessGate": {"conditionType": spellings.label_key},
     "PodResourceClaim": {
         "name": spellings.label,
@@ -269,6 +273,7 @@ BOUNDS: dict[str, dict[str, Bound]] = {
     "SecretVolumeSource": _FILES,
     "SecurityContext": {**_USER, "procMount": ("Default", "Unmasked")},
     "ServiceAccountTokenProjection": {"expirationSeconds": range(600, 2**32 + 1), "path": spellings.file_path},
+    "SleepAction": {"seconds": _SECONDS},
     "StatefulSetOrdinals": {"start": _COUNT},
     "StatefulSetPersistentVolumeClaimRetentionPolicy": {"whenDeleted": _KEPT, "whenScaled": _KEPT},
     "StatefulSetSpec": {
@@ -314,7 +319,6 @@ _BOUNDS_OF: dict[str, dict[str, dict[str, Bound]]] = {
     "argo-workflows": {
         "Container": {
             **BOUNDS["Container"],
-            "image": spellings.unless_filled_in(spellings.image),
             "name": spellings.or_empty(spellings.label),
         }
     }
@@ -333,25 +337,25 @@ class Shape:
     the type as in Go: ``string``, ``[]core.v1.EnvVar``, or ``{}string`` for a mapping with any keys.
     """
 
-    def __init__(self, written: str, shapes: Shapes, bound: Bound | None = None) -> None:
-        self._written, self._shapes = written, shapes
-        self._below = written[2:] if written.startswith(("[]", "{}")) else ""
-        self._fields = shapes.fields(written)
-        is_mapping = self._fields is not None or written.startswith("{}")
-        self.types = ("object",) if is_mapping else ("array",) if self._below else _TYPES.get(written, ())
+    def __init__(self, type_name: str, shapes: Shapes, bound: Bound | None = None) -> None:
+        self._written, self._shapes = type_name, shapes
+        self._below = type_name[2:] if type_name.startswith(("[]", "{}")) else ""
+        self._fields = shapes.fields(type_name)
+        is_mapping = self._fields is not None or type_name.startswith("{}")
+        self.types = ("object",) if is_mapping else ("array",) if self._below else _TYPES.get(type_name, ())
         """JSON Schema's names of the accepted types; empty: any type."""
         self.accepts = tuple(python for word in self.types for python in _PYTHON[word])
         """Python's types of accepted values."""
-        self.name = shapes.name(written)
+        self.name = shapes.name(type_name)
         """The type's name: without group for Kubernetes' own, the path for an operator's, such as ``RayJob.spec``."""
         self.alike = shapes.alike(self.name)
         """The name of the type in the tables of bounds and checks."""
         of_name = shapes.must_be_there.get(self.name, ())
-        absent, must = _MAY_BE_ABSENT.get(self.name, ()), shapes.must_be_there.get(written, of_name)
+        absent, must = _MAY_BE_ABSENT.get(self.name, ()), shapes.must_be_there.get(type_name, of_name)
         needed = [key for key, field in (self._fields or {}).items() if field.is_required and key not in absent]
         self.required = (*needed, *must) if self._fields else ()
         """The required fields."""
-        self.bound = bound or (shapes.quantity if written == "quantity" else _FORMATS.get(written))
+        self.bound = bound or (shapes.quantity if type_name == "quantity" else _FORMATS.get(type_name))
         """The accepted values; None: all values of the types."""
 
     @property
@@ -405,10 +409,10 @@ class Shapes:
         release: int,
         bounds: Mapping[str, Mapping[str, Bound]] | None = None,
         quantity: Bound = quantities.refused,
-        here: str = "this cluster has",
+        who_has: str = "this cluster has",
     ) -> None:
         self.quantity = quantity
-        self._here = f"{here} 1.{release}"
+        self._here = f"{who_has} 1.{release}"
         self.bounds: Mapping[str, Mapping[str, Bound]] = {**BOUNDS, **(bounds or {})}
         self._packed = read_packed(self.packed_in)
         self._types = _opened(self.packed_in)
@@ -416,17 +420,17 @@ class Shapes:
         self._index: int | None = release - releases()[0]
         self._known: dict[str, Shape] = {}
 
-    def of(self, written: str, bound: Bound | None = None) -> Shape:
+    def of(self, type_name: str, bound: Bound | None = None) -> Shape:
         """Returns the shape of a type, for a field with ``bound``. A type unknown to the release accepts any value."""
         if bound is not None:
-            return Shape(written, self, bound)
-        if written not in self._known:
-            self._known[written] = Shape(written, self)
-        return self._known[written]
+            return Shape(type_name, self, bound)
+        if type_name not in self._known:
+            self._known[type_name] = Shape(type_name, self)
+        return self._known[type_name]
 
-    def name(self, written: str) -> str:
+    def name(self, type_name: str) -> str:
         """Returns the name of a type."""
-        return written.rpartition(".")[2]
+        return type_name.rpartition(".")[2]
 
     def alike(self, name: str) -> str:
         """Returns the type of Kubernetes whose fields have the same meaning, or the name itself."""
@@ -438,36 +442,40 @@ class Shapes:
 
     def fields(self, name: str) -> dict[str, Field] | None:
         """Returns the fields of a type; None if the release has no such type."""
-        parts = self._types.get(name)
+        packed_fields = self._types.get(name)
         span = self._spans.get(name, (0, len(self._packed["releases"]) - 1))
-        if parts is None or (self._index is not None and not span[0] <= self._index <= span[1]):
+        if packed_fields is None or (self._index is not None and not span[0] <= self._index <= span[1]):
             return None
-        found = {}
-        for key, part in parts.items():
-            versions = part if isinstance(part, list) else [(*span, part)]
-            now = [item for since, until, item in versions if self._index is None or since <= self._index <= until]
+        fields = {}
+        for key, packed_field in packed_fields.items():
+            versions = packed_field if isinstance(packed_field, list) else [(*span, packed_field)]
+            now = [
+                version for since, until, version in versions if self._index is None or since <= self._index <= until
+            ]
             if now:
                 always = (
                     self._index is not None
                     or sum(until + 1 - since for since, until, _ in versions) > span[1] - span[0]
                 )
-                found[key] = _field(now, always=always)
-        return found
+                fields[key] = _field(now, always=always)
+        return fields
 
     def elsewhere(self, name: str, key: str) -> str:
         """Returns which releases have a field of a type that this one lacks; '' if none has the field."""
-        part = self._types.get(name, {}).get(key)
-        spans = [(since, until) for since, until, field in part if field] if isinstance(part, list) else []
+        packed_field = self._types.get(name, {}).get(key)
+        spans = (
+            [(since, until) for since, until, field in packed_field if field] if isinstance(packed_field, list) else []
+        )
         return self._other_releases(spans)
 
     def _other_releases(self, spans: list[tuple[int, int]]) -> str:
         """Returns which releases have something that this one lacks, from the first and last index of each span."""
-        known = self._packed["releases"]
+        releases = self._packed["releases"]
         if not spans or self._index is None:
             return ""
-        first, last = known[spans[0][0]], known[spans[-1][1]]
-        until = f"had it in {first} alone" if first == last else f"had it from {first} to {last}"
-        which = f"has it from {first} on" if last == known[-1] else until
+        oldest, last = releases[spans[0][0]], releases[spans[-1][1]]
+        until = f"had it in {oldest} alone" if oldest == last else f"had it from {oldest} to {last}"
+        which = f"has it from {oldest} on" if last == releases[-1] else until
         project = "Kubernetes" if self.packed_in == "kubernetes" else self.packed_in
         return f"{project} {which}; {self._here}."
 
@@ -486,14 +494,16 @@ class OperatorShapes(Shapes):
         self._here = f"the Config names {version}"
         self._index = None if version is None else nearest_of(operator, version)
         pods = release if self._index is None else min(release, self._packed["kubernetes"][self._index])
-        here = "this cluster has" if pods == release else f"{operator} {version} takes the pods of"
-        self._own = Shapes(pods, bounds, self.quantity, here)
+        who_has = "this cluster has" if pods == release else f"{operator} {version} takes the pods of"
+        self._own = Shapes(pods, bounds, self.quantity, who_has)
         self.must_be_there = self._own.must_be_there = _MUST_BE_THERE_OF.get(operator, _MUST_BE_THERE)
 
-    def of(self, written: str, bound: Bound | None = None) -> Shape:
+    def of(self, type_name: str, bound: Bound | None = None) -> Shape:
         """Returns the shape of a type of the operator's, or of Kubernetes' own."""
-        bare = written.lstrip("[]{}")
-        return super().of(written, bound) if bare in self._types or "." not in bare else self._own.of(written, bound)
+        bare = type_name.lstrip("[]{}")
+        return (
+            super().of(type_name, bound) if bare in self._types or "." not in bare else self._own.of(type_name, bound)
+        )
 
     def kind(self, api_version: str, kind: str) -> Shape:
         """Returns the shape of a kind of the operator's."""
@@ -504,10 +514,10 @@ class OperatorShapes(Shapes):
         name = self._packed["kinds"][f"{api_version} {kind}"]
         return "" if self.fields(name) is not None else self._other_releases([self._spans[name]])
 
-    def name(self, written: str) -> str:
+    def name(self, type_name: str) -> str:
         """Returns the name of a type; a variant of one of Kubernetes' own types has the name of that type."""
-        base = self._base(written)
-        return written if base is None else self._own.name(base)
+        base = self._base(type_name)
+        return type_name if base is None else self._own.name(base)
 
     def alike(self, name: str) -> str:
         """Returns the type of Kubernetes whose fields have the same meaning, or the name itself."""
@@ -519,18 +529,27 @@ class OperatorShapes(Shapes):
 
     def fields(self, name: str) -> dict[str, Field] | None:
         """Returns the fields of a type: its own, and those of the type of Kubernetes that it varies."""
-        found, base = super().fields(name), self._base(name)
-        if found is None or base is None:
-            return found
-        other = self._own.fields(base) or {}
-        written = {key: field for key, field in found.items() if key and field.written}
-        left_out = {key for key, field in found.items() if not field.written} if self._index is not None else set()
-        return {key: field for key, field in {**other, **written}.items() if key not in left_out}
+        own_fields, base = super().fields(name), self._base(name)
+        if own_fields is None or base is None:
+            return own_fields
+        base_fields = self._own.fields(base) or {}
+        typed_fields = {key: field for key, field in own_fields.items() if key and field.written}
+        left_out = {key for key, field in own_fields.items() if not field.written} if self._index is not None else set()
+        return {key: field for key, field in {**base_fields, **typed_fields}.items() if key not in left_out}
 
     def _base(self, name: str) -> str | None:
-        part = self._types.get(name, {}).get("")
-        base: str | None = part[-1][2] if isinstance(part, list) else part
+        packed_base = self._types.get(name, {}).get("")
+        base: str | None = packed_base[-1][2] if isinstance(packed_base, list) else packed_base
         return base
+
+
+def text_of_older_releases(value: int | str) -> spellings.Refusal:
+    """Checks a value that is a number in the newest release of an operator, and may be text in an older one."""
+    if isinstance(value, int):
+        return spellings.number_or_text(value)
+    number = f"Write it without quotes: {value}." if value.isdecimal() else "Write a number."
+    hint = f"{number} If your release takes text, name it in spec.operators of the Config."
+    return "must be a whole number: the newest release of its operator takes no text", hint
 
 
 def _field(versions: list[str | dict[str, Any] | None], *, always: bool) -> Field:
@@ -538,42 +557,54 @@ def _field(versions: list[str | dict[str, Any] | None], *, always: bool) -> Fiel
 
     ``always``: every release has the field.
     """
-    parts: list[dict[str, Any]] = [item if isinstance(item, dict) else {"type": item or ""} for item in versions]
-    written = [part["type"].rstrip("*") for part in parts]
-    loose = next((word for word in written if word in ("any", "object", "int-or-string", "")), written[-1])
-    is_required = always and all(part["type"].endswith("*") for part in parts)
+    alternatives: list[dict[str, Any]] = [
+        version if isinstance(version, dict) else {"type": version or ""} for version in versions
+    ]
+    types = [alternative["type"].rstrip("*") for alternative in alternatives]
+    loose = next((word for word in types if word in ("any", "object", "int-or-string", "")), types[-1])
+    is_required = always and all(alternative["type"].endswith("*") for alternative in alternatives)
     bound: Bound | None = None
-    if all("words" in part for part in parts):
-        bound = tuple(dict.fromkeys(word for part in parts for word in part["words"]))
-    elif all("least" in part for part in parts):
-        bound = range(min(part["least"] for part in parts), max(part["most"] for part in parts) + 1)
+    if all("words" in alternative for alternative in alternatives):
+        bound = tuple(dict.fromkeys(word for alternative in alternatives for word in alternative["words"]))
+    elif all("least" in alternative for alternative in alternatives):
+        bound = range(
+            min(alternative["least"] for alternative in alternatives),
+            max(alternative["most"] for alternative in alternatives) + 1,
+        )
+    elif loose == "int-or-string" != types[-1]:
+        bound = text_of_older_releases
     return Field(loose, is_required, bound)
 
 
 @cache
 def operators() -> dict[str, dict[str, list[str]]]:
     """Returns the operators with known fields: their ``releases``, oldest first, and ``kinds`` with apiVersion."""
-    text = (Path(__file__).parent / "packed/index.json").read_text(encoding="utf-8")
-    found: dict[str, dict[str, list[str]]] = json.loads(text)
-    return found
+    text = (_PACKED / "index.json").read_text(encoding="utf-8")
+    by_operator: dict[str, dict[str, list[str]]] = json.loads(text)
+    return by_operator
 
 
 @cache
 def operator_of(api_version: str, kind: str) -> str | None:
     """Returns the operator that has a kind; None if the kind is Kubernetes' own, or unknown."""
-    written = f"{api_version} {kind}"
-    return next((name for name, about in operators().items() if written in about["kinds"]), None)
+    versioned_kind = f"{api_version} {kind}"
+    return next((name for name, facts in operators().items() if versioned_kind in facts["kinds"]), None)
 
 
 def nearest_of(operator: str, version: str) -> int:
     """Returns the index of the known release of an operator for ``version``: the newest not above it, or the oldest."""
-    known = operators()[operator]["releases"]
-    return max((index for index, release in enumerate(known) if numbers(release) <= numbers(version)), default=0)
+    releases_of = operators()[operator]["releases"]
+    return max((index for index, release in enumerate(releases_of) if numbers(release) <= numbers(version)), default=0)
 
 
 def is_of(version: str, release: str) -> bool:
     """Whether a version such as ``v1.5.2`` belongs to a release such as ``1.5``."""
     return numbers(version)[: len(numbers(release))] == numbers(release)
+
+
+def is_older(version: str | None, since: str) -> bool:
+    """Whether a version that a user named is older than a release. False without a version, or without a release."""
+    return bool(version and since) and numbers(version or "") < numbers(since)
 
 
 def numbers(version: str) -> tuple[int, ...]:
@@ -590,7 +621,7 @@ def read_packed(name: str) -> dict[str, Any]:
     """
     if name == "dynamo":
         return _NO_CRD
-    packed: dict[str, Any] = json.loads(zlib.decompress((Path(__file__).parent / f"packed/{name}.z").read_bytes()))
+    packed: dict[str, Any] = json.loads(zlib.decompress((_PACKED / f"{name}.z").read_bytes()))
     return packed
 
 
@@ -601,13 +632,13 @@ def _opened(name: str) -> dict[str, dict[str, Any]]:
     opened = {}
     for type_name, fields in _OPEN.get(name, {}).items():
         packed = types.get(type_name, {})
-        opened[type_name] = {**packed, **{key: _as(packed.get(key), written) for key, written in fields.items()}}
+        opened[type_name] = {**packed, **{key: _as(packed.get(key), type_name) for key, type_name in fields.items()}}
     return {**types, **opened}
 
 
-def _as(packed: Any, written: str) -> Any:
+def _as(packed: Any, type_name: str) -> Any:
     """Returns a packed field with another type."""
-    return [[since, until, written] for since, until, _ in packed] if isinstance(packed, list) else written
+    return [[since, until, type_name] for since, until, _ in packed] if isinstance(packed, list) else type_name
 
 
 @cache
@@ -618,8 +649,8 @@ def releases() -> tuple[int, ...]:
 
 def nearest(version: str | None) -> int:
     """Returns the minor version of the known release for ``version`` (``1.33``); the newest for None."""
-    known = releases()
-    return known[-1] if version is None else min(max(minor(version), known[0]), known[-1])
+    minors = releases()
+    return minors[-1] if version is None else min(max(minor(version), minors[0]), minors[-1])
 
 
 def minor(version: str) -> int:

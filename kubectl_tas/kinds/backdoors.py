@@ -9,12 +9,11 @@ from enum import Enum
 from functools import lru_cache
 from typing import Any
 
-from kubectl_tas.kinds import page_of_document
-from kubectl_tas.kinds.section import MAPPING, path_steps
+from kubectl_tas.kinds import environment, page_of_document
+from kubectl_tas.kinds.section import MAPPING, Document, path_steps, value_at
 from kubectl_tas.late import dataclass, late_pattern
-from kubectl_tas.model import environment, labels
+from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.repository import Origin
 
 
 class Place(Enum):
@@ -462,21 +461,21 @@ def containers_in(value: object, path: KeyPath) -> Iterator[tuple[KeyPath, dict[
             yield (*path, key), field
 
 
-def pods_at(origin: Origin, path: KeyPath) -> Iterator[KeyPath]:
+def pods_at(document: Document, path: KeyPath) -> Iterator[KeyPath]:
     """Yields the path of the fields of a pod, and that of the pod template which Spark puts below them."""
     yield path
-    if isinstance(origin.value((*path, "template", "spec")), dict):
+    if isinstance(value_at(document, *path, "template", "spec"), dict):
         yield (*path, "template", "spec")
 
 
-def parts(origin: Origin) -> Iterator[Part]:
+def parts(document: Document) -> Iterator[Part]:
     """Yields the parts of a document and of all templates in it. Operators copy labels and annotations from many
     places, so these count at any depth.
     """
-    group = str(origin.data.get("apiVersion", "")).rpartition("/")[0]
-    page = page_of_document(origin.data) if isinstance(origin.data, dict) else None
+    group = str(document.get("apiVersion", "")).rpartition("/")[0]
+    page = page_of_document(document)
     own_amounts = page.pod_rules.own_amounts if page is not None else ""
-    waiting: list[tuple[KeyPath, Any]] = [((), origin.data)]
+    waiting: list[tuple[KeyPath, Any]] = [((), document)]
     while waiting:
         path, value = waiting.pop()
         if isinstance(value, list):

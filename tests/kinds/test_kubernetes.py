@@ -7,8 +7,9 @@ from typing import cast
 
 import pytest
 
-from kubectl_tas import kubernetes, spellings
-from kubectl_tas.kubernetes import OperatorShapes, Shapes
+from kubectl_tas import spellings
+from kubectl_tas.kinds import kubernetes
+from kubectl_tas.kinds.kubernetes import OperatorShapes, Shapes
 from kubectl_tas.yaml import LargeNumber
 
 WORDS = """
@@ -75,6 +76,7 @@ NUMBERS = {
     """,
     (0, 9_223_372_036_854_775_807): """
         CronJobSpec.startingDeadlineSeconds JobSpec.activeDeadlineSeconds PodSpec.terminationGracePeriodSeconds
+        SleepAction.seconds
     """,
     (1, 9_223_372_036_854_775_807): "Probe.terminationGracePeriodSeconds",
     (1, 65_535): "ContainerPort.containerPort GRPCAction.port",

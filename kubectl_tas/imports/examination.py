@@ -1,0 +1,311 @@
+"""Compares clusters and a checkout with what the repository needs of them: each check says what to do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from kubectl_tas import __version__, process
+from kubectl_tas.compile import compile_fleet
+from kubectl_tas.diagnostics import TasError
+from kubectl_tas.edit.scaffold import REQUIREMENTS
+from kubectl_tas.folders import MEBIBYTE, read_plain
+from kubectl_tas.imports.from_cluster import release_of_images
+from kubectl_tas.live.kubectl import ForbiddenError, NoSuchResourceError
+from kubectl_tas.live.objects import RUNS_KAI
+from kubectl_tas.load.source import CONFIG_FILE
+from kubectl_tas.model.config import PRIORITY_VALUES
+from kubectl_tas.model.labels import MANAGED_BY
+from kubectl_tas.resolve.clusters import FleetBackend
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.words import shortened
+
+OK, NOTE, PROBLEM, UNKNOWN = "ok", "note", "problem", "unknown"
+"""States of a check. Only a problem makes the command fail."""
+Read = Callable[[str], Sequence[Mapping[str, Any]]]
+"""Returns all objects of a resource in a cluster, or raises TasError."""
+_GROVE_IMAGE = re.compile(r"grove-operator[^:\s]*:v?([0-9][\w.-]*)")
+_CI_FILES = (".gitlab-ci.yml", "azure-pipelines.yml", "Jenkinsfile", ".ci/run", ".circleci/config.yml")
+_PLUGIN = re.compile(r"kubectl[- ]tas")
+_MAX_NAMED = 5
+_CONNECT = "Name the cluster with --context and --kubeconfig, and look at: kubectl get nodes."
+_INSTALL = "Install what makes this kind of object."
+
+
+class Check(NamedTuple):
+    """One thing that was looked at."""
+
+    subject: str
+    about: str
+    state: str
+    message: str
+    todo: str = ""
+
+
+def examined_cluster(fleet: Fleet, backend: FleetBackend, read: Read) -> Iterator[Check]:
+    """Yields the checks of the cluster of a backend. A cluster that does not answer is one check."""
+    subject = f"cluster {backend.name}"
+    try:
+        kinds = {_name(item) for item in read("customresourcedefinitions.apiextensions.k8s.io")}
+    except ForbiddenError as error:
+        kinds = None
+        yield Check(subject, "rights", NOTE, error.message, "Ask for the right to read CustomResourceDefinitions.")
+    except TasError as error:
+        yield Check(subject, "connection", UNKNOWN, error.message, _CONNECT)
+        return
+    else:
+        yield Check(subject, "connection", OK, "the cluster answers")
+    parts = (_crds(backend, kinds), _releases(backend, read), _queues(fleet, backend, read))
+    others = (_shards(fleet, backend, read), _classes(fleet, backend, read), _webhooks(backend, read))
+    for checks in (*parts, *others, _levels(fleet, backend, read), _guard(fleet, backend, read)):
+        try:
+            yield from (check._replace(subject=subject) for check in checks)
+        except ForbiddenError as error:
+            todo = "Ask for the right to list it; docs/access.md has a role."
+            yield Check(subject, "rights", UNKNOWN, error.message, todo)
+        except TasError as error:
+            todo = _INSTALL if isinstance(error, NoSuchResourceError) else _CONNECT
+            yield Check(subject, "connection", UNKNOWN, error.message, todo)
+
+
+def _name(item: Mapping[str, Any]) -> str:
+    return str((item.get("metadata") or {}).get("name"))
+
+
+def _crds(backend: FleetBackend, kinds: set[str] | None) -> Iterator[Check]:
+    if kinds is None or not backend.is_kai:
+        return
+    needed = {"queues.scheduling.run.ai", "podgroups.scheduling.run.ai"}
+    topology_api = backend.release.topology_api if backend.release is not None else None
+    if topology_api is not None:
+        needed.add(f"topologies.{topology_api.partition('/')[0]}")
+    if missing := sorted(needed - kinds):
+        what = f"the cluster has no {', '.join(missing)}"
+        todo = f"Install KAI Scheduler {backend.spec.scheduler.version} with its CustomResourceDefinitions."
+        yield Check("", "KAI", PROBLEM, what, todo)
+    else:
+        yield Check("", "KAI", OK, f"the cluster has {shortened(sorted(needed))}")
+    if "podcliquesets.grove.io" in kinds:
+        yield Check("", "Grove", OK, "the cluster has podcliquesets.grove.io")
+
+
+def _releases(backend: FleetBackend, read: Read) -> Iterator[Check]:
+    deployments = read("deployments.apps")
+    found, version = release_of_images(deployments), str(backend.spec.scheduler.version)
+    if not backend.is_kai:
+        return
+    if not found:
+        todo = "Ask who installed KAI, and compare it with scheduler.version of the backend."
+        yield Check("", "KAI", UNKNOWN, f"no image of a {RUNS_KAI} tells the release of KAI", todo)
+    elif found == version or found.startswith(f"{version}."):
+        yield Check("", "KAI", OK, f"KAI is {found}, as {CONFIG_FILE} says")
+    else:
+        todo = f'Write scheduler.version: "{found}" in the backend {backend.name} of {CONFIG_FILE}, or change KAI.'
+        message = f"KAI is {found}; {CONFIG_FILE} says {version}, so manifests are for another release"
+        yield Check("", "KAI", PROBLEM, message, todo)
+    images = re.findall(r"[^\s\"']+grove-operator[^\s\"']*", str(deployments))
+    of_grove = next((match[1] for match in map(_GROVE_IMAGE.search, images) if match), "")
+    declared = backend.spec.grove.version
+    if of_grove and declared and of_grove.lstrip("v") != declared:
+        todo = f'Write grove.version: "{of_grove}" in the backend {backend.name} of {CONFIG_FILE}, or change Grove.'
+        yield Check("", "Grove", PROBLEM, f"Grove is {of_grove}; {CONFIG_FILE} says {declared}", todo)
+
+
+def _queues(fleet: Fleet, backend: FleetBackend, read: Read) -> Iterator[Check]:
+    if not backend.is_kai:
+        return
+    live = {_name(item): item for item in read("queues.scheduling.run.ai")}
+    rendered = _rendered(fleet, backend, "Queue")
+    absent = [name for name in rendered if name not in live]
+    if absent:
+        todo = "Render, commit, and let what applies the manifests apply them: kubectl tas render."
+        yield Check("", "queues", PROBLEM, f"the cluster lacks {shortened(absent, _MAX_NAMED)}", todo)
+    ours = (f"{fleet.config.queuePrefix}-",)
+    others = sorted(set(live) - set(rendered))
+    left = [name for name in others if (live[name].get("metadata") or {}).get("labels", {}).get(MANAGED_BY)]
+    foreign = [name for name in others if name not in left]
+    if left:
+        todo = "Take them away once nothing runs there, or declare them again: kubectl delete queue NAME."
+        yield Check("", "queues", NOTE, f"no file makes {shortened(left, _MAX_NAMED)} any more", todo)
+    if foreign:
+        what = " (with our prefix)" if any(name.startswith(ours) for name in foreign) else ""
+        todo = "Their work takes GPUs that no pool counts. Declare them: kubectl tas import cluster."
+        yield Check("", "queues", NOTE, f"not ours{what}: {shortened(foreign, _MAX_NAMED)}", todo)
+    if not (absent or left or foreign):
+        yield Check("", "queues", OK, f"the cluster has all {len(rendered)} queues and no other")
+
+
+def _rendered(fleet: Fleet, backend: FleetBackend, *kinds: str) -> list[str]:
+    """Returns the names of objects that the repository makes for a backend."""
+    artifacts = (item for item in compile_fleet(fleet) if item.backend == backend.name and item.apply)
+    return [item.manifest.metadata.name for item in artifacts if item.manifest.kind in kinds]
+
+
+def _shards(fleet: Fleet, backend: FleetBackend, read: Read) -> Iterator[Check]:
+    wanted = {pool.shard: pool.name for pool in fleet.pools if pool.backend.name == backend.name}
+    try:
+        shards = read("schedulingshards.kai.scheduler")
+    except NoSuchResourceError:
+        shards = []
+    if not shards and not any(wanted):
+        return
+    served = {(item.get("spec") or {}).get("partitionLabelValue") or None for item in shards}
+    for value, pool in sorted(wanted.items(), key=lambda pair: str(pair[0])):
+        if value not in served:
+            what = (
+                f"no SchedulingShard has the nodePool {value} of pool {pool}"
+                if value
+                else (f"no SchedulingShard serves pool {pool}, which has no nodePool")
+            )
+            todo = f"Make a SchedulingShard with partitionLabelValue: {value or ''}, or correct nodePool of the pool."
+            yield Check("", "shards", PROBLEM, f"{what}: its work stays Pending", todo)
+    if set(wanted) <= served:
+        yield Check("", "shards", OK, "a SchedulingShard serves each pool")
+
+
+def _classes(fleet: Fleet, backend: FleetBackend, read: Read) -> Iterator[Check]:
+    live = {_name(item): item.get("value") for item in read("priorityclasses.scheduling.k8s.io")}
+    names = {str(getattr(fleet.config.priorityClasses, priority)): value for priority, value in PRIORITY_VALUES.items()}
+    absent = [name for name in names if name not in live]
+    if absent:
+        todo = "Apply the rendered PriorityClasses, or correct spec.priorityClasses of the Config."
+        yield Check("", "PriorityClasses", PROBLEM, f"the cluster lacks {', '.join(absent)}", todo)
+    for name, value in names.items():
+        if name in live and live[name] != value:
+            todo = "A value cannot change: delete the class and apply the rendered one, or choose another name."
+            message = f"{name} has the value {live[name]}, and {value} is expected"
+            yield Check("", "PriorityClasses", PROBLEM, message, todo)
+    if not absent and all(live[name] == value for name, value in names.items()):
+        yield Check("", "PriorityClasses", OK, f"the cluster has {', '.join(names)}")
+
+
+def _webhooks(backend: FleetBackend, read: Read) -> Iterator[Check]:
+    if not backend.is_kai:
+        return
+    groups = [
+        str(group)
+        for resource in ("validatingwebhookconfigurations", "mutatingwebhookconfigurations")
+        for item in read(f"{resource}.admissionregistration.k8s.io")
+        for hook in item.get("webhooks") or ()
+        for rule in hook.get("rules") or ()
+        for group in rule.get("apiGroups") or ()
+    ]
+    if "scheduling.run.ai" in groups:
+        yield Check("", "webhooks", OK, "KAI's webhooks check queues and PodGroups")
+    else:
+        todo = "Look at KAI's admission: kubectl get validatingwebhookconfigurations."
+        yield Check("", "webhooks", NOTE, "no webhook checks KAI's queues and PodGroups", todo)
+
+
+def _levels(fleet: Fleet, backend: FleetBackend, read: Read) -> Iterator[Check]:
+    pools = [pool for pool in fleet.pools if pool.backend.name == backend.name and pool.levels]
+    if not pools:
+        return
+    nodes = [(_name(item), (item.get("metadata") or {}).get("labels") or {}) for item in read("nodes")]
+    for pool in pools:
+        selector = pool.nodes.selector
+        own = [(name, labels) for name, labels in nodes if selector.items() <= labels.items()]
+        for level in pool.levels:
+            lacking = [name for name, labels in own if level.label not in labels]
+            if not lacking:
+                continue
+            todo = f"Label the nodes with {level.label}, or remove the level {level.key}: kubectl tas topology suggest."
+            some = f"{len(lacking)} of {len(own)} nodes of pool {pool.name} lack {level.label}"
+            message = f"{some} ({shortened(lacking, _MAX_NAMED)}): KAI places no work with a level there"
+            yield Check("", "levels", PROBLEM if len(lacking) == len(own) else NOTE, message, todo)
+        if not own:
+            todo = "Correct spec.nodes.selector of the pool, or label nodes."
+            yield Check("", "levels", PROBLEM, f"pool {pool.name} has no node", todo)
+        elif all(level.label in labels for _, labels in own for level in pool.levels):
+            yield Check("", "levels", OK, f"all {len(own)} nodes of pool {pool.name} have its levels")
+
+
+def _guard(fleet: Fleet, backend: FleetBackend, read: Read) -> Iterator[Check]:
+    if not fleet.config.guard:
+        yield Check(
+            "", "guard", NOTE, "the guard is off: only review keeps quotas", "Set spec.guard: true in tas.yaml."
+        )
+        return
+    for kind in ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"):
+        resource = "policies" if kind.endswith("Policy") else "policybindings"
+        live = {_name(item) for item in read(f"validatingadmission{resource}.admissionregistration.k8s.io")}
+        absent = [name for name in _rendered(fleet, backend, kind) if name not in live]
+        if absent:
+            message = f"the cluster lacks the {kind} {shortened(absent, _MAX_NAMED)}"
+            yield Check("", "guard", PROBLEM, message, "Apply the rendered manifests.")
+        else:
+            yield Check("", "guard", OK, f"the cluster has each {kind} of the guard")
+
+
+def examined_checkout(root: Path, fleet: Fleet) -> Iterator[Check]:
+    """Yields the checks of the repository's folder: git, hooks, CI, and the lock of the tool."""
+    subject = "repository"
+    has_config = (root / CONFIG_FILE).is_file()
+    todo = "" if has_config else "Write one: kubectl tas init."
+    message = f"{CONFIG_FILE} is there" if has_config else f"there is no {CONFIG_FILE}, so defaults count"
+    yield Check(subject, CONFIG_FILE, OK if has_config else NOTE, message, todo)
+    try:
+        done = process.run(["git", "-C", str(root), "rev-parse", "--show-toplevel", "--git-path", "hooks"])
+    except TasError as error:
+        yield Check(subject, "git", PROBLEM, error.message, error.hint or "")
+        return
+    lines = done.out.decode("utf-8", "replace").splitlines()
+    if done.code or len(lines) < 2:
+        yield Check(subject, "git", PROBLEM, "the folder is in no git repository", "Run: git init, and commit.")
+        return
+    top, hooks = Path(lines[0]), root / lines[1]
+    yield Check(subject, "git", OK, f"the repository is {top}")
+    yield from _hooks(subject, top, hooks)
+    yield from _automation(subject, top)
+    yield from _lock(subject, top)
+    output = root / fleet.config.output
+    if not output.is_dir():
+        message = f"{fleet.config.output}/ is not there, so nothing can be applied"
+        yield Check(subject, "manifests", PROBLEM, message, "Run: kubectl tas render, and commit.")
+
+
+def _hooks(subject: str, top: Path, hooks: Path) -> Iterator[Check]:
+    if _PLUGIN.search(_text(top / ".pre-commit-config.yaml")) is None:
+        message = ".pre-commit-config.yaml does not run kubectl-tas"
+        yield Check(subject, "hooks", NOTE, message, "Write one: kubectl tas init (docs/git.md).")
+    elif not (hooks / "pre-commit").is_file():
+        yield Check(subject, "hooks", NOTE, "the pre-commit hook is not installed here", "Run: pre-commit install.")
+    else:
+        yield Check(subject, "hooks", OK, "pre-commit runs kubectl-tas")
+
+
+def _automation(subject: str, top: Path) -> Iterator[Check]:
+    workflows = top / ".github" / "workflows"
+    files = [*(top / name for name in _CI_FILES), *(sorted(workflows.glob("*.y*ml")) if workflows.is_dir() else ())]
+    calling = [file for file in files if _PLUGIN.search(_text(file))]
+    if calling:
+        yield Check(subject, "CI", OK, f"{calling[0].relative_to(top)} runs kubectl-tas")
+    else:
+        todo = "Write one: kubectl tas init --ci github, or gitlab (docs/ci.md)."
+        yield Check(subject, "CI", PROBLEM, "no file of CI runs kubectl-tas, so nothing checks a pull request", todo)
+
+
+def _lock(subject: str, top: Path) -> Iterator[Check]:
+    text = _text(top / REQUIREMENTS)
+    if not text:
+        yield Check(subject, "lock", NOTE, f"{REQUIREMENTS} is not there", "Write it: kubectl tas init.")
+        return
+    locked = re.search(r"^kubectl-tas==([^\s;\\]+)", text, re.MULTILINE)
+    if "--hash=" not in text:
+        todo = "Write it anew: kubectl tas init, with hashes."
+        yield Check(subject, "lock", NOTE, f"{REQUIREMENTS} has no hashes", todo)
+    if locked is not None and locked[1] != __version__:
+        todo = f"Install what CI runs: pip install --require-hashes -r {REQUIREMENTS}."
+        message = f"CI runs kubectl-tas {locked[1]}, and this is {__version__}"
+        yield Check(subject, "lock", PROBLEM, message, todo)
+    else:
+        yield Check(subject, "lock", OK, f"{REQUIREMENTS} names what CI installs")
+
+
+def _text(path: Path) -> str:
+    """Returns the text of a file. Empty if the file does not exist."""
+    if not path.is_file():
+        return ""
+    return read_plain(str(path), MEBIBYTE, hint="Look at it by hand.").decode("utf-8", "replace")
