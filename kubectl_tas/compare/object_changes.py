@@ -169,7 +169,7 @@ def object_changes(change: Change) -> Iterator[ObjectChange]:
             same = next((earlier for earlier in before if is_only or earlier.backend == after.backend), None)
             if same is not None:
                 fields, differs = tuple[Changed, ...](), False
-                if (same.origin.data, same.demands) != (after.origin.data, after.wanted):
+                if (same.origin.data, same.demands) != (after.origin.data, after.demands):
                     old, new = (demanded(state.origin, state.demands) for state in (same, after))
                     differs = old != new
                     fields = tuple(changed_fields(group_of(after.api_version), written(after.kind), old, new))

@@ -231,7 +231,7 @@ def _needs(growth: ClusterGrowth) -> str:
         return f"not known: pending work can use no existing {growth.word}"
     never = ", but for what never goes" if any(waiting.racks is None for waiting in growth.waiting) else ""
     one_by_one = "" if growth.at_once else ", added one after the other"
-    return f"{plural(growth.racks_needed, growth.word) if growth.more else f'no {growth.word}'} more{one_by_one}{never}"
+    return f"{plural(growth.racks_needed, growth.word) if growth.racks_needed else f'no {growth.word}'} more{one_by_one}{never}"
 
 
 def _by_item(waiting: Sequence[Waiting]) -> list[tuple[Waiting, int]]:
@@ -242,7 +242,7 @@ def _by_item(waiting: Sequence[Waiting]) -> list[tuple[Waiting, int]]:
 
 
 def _when(waiting: Waiting, copies: int, growth: ClusterGrowth) -> str:
-    of_copies = f", {copies} of its {waiting.to_place.copies} gangs" if waiting.item.copies > 1 else ""
+    of_copies = f", {copies} of its {waiting.to_place.copies} gangs" if waiting.to_place.copies > 1 else ""
     if waiting.racks is not None:
         return f"goes with {plural(waiting.racks, growth.word)} more{of_copies}"
     short, helps = waiting.shortage, f"no {growth.word} like this helps" if growth.rack else "waits"

@@ -95,7 +95,7 @@ def _why(queue_share: QueueShare, resource: ResourceName) -> str:
 
 def _by_weight(queue_share: QueueShare, resource: ResourceName) -> str:
     weight, weights = queue_share.queue.weight.of(resource), queue_share.remainder.weights.of(resource)
-    remaining = show(resource, queue_share.remainder.left.of(resource))
+    remaining = show(resource, queue_share.remainder.available.of(resource))
     return "takes what is left" if weight == weights else f"of {remaining} left, by weight {weight} of {weights}"
 
 

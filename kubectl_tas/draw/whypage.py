@@ -94,7 +94,7 @@ def _cause(cause: Cause) -> str:
     if len(distinct) > _SAID:
         facts.append(("More", f"{plural(len(distinct) - _SAID, 'reason')}; -o json has all"))
     facts += [("Repeated", _again(repeated))] if repeated else []
-    facts += [("File", str(cause.location))] if cause.place else []
+    facts += [("File", str(cause.location))] if cause.location else []
     facts += [("Help", cause.hint)] if cause.hint else []
     return "".join(f"   {line}\n" for line in style.pairs(facts).splitlines()) if facts else ""
 

@@ -90,7 +90,7 @@ class Fit:
     @property
     def starts_with(self) -> int:
         """Number of pods of one gang that must have nodes before any pod starts."""
-        return len(self.to_place.wanted.unit.all_pods)
+        return len(self.to_place.request.unit.all_pods)
 
 
 def fit(gang: GangToPlace, nodes: ClusterNodes) -> Fit:

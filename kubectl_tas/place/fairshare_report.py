@@ -106,7 +106,7 @@ class QueueShare:
             return ShareBound.NOTHING_LEFT
         if self.queue.weight.of(resource) == 0:
             return ShareBound.NO_WEIGHT
-        return ShareBound.WEIGHT if self.remainder.left.of(resource) > 0 else ShareBound.PRIORITY
+        return ShareBound.WEIGHT if self.remainder.available.of(resource) > 0 else ShareBound.PRIORITY
 
 
 @dataclass(frozen=True)

@@ -292,7 +292,7 @@ class _ExistingRacks:
 
     def lacks(self, gang: GangToPlace) -> tuple[Lack, ...]:
         """Returns the resources that a pod of a gang asks for and no node has."""
-        return lacking(self._space.room_for(gang.request, gang.labels), gang.wanted.unit)
+        return lacking(self._space.room_for(gang.request, gang.labels), gang.request.unit)
 
     def missing(self, levels: Sequence[Level]) -> Level | None:
         """Returns the coarsest level whose label no node has; None if nodes have all labels."""

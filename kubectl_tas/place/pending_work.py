@@ -194,7 +194,7 @@ class _Question:
 
     def _fits(self) -> tuple[tuple[Fit | LeftOut, ...], Mapping[str, str]]:
         """Returns the answers of ``fit``, and the kinds that are unknown with the reason."""
-        gaps, objects = self.gaps, self.work.cluster.items
+        gaps, objects = self.gaps, self.work.cluster.objects
         if "Node" in gaps or "Pod" in gaps:
             return (), gaps
         if not any(manifest.get("kind") == "Node" for manifest in objects):
@@ -205,7 +205,7 @@ class _Question:
 
     @cached_property
     def nodes(self) -> ClusterNodes:
-        objects = self.work.cluster.items
+        objects = self.work.cluster.objects
         return read_nodes(objects, complete_kinds(objects))
 
     def _has_ended(self, answer: GangToPlace | LeftOut) -> bool:

@@ -145,7 +145,7 @@ def _wanted(held: HeldGang, members: Sequence[HeldPod]) -> PlacementRequest | No
 def _whole(gang: GangToPlace) -> PlacementRequest:
     """Returns the units and shapes of a gang, including the shapes of pods that start later."""
     further = (shape for shapes in gang.further.values() for shape in shapes)
-    return replace(gang.request, shapes=tuple(dict.fromkeys((*gang.wanted.shapes, *further))))
+    return replace(gang.request, shapes=tuple(dict.fromkeys((*gang.request.shapes, *further))))
 
 
 def _least(gang: GangToPlace) -> dict[str, int]:

@@ -68,7 +68,7 @@ class Question:
     @property
     def one(self) -> PlacementRequest:
         """One copy."""
-        return self.changed or self.to_place.wanted
+        return self.changed or self.to_place.request
 
     def finds(self, placement_request: PlacementRequest) -> bool:
         """Whether KAI places ``placement_request`` on the nodes of the question."""
@@ -175,7 +175,7 @@ class _Coarser:
 def _changed(gang_to_place: GangToPlace, change: _Softer | _Coarser) -> PlacementRequest:
     """Returns the gang with other levels; the tree of a workflow's gang then differs too."""
     if gang_to_place.group is None:
-        return replace(gang_to_place.request, unit=_each(gang_to_place.wanted.unit, change.of_unit))
+        return replace(gang_to_place.request, unit=_each(gang_to_place.request.unit, change.of_unit))
     requirements_by_task = {
         task.name: map(change.of_task, task.resource.requirements) for task in gang_to_place.group.tasks
     }

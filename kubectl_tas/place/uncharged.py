@@ -98,7 +98,7 @@ def objects_of(cluster: Cluster) -> Objects:
 
 def holdings(objects: Objects, scheduler: str) -> Holdings | None:
     """Returns who holds which GPUs; None if nodes or pods are unknown. Raises TasError if an object cannot be read."""
-    manifests, complete = objects.manifests, kubectl.complete_kinds(objects.items)
+    manifests, complete = objects.manifests, kubectl.complete_kinds(objects.manifests)
     if not any(manifest.get("kind") == "Node" for manifest in manifests):
         return None
     nodes = read_nodes(manifests, complete)
