@@ -34,6 +34,8 @@ class GroveRelease:
     """Whether domains have free names and levels any number; otherwise only listed names, at most MAX_LEVELS."""
     schedulers: tuple[str, ...] = ()
     """All names that ``schedulerTopologyBindings`` accepts; empty if the release lacks such bindings."""
+    takes_node_selectors: bool = True
+    """Whether pods of cliques may have a nodeSelector (validatePodSpec of the webhook)."""
     writes_pod_groups: bool = False
     """Whether Grove writes KAI's PodGroup, named like the PodGang; otherwise KAI's podgrouper does."""
 
@@ -42,7 +44,15 @@ MAX_LEVELS = 7
 """The most levels of a cluster topology in releases without free domains."""
 
 TABLE: tuple[GroveRelease, ...] = (
-    GroveRelease("0.1.0-alpha.1", has_constraints=False, has_names=False, has_pack=False, has_free_domains=False),
+    GroveRelease(
+        "0.1.0-alpha.1",
+        has_constraints=False,
+        has_names=False,
+        has_pack=False,
+        has_free_domains=False,
+        takes_node_selectors=False,
+    ),
+    GroveRelease("0.1.0-alpha.2", has_constraints=False, has_names=False, has_pack=False, has_free_domains=False),
     GroveRelease("0.1.0-alpha.4", has_names=False, has_pack=False, has_free_domains=False),
     GroveRelease("0.1.0-alpha.9", has_pack=False, schedulers=(KAI_SCHEDULER, "default-scheduler")),
     GroveRelease("0.1.0-alpha.10", schedulers=(KAI_SCHEDULER, "default-scheduler", "volcano", "lpx-scheduler")),

@@ -30,6 +30,8 @@ class Feature(Enum):
     STALENESS_GRACE = auto()  # spec.stalenessGracePeriod
     QUEUE_LABEL = auto()  # the queue in the label kai.scheduler/queue
     REPLICA_SUBGROUPS = auto()  # a SubGroup for each replica type
+    RAY_SUBGROUPS = auto()  # a SubGroup for each group of a Ray cluster
+    JOBSETS = auto()  # JobSets, and TrainJobs
     SEGMENTS = auto()  # segments
     SEGMENT_PARENTS = auto()  # a SubGroup above segments, or above those of a leader and its workers
     ELASTIC_SEGMENTS = auto()  # segments that are not waited for
@@ -83,6 +85,9 @@ WORKS: dict[Feature, tuple[tuple[Patch, Patch | None], ...]] = {
     # The API has the fields from 0.5.2; the plugin that reads them (minruntime.go) is there from 0.6.
     Feature.MIN_RUNTIME: (((0, 6, 0), None),),
     Feature.REPLICA_SUBGROUPS: (((0, 13, 0), None),),
+    Feature.RAY_SUBGROUPS: (((0, 12, 12), None),),
+    # Before, the podgrouper has no plugin for them, and may not read them.
+    Feature.JOBSETS: (((0, 13, 0), None),),
     Feature.SEGMENTS: (((0, 13, 0), None),),
     # podgroup_webhook.go of 0.15 refuses minMember above other SubGroups; pytorch_grouper.go and lws_grouper.go wrote
     # it until 0.16.6.
@@ -128,6 +133,70 @@ NEWEST_PATCHES: dict[tuple[int, int], int] = {
     (0, 17): 0,
 }
 """The newest known patch release of each release."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A fault of some releases."""
+
+    since: Patch
+    until: Patch | None
+    """The first later release without the fault; None if no known release mends it."""
+    when: str
+    effect: str
+    source: str
+    """Files and functions of KAI, and the commit that mends the fault if there is one."""
+
+    def is_in(self, release: Release | None) -> bool:
+        """Whether a release has the fault."""
+        return release is not None and _within(release.patch, (self.since, self.until))
+
+    @property
+    def releases(self) -> str:
+        """The releases with the fault, in words."""
+        first = ".".join(map(str, self.since))
+        return f"{first} on" if self.until is None else f"{first} up to {'.'.join(map(str, self.until))}, without it"
+
+
+KARTA_PANIC = Fault(
+    (0, 17, 0),
+    None,
+    "A Karta exists, and a pod belongs to a kind without a plugin of KAI's and without a Karta.",
+    "KAI's podgrouper panics again and again, so no new gang of the cluster starts.",
+    "GetPodGrouperPlugin of pkg/podgrouper/podgrouper/plugins/karta/hub.go returns a typed nil",
+)
+FAULTS = (
+    KARTA_PANIC,
+    Fault(
+        (0, 17, 0),
+        None,
+        "A PodGroup with a level belongs to a shard (nodePool) that has no node.",
+        "The scheduler of the shard panics at each cycle.",
+        "lowestCommonDomainID of pkg/scheduler/plugins/topology/job_filtering.go",
+    ),
+    Fault(
+        (0, 15, 0),
+        (0, 15, 2),
+        "A scaling group has a topologyConstraint.",
+        "KAI's webhook refuses the PodGroup.",
+        "grove_grouper.go, mended in 0.15.2",
+    ),
+    Fault(
+        (0, 15, 0),
+        (0, 16, 6),
+        "Segments have a SubGroup above them, or above those of a leader and its workers.",
+        "KAI's webhook refuses the PodGroup.",
+        "pytorch_grouper.go and lws_grouper.go, mended in 0.16.6",
+    ),
+    Fault(
+        (0, 13, 0),
+        None,
+        "One segment has all workers of a group that has a leader.",
+        "KAI waits for a pod that never comes.",
+        "handleLeaderInFirstSegment of lws_grouper.go",
+    ),
+)
+"""Known faults of releases, for which ``validate`` looks where files tell. docs/versions.md lists them."""
 
 NON_PREEMPTIBLE_FROM = 100
 """The lowest priority at which KAI treats work as non-preemptible."""

@@ -45,11 +45,6 @@ def or_empty(refused: Callable[[str], Refusal]) -> Callable[[str], Refusal]:
     return lambda text: refused(text) if text else None
 
 
-def unless_filled_in(refused: Callable[[str], Refusal]) -> Callable[[str], Refusal]:
-    """Makes a check that accepts any text with double braces, for a field that a controller may fill in."""
-    return lambda text: None if "{{" in text else refused(text)
-
-
 label = _spelled(
     rf"(?=.{{1,63}}$){_LABEL}",
     "must be at most 63 lower-case letters, digits and '-', a letter or digit first and last",
@@ -97,8 +92,17 @@ sysctl = _spelled(
     "must be the name of a sysctl",
     "Write one such as net.core.somaxconn.",
 )
+path_segment = _spelled(
+    r"(?!\.\.?$)[^/%]+", "must be a name without '/' and '%'", "Write the name as the cluster has it."
+)
 some = _spelled(r"[\s\S]+", "must not be empty", "Write one.")
 absolute = _spelled(r"/[\s\S]*", "must be an absolute path", "Begin it with '/'.")
+working_folder = _spelled(
+    r"|([/\\]|[A-Za-z]:[/\\])[\s\S]*|[\s\S]*\{\{[\s\S]*",
+    "must be an absolute path, or no container starts",
+    "Begin it with '/'.",
+)
+"""A folder in which a command runs. runc refuses a relative one (``validateProcessSpec`` of runc 1.3: libcontainer)."""
 medium = _spelled(r"(Memory|HugePages(-.+)?)?", "must be Memory, HugePages or empty", "Write Memory, or leave it out.")
 _IMAGE = _spelled(
     rf"({_HOST}/)?{_PART}(/{_PART})*(:{_TAG})?(@{_DIGEST})?",

@@ -220,7 +220,7 @@ def called(folder: Path, line: str, monkeypatch: pytest.MonkeyPatch) -> Result:
         (
             "one",
             "nodes generate --pool team --nodes 2",
-            "a level of the pool is kubernetes.io/hostname, so each of its domains has one node: --nodes 1",
+            "each domain of the level host is one node: write --domains host=2 instead of --nodes",
         ),
         ("one", "nodes generate --pool flat --nodes 100001", "that would be 100001 nodes; 100000 are the most"),
         ("one", "nodes generate --pool flat --nodes 2 --cordoned 2 --not-ready 1", "3 of 2 nodes cannot be broken"),

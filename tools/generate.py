@@ -25,6 +25,7 @@ import click
 from kubectl_tas.cli.addressing import ABOUT_WORK
 from kubectl_tas.cli.main import cli, run
 from kubectl_tas.edit import gitops_files
+from kubectl_tas.kai import FAULTS
 from kubectl_tas.kinds.backdoors import BACKDOORS, Backdoor, Decides, Place
 from kubectl_tas.resources import all_rules
 from tools import completion, declared, rulepages
@@ -64,6 +65,7 @@ _LISTS = re.compile(r"\n\nWrite:\n.*\n\n(?=  Example: )", re.DOTALL)
 """Lists of commands in a group's help. Each command has a section that begins with the same sentence."""
 _SHARED = 2
 """Minimum number of commands with an identical option for which the page describes the option only once."""
+_FAULTS = re.compile(r"(<!-- faults -->).*?(<!-- end -->)", re.DOTALL)
 _BACKDOORS = re.compile(r"(<!-- back doors -->).*?(<!-- end -->)", re.DOTALL)
 _TOLD = 2
 """Maximum number of keys in a group that get a row each, with their effect. A larger group gets one row without it."""
@@ -77,6 +79,7 @@ def texts() -> dict[str, str]:
         **{f"schemas/output/{name}": text for name, text in output_texts().items()},
         **rulepages.texts(),
         "docs/admission.md": _admission_page(),
+        "docs/versions.md": _versions_page(),
         "docs/cli.md": _command_page(),
         "docs/workloads.md": _workload_page(),
         "golden/README.md": index(),
@@ -187,6 +190,14 @@ def _admission_page() -> str:
     page = (ROOT / "docs/admission.md").read_text(encoding="utf-8")
     table = "\n".join(rows)
     return _BACKDOORS.sub(lambda block: f"{block[1]}\n{table}\n{block[2]}", page)
+
+
+def _versions_page() -> str:
+    """Returns docs/versions.md with a new table of the faults of KAI's releases."""
+    rows = ["| KAI | if | then | source |", "| --- | --- | --- | --- |"]
+    rows += [f"| {fault.releases} | {fault.when} | {fault.effect} | {fault.source} |" for fault in FAULTS]
+    page, table = (ROOT / "docs/versions.md").read_text(encoding="utf-8"), "\n".join(rows)
+    return _FAULTS.sub(lambda block: f"{block[1]}\n{table}\n{block[2]}", page)
 
 
 def _reading(item: Backdoor) -> tuple[Place, Decides, str, str]:

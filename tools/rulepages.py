@@ -57,9 +57,11 @@ SUBJECTS = {
         "check.operator_refusals",
         "check.gitops",
         "check.keys",
+        "check.other_schedulers",
         "check.replicas",
         "check.owned",
         "check.resource_requests",
+        "check.commands",
     ),
     "Behind the pool's back": (
         "check.growth",

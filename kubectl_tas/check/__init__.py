@@ -7,6 +7,7 @@ from typing import Any
 from kubectl_tas.check import walk as nodes
 from kubectl_tas.check.clique_placement import check_default_topology, check_grove
 from kubectl_tas.check.cliques import check_cliques
+from kubectl_tas.check.commands import check_command, check_processes
 from kubectl_tas.check.companion_names import (
     check_companion,
     check_companion_name,
@@ -41,7 +42,7 @@ from kubectl_tas.check.growth import check_autoscaler, check_growth, check_scale
 from kubectl_tas.check.hierarchy import check_bindings, check_bound_levels, check_pool_topology, check_topology
 from kubectl_tas.check.keys import Surroundings, check_argo_plugin, check_document, check_reserved
 from kubectl_tas.check.mounts import check_mounts
-from kubectl_tas.check.node_labels import check_level_labels
+from kubectl_tas.check.node_labels import check_labels_of_levels, check_level_labels
 from kubectl_tas.check.object_names import (
     check_names,
     check_pool_name,
@@ -50,6 +51,7 @@ from kubectl_tas.check.object_names import (
     check_workflow_names,
 )
 from kubectl_tas.check.osmo_service import check_osmo_pool, check_osmo_workflow, check_tokens
+from kubectl_tas.check.other_schedulers import check_gang_of_pods, check_leftovers
 from kubectl_tas.check.owned import check_gangs
 from kubectl_tas.check.placement_rules import check_placement, check_pod_placement
 from kubectl_tas.check.pod_templates import check_container, check_pod_spec, check_pod_templates, check_tasks
@@ -169,6 +171,8 @@ WORK_CHECKS: tuple[Look[Any], ...] = (
     Look(nodes.WORKLOAD_FILE, check_pod_templates),
     Look(nodes.POD_SPEC, check_pod_spec),
     Look(nodes.CONTAINER, check_container),
+    Look(nodes.CONTAINER, check_command),
+    Look(nodes.WORKLOAD_FILE, check_processes),
     Look(nodes.POD_SPEC, check_privileged),
     Look(nodes.WORKFLOW_FILE, check_tasks),
     Look(nodes.WORK_FILE, check_labels),
@@ -177,6 +181,8 @@ WORK_CHECKS: tuple[Look[Any], ...] = (
     Look(nodes.WORKLOAD, check_finished),
     Look(nodes.WORKLOAD_FILE, check_suspended),
     Look(nodes.DOCUMENT, check_document, shared=Surroundings),
+    Look(nodes.WORKLOAD_FILE, check_leftovers),
+    Look(nodes.POD_SPEC, check_gang_of_pods),
     Look(nodes.COMPANION_FILE, check_reserved),
     Look(nodes.COMPANION, check_argo_plugin),
     Look(nodes.WORKFLOW, check_visible_devices),
@@ -191,6 +197,7 @@ WORK_CHECKS: tuple[Look[Any], ...] = (
     Look(nodes.WORKFLOW, check_workflow_secrets),
     Look(nodes.COMPANION, check_companion_secrets),
     Look(nodes.WORKLOAD, check_pod_placement),
+    Look(nodes.SUBMITTED, check_labels_of_levels),
     Look(nodes.WORKLOAD, check_replicas),
     Look(nodes.POD_GROUP, check_durations),
     Look(nodes.WORKLOAD, check_segment_sizes),

@@ -6,10 +6,12 @@ from collections.abc import Iterator
 
 from kubectl_tas.check.grove_api import SET_FIELD
 from kubectl_tas.check.object_names import NAME_INVALID
+from kubectl_tas.check.operator_refusals import refused
 from kubectl_tas.check.versions import unsupported
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
 from kubectl_tas.grove import TEMPLATE
 from kubectl_tas.kai import Feature
+from kubectl_tas.kinds import SET
 from kubectl_tas.load.schema import invalid_value
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.resolve import names
@@ -80,6 +82,7 @@ def check_cliques(item: FleetPodCliqueSet, _fleet: Fleet) -> Iterator[Diagnostic
     yield from _restarts(item)
     yield from _minimums(item)
     yield from _versions(item)
+    yield from refused(item.declared.origin, SET.page.refusals)
 
 
 def _replicas(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:

@@ -13,6 +13,7 @@ from kubectl_tas.check.conflicts import Check, Fields, Found, all_of, one_of
 from kubectl_tas.check.node_labels import node_label
 from kubectl_tas.check.resource_requests import RESOURCE_NAME
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
+from kubectl_tas.kinds import page_of_document
 from kubectl_tas.kinds.kubernetes import SPARK_PODS
 from kubectl_tas.kinds.section import listed, mappings, written
 from kubectl_tas.model.base import KeyPath
@@ -215,8 +216,7 @@ def _template(of: Fields) -> Found:
     """Checks a template of Argo: its pod, without labels that Argo fills in (3.7: workflow/validate/validate.go)."""
     yield from _priority(of)
     selector = of.below("nodeSelector")
-    written = {label: value for label, value in selector.value.items() if "{{" not in f"{label}{value}"}
-    yield from _node_labels(Fields(of.origin, selector.path, written))
+    yield from _node_labels(selector)
     deadline = of.get("activeDeadlineSeconds")
     if type(deadline) is int and deadline < 1:
         yield of.invalid("must be at least 1", deadline, "Write the seconds that it may take.", "activeDeadlineSeconds")
@@ -257,20 +257,23 @@ def _mounts(of: Fields, in_pod: Sequence[Fields]) -> Found:
     lists = [of.get("volumes"), *(of.origin.value(where) for where in _CLAIMS)]
     lists += [item.get("templates") for item in mappings(of.origin.value(_POLICIES))]
     known = [_name(item) for part in lists for item in mappings(part)]
-    known += _added_volumes(of)
+    added = _added_volumes(of)
     for mount in wanted:
         name = mount.get("name")
-        if isinstance(name, str) and name not in known and "{{" not in name:
+        if isinstance(name, str) and name not in known and name not in added and "{{" not in name:
             hint = did_you_mean(name, known, f"Its volumes are {', '.join(known)}." if known else "Add it to volumes.")
             place = of.origin.locate((*mount.path, "name"))
             yield Diagnostic(VOLUME_UNKNOWN, f'the pod has no volume "{name}"', place, hint=hint)
 
 
 def _added_volumes(of: Fields) -> list[str]:
-    """Lists volumes that KubeRay adds (1.6, 1.7: ``AddRayTokenVolume``, ray-operator/controllers/ray/common/pod.go)."""
+    """Lists volumes that the operator adds. KubeRay adds one if asked (1.6, 1.7: ``AddRayTokenVolume`` of pod.go)."""
+    page, name = page_of_document(of.origin.data), of.origin.value(("metadata", "name"))
+    added = [volume.format(name) for volume in page.pod_rules.added_volumes] if page is not None else []
     groups = (place for place, step in enumerate(of.path) if step in ("headGroupSpec", "workerGroupSpecs"))
     spec = of.path[: next(groups, 0)]
-    return ["ray-token"] if spec and of.origin.value((*spec, "authOptions", "enableK8sTokenAuth")) is True else []
+    has_token = spec and of.origin.value((*spec, "authOptions", "enableK8sTokenAuth")) is True
+    return [*added, "ray-token"] if has_token else added
 
 
 def _name(item: Mapping[str, Any]) -> str:
@@ -314,6 +317,7 @@ COMBINATIONS: Mapping[str, Check] = {
     "PodAffinityTerm": _over_nodes,
     "PodFailurePolicyOnExitCodesRequirement": jobs.exit_codes,
     "PodFailurePolicyRule": jobs.failure_rule,
+    "PodSecurityContext": containers.security_of_pod,
     "PodResourceClaim": one_of("no claim", "resourceClaimName", "resourceClaimTemplateName"),
     "PodSpec": _pod,
     "Probe": all_of(containers.probe, one_of("nothing to probe with", "exec", "grpc", "httpGet", "tcpSocket")),

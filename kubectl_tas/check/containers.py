@@ -163,6 +163,16 @@ def security(of: Fields) -> Found:
             yield of.wrong(what, "Remove one of the two.", "allowPrivilegeEscalation")
 
 
+def security_of_pod(of: Fields) -> Found:
+    """Checks that a pod sets each sysctl once."""
+    names: set[str] = set()
+    for item in of.each("sysctls"):
+        name = str(item.get("name"))
+        if name in names:
+            yield item.conflict(f"the sysctl {name} appears twice", "Remove one of the two.", "name")
+        names.add(name)
+
+
 def profile(of: Fields) -> Found:
     """Checks a profile of seccomp or AppArmor."""
     is_local, has_name = of.get("type") == "Localhost", bool(of.get("localhostProfile"))

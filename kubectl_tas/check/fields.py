@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 from kubectl_tas import spellings
 from kubectl_tas.check import combinations, objectfields
 from kubectl_tas.check.conflicts import Fields
-from kubectl_tas.check.operator_refusals import refused
+from kubectl_tas.check.operator_refusals import refused, refused_by_crd
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity, Waiving
 from kubectl_tas.kinds import kubernetes
 from kubectl_tas.kinds.kubernetes import Bound, OperatorShapes, Shape, Shapes
 from kubectl_tas.kinds.section import written
 from kubectl_tas.load.schema import (
+    INVALID_VALUE,
     UNKNOWN_FIELD,
     invalid_value,
     missing_field,
@@ -74,8 +75,12 @@ def check_fields(declared: Declared[Workload], fleet: Fleet) -> Iterator[Diagnos
         if hint := of_operator.kind_elsewhere(api_version, kind):
             message = f"{operator} {named[operator]} has no {kind} of {api_version}"
             yield Diagnostic(OPERATOR_FIELD, message, declared.at("kind"), hint=hint)
-    yield from _below(declared.origin, (), declared.origin.data, shape)
-    yield from refused(declared)
+    has_parameters = declared.spec.page.pod_rules.has_parameters
+    for finding in _below(declared.origin, (), declared.origin.data, shape):
+        if not (has_parameters and finding.rule is INVALID_VALUE and "{{" in finding.message):
+            yield finding
+    yield from refused(declared.origin, declared.spec.page.refusals)
+    yield from refused_by_crd(declared, named)
 
 
 def check_fields_of_companion(declared: Declared[Companion], fleet: Fleet) -> Iterator[Diagnostic]:
@@ -189,7 +194,9 @@ def _refused(origin: Origin, path: KeyPath, value: Any, bound: Bound) -> Iterato
             hint = did_you_mean(str(value), words, folds=True)
             yield invalid_value(origin, path, f"must be one of {', '.join(words)}", value, hint)
     elif (found := spellings.within(value, bound) if isinstance(bound, range) else bound(value)) is not None:
-        yield invalid_value(origin, path, found[0], value, found[1])
+        finding = invalid_value(origin, path, found[0], value, found[1])
+        is_older = bound is kubernetes.text_of_older_releases and isinstance(value, str)
+        yield replace(finding, rule=OPERATOR_FIELD, level=Severity.WARNING) if is_older else finding
 
 
 def _elsewhere(key: str, path: KeyPath, fields: dict[str, Shape]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kubectl_tas.check.growth import Scaled
-from kubectl_tas.check.keys import KUEUE
+from kubectl_tas.check.other_schedulers import KUEUE
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
 from kubectl_tas.gangs.podgrouper import is_made_by_kai
 from kubectl_tas.kinds import page_of_document

@@ -73,6 +73,11 @@ def check_set_release(item: FleetPodCliqueSet, _fleet: Fleet) -> Iterator[Diagno
     if backend is None:
         return
     release, origin = backend.grove_release, item.declared.origin
+    for clique in item.cliques if not release.takes_node_selectors else ():
+        path = (*clique.path, "spec", "podSpec", "nodeSelector")
+        if origin.value(path) is not None:
+            place = origin.locate(path, key=True)
+            yield _needs(backend, "a nodeSelector", lambda row: row.takes_node_selectors, place)
     asking = [(constraint, path) for constraint, path in item.constraints if constraint.asks]
     if asking and not release.has_constraints:
         place = origin.locate(asking[0][1], key=True)

@@ -11,6 +11,7 @@ from kubectl_tas.kinds import page_of_document
 from kubectl_tas.kinds.page import ANY_PODS
 from kubectl_tas.kinds.section import mappings
 from kubectl_tas.load.schema import invalid_value
+from kubectl_tas.node_places import fulfils
 from kubectl_tas.words import did_you_mean
 
 _PROGRESS = 600
@@ -42,6 +43,10 @@ def job(of: Fields) -> Found:
     if is_own and not rules.own_selector:
         what = f"is refused in a {kind}, whose jobs have selectors of their own"
         yield of.refuse("manualSelector", what, "Remove it, and the selector.")
+    elif is_own and selector is None:
+        yield of.missing("selector", of.value)
+    elif is_own and isinstance(selector, dict):
+        yield from _own_selector(of)
     elif selector and not is_own and "controller-uid" not in str(selector):
         yield of.refuse("selector", "is made by Kubernetes itself: another one is refused", "Remove it.")
     if of.get("maxFailedIndexes") is not None and of.get("backoffLimitPerIndex") is None:
@@ -59,6 +64,18 @@ def job(of: Fields) -> Found:
         yield from _failures(of)
     if mode == "Indexed" and isinstance(of.get("successPolicy"), dict):
         yield from _successes(of.below("successPolicy"), completions)
+
+
+def _own_selector(of: Fields) -> Found:
+    """Checks that the selector of a job matches the labels of its template."""
+    labels, selector = of.below("template", "metadata", "labels").value, of.below("selector")
+    wanted = selector.below("matchLabels").value
+    conditions = mappings(selector.get("matchExpressions"))
+    if any(labels.get(key) != value for key, value in wanted.items()) or not all(
+        fulfils(condition, labels) for condition in conditions
+    ):
+        what, hint = "does not match the labels of template.metadata", "Write the same labels in both, or remove it."
+        yield of.refuse("selector", what, hint)
 
 
 def _failures(of: Fields) -> Found:
@@ -159,7 +176,11 @@ def rolling_members(of: Fields) -> Found:
 
 def deployment(of: Fields) -> Found:
     """Checks that progressDeadlineSeconds is longer than minReadySeconds."""
-    progress, ready = of.get("progressDeadlineSeconds", _PROGRESS), of.get("minReadySeconds")
-    if type(progress) is int and type(ready) is int and ready >= progress:
+    progress, ready = of.get("progressDeadlineSeconds", _PROGRESS), of.get("minReadySeconds", 0)
+    if type(progress) is int and type(ready) is int and ready >= progress >= 0:
         what = f"is {ready}, not less than progressDeadlineSeconds, {progress}"
-        yield of.refuse("minReadySeconds", what, f"Write progressDeadlineSeconds: {ready + 1}.")
+        hint = f"Write progressDeadlineSeconds: {ready + 1}."
+        if "minReadySeconds" in of.value:
+            yield of.refuse("minReadySeconds", what, hint)
+        else:
+            yield of.refuse("progressDeadlineSeconds", f"is {progress}, not more than minReadySeconds, {ready}", hint)

@@ -9,8 +9,9 @@ from collections.abc import Collection, Iterator, Mapping
 from enum import Flag, auto
 from typing import TYPE_CHECKING, NamedTuple
 
-from kubectl_tas import gpus
+from kubectl_tas import gpus, quantities
 from kubectl_tas.check.filled_in import expressions_of
+from kubectl_tas.check.other_schedulers import leftover
 from kubectl_tas.check.resource_requests import notes_above, pods_of, resources_of
 from kubectl_tas.check.secrets import secrets_of
 from kubectl_tas.check.visibledevices import config_maps, devices_of
@@ -187,27 +188,9 @@ KEY_RESERVED = Rule(
     "kai.scheduler/last-start-timestamp, LOW work keeps GPUs that other queues have a right to. Remove the key: KAI or "
     "Grove writes it. If you copied the object from a cluster, remove all such keys.",
 )
-OTHER_QUEUE = Rule(
-    "other-queue",
-    Severity.WARNING,
-    "A workload names a queue of Kueue or Volcano, or a placement of Kueue.",
-    "Kueue suspends a workload with kueue.x-k8s.io/queue-name until its own quota has room, and then KAI counts it "
-    "against the pool's quota. So it waits twice, and for ever if no LocalQueue has that name. KAI ignores Volcano's "
-    "queue: the pool decides the queue. Remove the key. KAI also ignores the topology that pods request from Kueue, so "
-    "they run anywhere. Write KAI's annotation instead.",
-)
+_OF_GPUS = ("amd.com", "gpu", "kai.scheduler", "nvidia.com", "run.ai", "runai")
+"""Domains before which people write annotations for a part of a GPU."""
 _SPARK_GROUP = "sparkoperator.k8s.io"
-KUEUE = "kueue.x-k8s.io/queue-name"
-"""Label of work that Kueue suspends and starts."""
-PLACEMENTS = {
-    "kueue.x-k8s.io/podset-required-topology": f"{labels.PLACEMENT_REQUIRED} among the annotations of the workload",
-    "kueue.x-k8s.io/podset-preferred-topology": f"{labels.PLACEMENT_PREFERRED} among the annotations of the workload",
-    "kueue.x-k8s.io/podset-slice-required-topology": labels.SEGMENT_REQUIRED,
-    "kueue.x-k8s.io/podset-slice-size": labels.SEGMENT_SIZE,
-}
-"""Placement annotations of Kueue (0.19: apis/kueue/v1beta2/topology_types.go), with KAI's equivalents."""
-_VOLCANO = ("scheduling.volcano.sh/queue-name", "volcano.sh/queue-name")
-"""Keys for a queue of Volcano (1.12: pkg/apis of volcano.sh/apis, scheduling/v1beta1 and batch/v1alpha1)."""
 _ENDINGS = (".x-k8s.io", ".io", ".dev", ".com", ".ai")
 """Endings that people wrongly append to a domain."""
 DOMAINS = ("kai.scheduler", "kubectl-tas", "grove.io", "runai")
@@ -257,17 +240,8 @@ def _key(origin: Origin, where: str, path: KeyPath) -> Iterator[Diagnostic]:
     if key in KNOWN[where] or key in KNOWN["both"]:
         return
     place = origin.locate(path, key=True)
-    if key == KUEUE and where == "labels":
-        message = "Kueue holds this workload until a queue of Kueue has room, in addition to the quota of its pool"
-        yield Diagnostic(OTHER_QUEUE, message, place, hint=f"Remove the label {key}.")
-        return
-    if key in PLACEMENTS and where == "annotations":
-        message = f"KAI ignores {key}, which is Kueue's: these pods run anywhere"
-        yield Diagnostic(OTHER_QUEUE, message, place, hint=f"Write {PLACEMENTS[key]} instead.")
-        return
-    if key in _VOLCANO:
-        message = "KAI ignores the queue of Volcano: the pool says which queue this work is in"
-        yield Diagnostic(OTHER_QUEUE, message, place, hint=f"Remove {key}.")
+    if (finding := _part_of_gpu(origin, path) or leftover(origin, path)) is not None:
+        yield finding
         return
     if key.startswith(labels.OWN_PREFIX) and (where == "labels" or key in KNOWN[other]):
         return  # check.workload_labels says more of those
@@ -293,6 +267,20 @@ def _key(origin: Origin, where: str, path: KeyPath) -> Iterator[Diagnostic]:
     hint = question(key, near) if near else f"Known: {', '.join(here)}."
     hint = f"Did you mean {near}? Remove it: {_WRITTEN}." if near in _BY_NOBODY else hint
     yield Diagnostic(KEY_UNKNOWN, f'nothing reads the key "{key}"', place, hint=hint)
+
+
+def _part_of_gpu(origin: Origin, path: KeyPath) -> Diagnostic | None:
+    """Returns a finding about an annotation for a part of a GPU with a domain, as node labels of GPUs have one."""
+    key, value = str(path[-1]), origin.value(path)
+    domain, _, name = key.partition("/")
+    meant = re.sub("[._]", "-", name.lower())
+    if domain not in _OF_GPUS or meant not in (gpus.FRACTION, gpus.MEMORY):
+        return None
+    mebibytes = quantities.parse(value) if meant == gpus.MEMORY and not str(value).isdecimal() else None
+    text = f"{mebibytes / 2**20:.0f}" if mebibytes else value
+    hint = f'Write {meant}: "{text}"' + (", a number of MiB." if meant == gpus.MEMORY else ".")
+    message = f"nothing reads {key}, so these pods get no part of a GPU by it"
+    return Diagnostic(KEY_UNKNOWN, message, origin.locate(path, key=True), hint=hint)
 
 
 def reserved_of(origin: Origin, part: Part) -> Iterator[Diagnostic]:

@@ -6,19 +6,24 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
+from kubectl_tas.check.conflicts import Fields
+from kubectl_tas.check.resource_requests import pods_of
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
+from kubectl_tas.kinds.backdoors import pods_at
 from kubectl_tas.late import late_pattern
 from kubectl_tas.model.base import QUALIFIED_NAME, KeyPath
 from kubectl_tas.model.repository import Origin
 from kubectl_tas.node_places import BEFORE_1_0, GPU_CLIQUE, HOSTNAME, PLACES, SINCE_1_0
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.fleet_workload import FleetWorkload
+from kubectl_tas.resolve.podcliqueset import SubmittedSet
 from kubectl_tas.resolve.topologies import FleetTopology
-from kubectl_tas.words import closest, question
+from kubectl_tas.words import closest, misspelled, question
 
 NODE_LABEL = Rule(
     "node-label",
     Severity.ERROR,
-    "A node label is nearly one of Kubernetes' own.",
+    "A node label is nearly one of Kubernetes' own, or of a level of the pool.",
     "No node has this label: pods that ask for it stay Pending, and pods that spread over it are not spread. Correct "
     "the label. If an administrator sets a label of that name, waive the rule.",
     protects=Waiving.ANYBODY,
@@ -62,6 +67,42 @@ def node_label(origin: Origin, path: KeyPath, label: str) -> Iterator[Diagnostic
     if meant is not None:
         place = origin.locate(path, key=path[-1] == label)
         yield Diagnostic(NODE_LABEL, f'no node has the label "{label}"', place, hint=f'Did you mean "{meant}"?')
+
+
+def check_labels_of_levels(sent: FleetWorkload | SubmittedSet, fleet: Fleet) -> Iterator[Diagnostic]:
+    """Finds node labels in pods that misspell the label of a level of their pool."""
+    levels = [level.label for level in sent.pool.levels]
+    known = (
+        {*NODE_LABELS, *(level.label for topology in fleet.topologies for level in topology.levels)} if levels else ()
+    )
+    origin = sent.declared.origin
+    for pods in pods_of(sent) if levels else ():
+        for path in pods_at(origin.data, pods.path):
+            for place, label in _labels_in(Fields(origin, path, origin.value(path))):
+                meant = None if label in known else misspelled(label, levels)
+                if meant is not None:
+                    message = f'no node has the label "{label}"; a level of pool {sent.pool.name} has "{meant}"'
+                    where = origin.locate(place, key=place[-1] == label)
+                    yield Diagnostic(NODE_LABEL, message, where, hint=question(label, meant))
+
+
+def _labels_in(spec: Fields) -> Iterator[tuple[KeyPath, str]]:
+    """Yields the node labels in the fields of a pod, each with its path."""
+    yield from (((*spec.path, "nodeSelector", label), label) for label in spec.below("nodeSelector").value)
+    affinity = spec.below("affinity")
+    terms = [(path, "topologyKey") for path in ("podAffinity", "podAntiAffinity")]
+    waiting: list[tuple[KeyPath, object, str]] = [
+        (("topologySpreadConstraints",), spec.get("topologySpreadConstraints"), "topologyKey"),
+        *((("affinity", name), affinity.get(name), key) for name, key in (*terms, ("nodeAffinity", "key"))),
+    ]
+    while waiting:
+        path, value, key = waiting.pop()
+        if isinstance(value, dict):
+            if isinstance(label := value.get(key), str):
+                yield (*spec.path, *path, key), label
+            waiting += (((*path, name), below, key) for name, below in value.items())
+        elif isinstance(value, list):
+            waiting += (((*path, index), below, key) for index, below in enumerate(value))
 
 
 def mended_level(name: str, topology: FleetTopology | None) -> str:

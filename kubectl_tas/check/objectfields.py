@@ -36,6 +36,7 @@ _PROTOCOLS = ("TCP", "UDP", "SCTP")
 _TYPES = ("ClusterIP", "NodePort", "LoadBalancer", "ExternalName")
 _MODES = {"RWO": "ReadWriteOnce", "ROX": "ReadOnlyMany", "RWX": "ReadWriteMany", "RWOP": "ReadWriteOncePod"}
 """Access modes of claims: as kubectl prints them, and as files write them."""
+_POLICY_TYPES = ("Ingress", "Egress")
 _TRAFFIC = ("Cluster", "Local")
 _METRICS = {
     name: name[0].lower() + name[1:] for name in ("ContainerResource", "External", "Object", "Pods", "Resource")
@@ -50,6 +51,7 @@ _ONLY: Mapping[str, tuple[str, ...]] = {
     "loadBalancerSourceRanges": _BALANCED,
 }
 """Fields of a Service, with the types of Service that have them."""
+_FINALIZERS = ("foregroundDeletion", "kubernetes", "orphan")
 _NOT_OF_NAMES = ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy")
 """Fields that a Service of type ExternalName cannot have."""
 
@@ -152,6 +154,8 @@ BOUNDS: Mapping[str, Mapping[str, Bound]] = {
     "ClientIPConfig": {"timeoutSeconds": range(1, 86401)},
     "ComputeDomain.spec": {"numNodes": _COUNT},
     "ComputeDomain.spec.channel.resourceClaimTemplate": {"name": _name_refused},
+    "ContainerResourceMetricSource": {"container": spellings.some, "name": spellings.some},
+    "CrossVersionObjectReference": {"kind": spellings.path_segment, "name": spellings.path_segment},
     "ConfigMap": {"binaryData": _base64_refused},
     "EndpointPort": {"appProtocol": _qualified_refused, "name": _port_label_refused, "protocol": _PROTOCOLS},
     "EndpointSlice": {"addressType": ("IPv4", "IPv6", "FQDN")},
@@ -172,6 +176,7 @@ BOUNDS: Mapping[str, Mapping[str, Bound]] = {
     "IngressServiceBackend": {"name": _service_refused},
     "IngressSpec": {"ingressClassName": _name_refused},
     "IngressTLS": {"hosts": _host_refused, "secretName": _name_refused},
+    "MetricIdentifier": {"name": spellings.path_segment},
     "MetricSpec": {"type": ("ContainerResource", "External", "Object", "Pods", "Resource")},
     "MetricTarget": {
         "averageUtilization": _POSITIVE,
@@ -180,7 +185,7 @@ BOUNDS: Mapping[str, Mapping[str, Bound]] = {
         "value": _positive_refused,
     },
     "NetworkPolicyPort": {"endPort": _PORT, "port": _port_or_name_refused, "protocol": _PROTOCOLS},
-    "NetworkPolicySpec": {"policyTypes": ("Ingress", "Egress")},
+    "NetworkPolicySpec": {"policyTypes": _POLICY_TYPES},
     "ObjectMeta": {"finalizers": _qualified_refused},
     "PersistentVolumeClaimSpec": {
         "accessModes": _mode_refused,
@@ -192,6 +197,7 @@ BOUNDS: Mapping[str, Mapping[str, Bound]] = {
         "minAvailable": _share_refused,
         "unhealthyPodEvictionPolicy": ("IfHealthyBudget", "AlwaysAllow"),
     },
+    "ResourceMetricSource": {"name": spellings.some},
     "ServiceBackendPort": {"name": spellings.port_name, "number": _PORT},
     "ServicePort": {
         "appProtocol": _qualified_refused,
@@ -223,6 +229,8 @@ BOUNDS: Mapping[str, Mapping[str, Bound]] = {
 def _metadata(of: Fields) -> Found:
     if of.get("labels"):
         yield from _labels(of.below("labels"))
+    if of.get("finalizers"):
+        yield from _finalizers(of)
     if not of.get("annotations"):
         return
     notes = of.below("annotations")
@@ -234,6 +242,19 @@ def _metadata(of: Fields) -> Found:
         message = f"{notes.at()} has {size} bytes, more than the {_MAX_ANNOTATIONS} that an API server takes"
         largest = max(notes.value, key=lambda key: len(str(notes.get(key))))
         yield _too_much(notes, message, "Shorten this one, or keep it in a ConfigMap.", largest)
+
+
+def _finalizers(of: Fields) -> Found:
+    """Checks the finalizers of Kubernetes' own kinds: one without a domain is one of three (``ValidateObjectMeta`` of
+    pkg/apis/core/validation).
+    """
+    group = str(of.origin.data.get("apiVersion")).rpartition("/")[0]
+    is_own = "." not in group or group.endswith(".k8s.io")
+    for index, name in enumerate(listed(of.get("finalizers"))):
+        is_plain = isinstance(name, str) and "/" not in name and not spellings.label_key(name)
+        if is_own and is_plain and name not in _FINALIZERS:
+            rule = f"must have a domain, or be one of {', '.join(_FINALIZERS)}"
+            yield of.invalid(rule, name, "Remove it: controllers add finalizers.", "finalizers", index)
 
 
 def _labels(of: Fields) -> Found:
@@ -305,8 +326,11 @@ def _aims_at(*fields: str, alone: bool = True) -> Check:
 def _scaled(of: Fields) -> Found:
     """Checks a HorizontalPodAutoscaler: its target names an API group, and only external metrics may scale it to 0."""
     target, least, most = of.below("scaleTargetRef"), of.get("minReplicas"), of.get("maxReplicas")
-    if isinstance(of.get("scaleTargetRef"), dict) and target.get("apiVersion") is None:
+    if isinstance(of.get("scaleTargetRef"), dict) and not target.get("apiVersion"):
         yield target.missing("apiVersion", ("apiVersion", "kind", "name"))
+    elif str(target.get("apiVersion")).count("/") > 1:
+        rule, hint = "must be a group and a version", "Write one such as apps/v1."
+        yield target.invalid(rule, target.get("apiVersion"), hint, "apiVersion")
     if of.exceeds("minReplicas", "maxReplicas") and most > 0:
         hint = f"Write {most} or less, or raise maxReplicas."
         yield of.refuse("minReplicas", f"is {least}, more than maxReplicas, {most}", hint)
@@ -318,11 +342,29 @@ def _scaled(of: Fields) -> Found:
 def _volume_of_its_own(of: Fields) -> Found:
     """Checks the name of a volume claim template. It becomes the name of a volume in each pod."""
     name = of.origin.value((*of.path, "metadata", "name"))
-    if of.path and isinstance(name, str) and (refusal := spellings.label(name)) is not None:
+    if of.path and not name:
+        yield of.below("metadata").missing("name")
+    elif of.path and isinstance(name, str) and (refusal := spellings.label(name)) is not None:
         yield of.invalid(refusal[0], name, "Write one such as data.", "metadata", "name")
 
 
+def _source_of_data(of: Fields, field: str) -> Found:
+    """Checks what the data of a claim come from (``validateDataSource`` and ``validateDataSourceRef``)."""
+    source = of.below(field)
+    for name in ("kind", "name") if isinstance(of.get(field), dict) else ():
+        if source.get(name) == "":
+            yield source.invalid(NOT_EMPTY, "", "Name an object.", name)
+    if not source.has("apiGroup") and source.get("kind") not in (None, "", "PersistentVolumeClaim"):
+        hint = "Write PersistentVolumeClaim, or the apiGroup of the kind."
+        yield source.invalid("must be PersistentVolumeClaim without an apiGroup", source.get("kind"), hint, "kind")
+
+
 def _claim(of: Fields) -> Found:
+    sources = ("dataSource", "dataSourceRef")
+    for field in sources:
+        yield from _source_of_data(of, field)
+    if all(map(of.has, sources)) and of.get(sources[0]) != of.get(sources[1]):
+        yield of.wrong("has a dataSource and another dataSourceRef", "Remove dataSource.", *sources[:1])
     modes = of.get("accessModes")
     if modes == []:
         yield of.invalid(NOT_EMPTY, [], "Write one, such as [ReadWriteOnce].", "accessModes")
@@ -379,6 +421,12 @@ def _policy_port(of: Fields) -> Found:
         yield of.refuse("endPort", what, "Write the first port of the range in port, or remove endPort.")
     elif end < port:
         yield of.refuse("endPort", f"is {end}, less than port, {port}", f"Write {port} or more.")
+
+
+def _policy_types(of: Fields) -> Found:
+    number = len(listed(of.get("policyTypes")))
+    if number > len(_POLICY_TYPES):
+        yield of.refuse("policyTypes", f"has {number} types; there are {len(_POLICY_TYPES)}", "Write each once.")
 
 
 def _peer(of: Fields) -> Found:
@@ -507,6 +555,7 @@ COMBINATIONS: Mapping[str, Check] = {
     "MetricSpec": _metric,
     "NetworkPolicyPeer": _peer,
     "NetworkPolicyPort": _policy_port,
+    "NetworkPolicySpec": _policy_types,
     "ObjectMeta": _metadata,
     "ObjectMetricSource": _aims_at("averageValue", "value", alone=False),
     "PersistentVolumeClaim": _volume_of_its_own,

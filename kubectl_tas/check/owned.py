@@ -119,16 +119,12 @@ def _owned(workload: FleetWorkload) -> Iterator[Diagnostic]:
         place = workload.declared.origin.locate(("metadata", "labels", _label(workload)), key=True)
         yield Diagnostic(PODGROUP_OWNED, message, place, hint="Remove the label.")
         return
-    several = sum(item.replicas > 0 for item in workload.replicas) > 1
-    spec = workload.declared.spec
-    for wait in spec.page.start.waits(spec.document):
-        if wait.of_several and not several:
-            continue
+    for wait in podgrouper.waits(workload):
         message = f"the gang of {workload.kind} {workload.name} can never start: {wait.why}"
         written = workload.declared.origin.value(wait.path) is not None
         place = workload.declared.at(*(wait.path if written else ("kind",)))
-        way = f"Set {wait.path[-1]}: {wait.instead}" if wait.instead else f"Remove {wait.path[-1]}"
-        yield Diagnostic(PODGROUP_OWNED, message, place, hint=f"{way}, or remove the label {_label(workload)}.")
+        hint = f"{wait.instead}, or remove the label {_label(workload)}."
+        yield Diagnostic(PODGROUP_OWNED, message, place, hint=hint)
 
 
 def _mismatch(first: FleetWorkload, workload: FleetWorkload) -> Iterator[Diagnostic]:

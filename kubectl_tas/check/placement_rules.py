@@ -210,7 +210,7 @@ def _unread(workload: FleetWorkload) -> Iterator[Diagnostic]:
         for placement in (workload.placement, *(item.placement for item in workload.replicas)):
             yield from _nowhere(workload, placement, why, _instead(workload, None))
         return
-    if not podgrouper.row(workload).placed_at:
+    if not podgrouper.places_at(workload):
         why, hint = f"KAI reads no placement of a {workload.kind} itself", "Ask for it on the templates of its pods."
         yield from _nowhere(workload, workload.placement, why, hint)
     are_read = places_parts(workload) or is_placed_as_a_whole(workload)
@@ -251,7 +251,7 @@ def _instead(workload: FleetWorkload, item: ReplicaType | None) -> str:
 
 def _without_level(workload: FleetWorkload) -> Iterator[Diagnostic]:
     """Finds a topology that KAI would read although nothing asks for its levels or for segments."""
-    place = podgrouper.row(workload).placed_at
+    place = podgrouper.places_at(workload)
     if placed(workload).get(place, workload) is not None or any(item.segments for item in workload.replicas):
         return
     written = workload.declared.origin.value((*place, labels.TOPOLOGY))

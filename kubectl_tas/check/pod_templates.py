@@ -9,14 +9,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kubectl_tas import spellings
+from kubectl_tas.check.companion_names import REFERENCE_UNKNOWN
 from kubectl_tas.check.conflicts import Fields
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
+from kubectl_tas.kinds import page_of_document
 from kubectl_tas.kinds.section import key_path, listed, mappings
 from kubectl_tas.load.schema import MISSING_FIELD, invalid_value, missing_field
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Declared, Origin
 from kubectl_tas.node_places import fulfils
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.words import did_you_mean, shortened
 
 if TYPE_CHECKING:
     from kubectl_tas.model.osmo_workflow import Workflow
@@ -48,6 +51,7 @@ _IN_PODS: tuple[_List, ...] = (
     ("volumes", "name", "volume name"),
     ("imagePullSecrets", "name", "pull secret"),
     ("resourceClaims", "name", "resource claim"),
+    ("schedulingGates", "name", "scheduling gate"),
 )
 _IN_CONTAINERS: tuple[_List, ...] = (
     ("env", "name", "variable"),
@@ -55,6 +59,11 @@ _IN_CONTAINERS: tuple[_List, ...] = (
     ("volumeMounts", "mountPath", "mount path"),
     ("volumeDevices", "devicePath", "device path"),
 )
+CALLS: tuple[KeyPath, ...] = (
+    *((probe,) for probe in ("livenessProbe", "readinessProbe", "startupProbe")),
+    *(("lifecycle", hook) for hook in ("postStart", "preStop")),
+)
+"""Paths of what a kubelet may call at a port of the container itself."""
 
 
 def check_pod_templates(declared: Declared[Workload], _fleet: Fleet) -> Iterator[Diagnostic]:
@@ -106,8 +115,28 @@ def check_made_pod(origin: Origin, fleet: Fleet) -> Iterator[Diagnostic]:
 
 
 def check_container(container: Fields, _fleet: Fleet) -> Iterator[Diagnostic]:
-    """Checks the lists of a container."""
+    """Checks the lists of a container, and the ports that its probes and hooks name."""
     yield from _once(container, _IN_CONTAINERS)
+    for call in CALLS:
+        if call[0] in container.value:
+            for action in (container.below(*call, name) for name in ("httpGet", "tcpSocket")):
+                yield from _called(container, action)
+
+
+def _called(container: Fields, action: Fields) -> Iterator[Diagnostic]:
+    """Checks that a container has the port that its kubelet calls by name (``ResolveContainerPort`` of pkg/probe). An
+    operator may add ports; then only a misspelled name is certain to be wrong.
+    """
+    port = action.get("port")
+    names = [str(other["name"]) for other in mappings(container.get("ports")) if other.get("name")]
+    if not isinstance(port, str) or port in names or "{{" in "".join((port, *names)) or spellings.port(port):
+        return
+    page = page_of_document(container.origin.data)
+    hint = did_you_mean(port, names)
+    if hint or (page is not None and page.pod_rules.ports_known):
+        message = f'this container has no port "{port}", so its kubelet cannot call it'
+        hint = hint or (f"Write its number, or one of {shortened(names)}." if names else "Write its number.")
+        yield Diagnostic(REFERENCE_UNKNOWN, message, container.origin.locate((*action.path, "port")), hint=hint)
 
 
 def check_pod_spec(spec: Fields, _fleet: Fleet) -> Iterator[Diagnostic]:
@@ -117,10 +146,35 @@ def check_pod_spec(spec: Fields, _fleet: Fleet) -> Iterator[Diagnostic]:
         named = [(str(part.get("name")), (*part.path, "name")) for part in containers if part.get("name")]
         yield from _duplicates(origin, "container name", named)
     yield from _once(spec, _IN_PODS)
+    yield from _as_root(spec)
     on_node: dict[str, KeyPath] = {}
     for container in containers:
         if "ports" in container.value and "initContainers" not in container.path[-2:]:
             yield from _ports(container, on_node, is_shared=spec.get("hostNetwork") is True)
+
+
+def _as_root(spec: Fields) -> Iterator[Diagnostic]:
+    """Finds containers that must not run as root, and name root as their user. What a container says comes before what
+    its pod says (``DetermineEffectiveSecurityContext`` of pkg/securitycontext, ``verifyRunAsNonRoot`` of the kubelet).
+    """
+    page = page_of_document(spec.origin.data)
+    of_pod, defaults = spec.below("securityContext"), page.pod_rules.defaults_at if page is not None else ""
+    if not of_pod.value and defaults:
+        path = (*key_path(defaults), "securityContext")
+        of_pod = Fields(spec.origin, path, spec.origin.value(path))
+    wrong: dict[KeyPath, Fields] = {}
+    for container in spec.containers or [spec]:
+        of_container = container.below("securityContext")
+        above = of_pod if container.path != spec.path else spec.below("podSecurityContext")
+        rule, named = (
+            of_container if of_container.get(key) is not None else above for key in ("runAsNonRoot", "runAsUser")
+        )
+        user = named.get("runAsUser")
+        if rule.get("runAsNonRoot") is True and type(user) is int and user == 0:
+            wrong[named.path] = named
+    for context in wrong.values():
+        hint = "Write another user, such as 1000, or remove runAsNonRoot."
+        yield context.refuse("runAsUser", "is 0, which is root, but runAsNonRoot is true: no container starts", hint)
 
 
 def _once(of: Fields, table: Iterable[_List]) -> Iterator[Diagnostic]:

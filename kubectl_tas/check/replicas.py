@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from kubectl_tas import kai, times
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.workload_gang import reads_wait, waits
 from kubectl_tas.kai import Feature
+from kubectl_tas.kinds import kubernetes
 from kubectl_tas.kinds.section import Section, key_path
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
@@ -25,7 +26,9 @@ REPLICAS_REFUSED = Rule(
     "needs, unless schedulingPolicy.minAvailable sets the number of needed pods. It also refuses a group of Ray "
     "workers with more minReplicas than replicas. The name of a group becomes that of a SubGroup. For a job in a set "
     "of jobs it waits for parallelism pods (from 0.16), although no more than completions start. With a pod that "
-    "submits a job by clusterSelector, it waits for all pods of that cluster. The pods stay Pending for ever.",
+    "submits a job by clusterSelector, it waits for all pods of that cluster. A gang also never starts if its "
+    "controller makes some needed pods only when others have a node or are ready, as with an exclusive topology or "
+    "dependsOn. The pods stay Pending for ever.",
     protects=Waiving.ANYBODY,
 )
 ANNOTATION_IGNORED = Rule(
@@ -47,16 +50,16 @@ DURATION_INVALID = Rule(
 )
 
 
-def check_replicas(workload: FleetWorkload, _fleet: Fleet) -> Iterator[Diagnostic]:
+def check_replicas(workload: FleetWorkload, fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks the counts of a workload, and its annotations with durations."""
     if podgrouper.is_made_by_kai(workload):
-        yield from _refused(workload)
+        yield from _refused(workload, fleet.config.operators)
         yield from _ignored(workload)
     for name in (labels.PREEMPTION_DELAY, labels.STALENESS_GRACE):
         for path, text in waits(workload, name):
             if podgrouper.is_made_by_kai(workload) and not reads_wait(workload, path):
                 message = f"KAI does not read {name} here: it has no effect"
-                read_at = ".".join(map(str, podgrouper.row(workload).placed_at)) or "the pod templates"
+                read_at = ".".join(map(str, podgrouper.places_at(workload))) or "the pod templates"
                 place = workload.declared.origin.locate(path, key=True)
                 yield Diagnostic(ANNOTATION_IGNORED, message, place, hint=f"Move it to {read_at}.")
             if not _is_wait(text, is_delay=name == labels.PREEMPTION_DELAY):
@@ -70,14 +73,25 @@ def check_durations(group: FleetPodGroup, _fleet: Fleet) -> Iterator[Diagnostic]
             yield _no_duration(name, text, group, ("spec", name))
 
 
-def _refused(workload: FleetWorkload) -> Iterator[Diagnostic]:
-    """Reports what KAI's podgrouper refuses of the kind."""
+def _refused(workload: FleetWorkload, operators: Mapping[str, str]) -> Iterator[Diagnostic]:
+    """Reports what KAI's podgrouper refuses of the kind, and a gang that waits for itself."""
     spec, refusals = workload.declared.spec, workload.declared.spec.page.refusals
     if refusals.kai is not None:
         section = Section(spec.document, key_path(refusals.kai_at))
         for refused in refusals.kai(podgrouper.gathered(workload), section):
             place = workload.declared.origin.locate(refused.path, key=refused.is_key)
             yield Diagnostic(REPLICAS_REFUSED, refused.message, place, hint=refused.hint)
+    release = operators.get(kubernetes.operator_of(spec.apiVersion, spec.document["kind"]) or "")
+    for wait in podgrouper.waits(workload):
+        if kubernetes.is_older(release, wait.since):
+            continue
+        message = f"{workload.kind} {workload.name} never starts: KAI waits for all needed pods, and {wait.why}"
+        level = workload.pool.topology.level(wait.level) if workload.pool.topology else None
+        hint = f"{wait.instead}."
+        if level is not None:
+            at = f" to {wait.level_at}" if wait.level_at else ""
+            hint = f"Remove it, and add {labels.PLACEMENT_REQUIRED}: {level.key}{at}. Or {hint[0].lower()}{hint[1:]}"
+        yield Diagnostic(REPLICAS_REFUSED, message, workload.declared.origin.locate(wait.path, key=True), hint=hint)
 
 
 def _ignored(workload: FleetWorkload) -> Iterator[Diagnostic]:

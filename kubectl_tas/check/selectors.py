@@ -97,17 +97,19 @@ def check_selected(fleet: Fleet) -> Iterator[Diagnostic]:
         called.setdefault(((work.pool.backend.name, work.namespace), work.kind), set()).add(work.name)
     for part, item in selections:
         locate = part.finder(item.document)
-        if (slip := _of_work(called, locate, item)) is not None:
+        if not item.is_peer and (slip := _of_work(called, locate, item)) is not None:
             yield slip
             continue
         wanted, conditions = _wanted(item.selector)
+        if item.ports and not any(item.selector.values()):
+            yield from _ports(locate, item, [pods for pods in all_ if pods.space == item.space])
         if not wanted and all(other.get("operator") in _WITHOUT for other in conditions):  # pods without labels, too
             continue
         there = carried.get(item.space, {})
         found = [pods for pods in _near(there, wanted, conditions) if _selects(wanted, conditions, pods.labels or {})]
         if not found:
             lacking = _nothing(locate, item, wanted, there)
-            if lacking.fix or item.space not in unknown:
+            if not item.is_peer and (lacking.fix or item.space not in unknown):
                 yield lacking
             continue
         yield from _ports(locate, item, found)
@@ -197,17 +199,16 @@ def _nothing(
 
 
 def _ports(locate: Finder, item: Selection, found: Sequence[Pods]) -> Iterator[Diagnostic]:
-    """Reports named ports of a Service that none of the selected pods has."""
+    """Reports names of ports that none of the selected pods has."""
     known = sorted({port for pods in found for port in pods.ports})
-    is_known = all(_has_known_ports(pods.kind) for pods in found)
-    for index, port in item.ports:
+    is_known = any(item.selector.values()) and all(_has_known_ports(pods.kind) for pods in found)
+    for path, port in item.ports:
         hint = did_you_mean(port, known)
         if port not in known and (hint or is_known):
-            message = f'targetPort "{port}" is no port of the pods that this Service selects'
-            place = locate(("spec", "ports", index, "targetPort"))
+            message = f'{path[-1]} "{port}" is no port of the pods that this {item.by} selects'
             hint = hint or (f"Their ports are {', '.join(known)}." if known else "")
             hint = hint or "Write its number, or give a port of a container this name."
-            yield Diagnostic(REFERENCE_UNKNOWN, message, place, hint=hint)
+            yield Diagnostic(REFERENCE_UNKNOWN, message, locate(path), hint=hint)
 
 
 def _has_known_ports(kind: str) -> bool:

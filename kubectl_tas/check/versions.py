@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kubectl_tas import kai
-from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
+from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity, Waiving
 from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.workload_gang import is_placed_as_a_whole, waits
 from kubectl_tas.kai import Feature
@@ -29,6 +29,14 @@ VERSION_UNSUPPORTED = Rule(
     "The backend's scheduler, or its release of KAI, lacks what a document asks for.",
     "The API server of that cluster would drop the field, or refuse the object. Update KAI there, and "
     "scheduler.version with it, or leave out what the message names.",
+)
+RELEASE_FAULT = Rule(
+    "release-fault",
+    Severity.WARNING,
+    "The backend's release of KAI has a fault that work of the repository meets.",
+    "docs/versions.md lists the known faults of releases. Update KAI there, and scheduler.version with it, or change "
+    "what the message names.",
+    protects=Waiving.CONFIG,
 )
 _FAILURE_POLICY = 26
 """Minor release of Kubernetes that introduced podFailurePolicy of Jobs. Earlier API servers drop the field."""
@@ -62,12 +70,13 @@ def check_workflow_release(workflow: FleetWorkflow, _fleet: Fleet) -> Iterator[D
             yield unsupported(workflow.pool.backend, Feature.SUBGROUP_TREE, what, place, instead)
 
 
-def check_workload_release(workload: FleetWorkload, _fleet: Fleet) -> Iterator[Diagnostic]:
+def check_workload_release(workload: FleetWorkload, fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks the gang and the placements of a workload against the release of its backend."""
     if workload.is_owned and _lacks(workload.pool.backend, Feature.SKIP_PODGROUPER):
         label = labels.GANG if workload.gang is not None else labels.OWNED
         place = workload.declared.origin.locate(("metadata", "labels", label), key=True)
         yield unsupported(workload.pool.backend, Feature.SKIP_PODGROUPER, label, place)
+    yield from _beside_karta(workload, fleet)
     yield from _podgrouper(workload)
     yield from _placements(workload)
     yield from _waits(workload)
@@ -106,6 +115,24 @@ def check_guard(backend: FleetBackend, fleet: Fleet) -> Iterator[Diagnostic]:
         place = config.at("spec", "backends", backend.index, "kubernetes")
         hint = "Update Kubernetes there, or turn the guard off: it needs ValidatingAdmissionPolicies in v1."
         yield Diagnostic(VERSION_UNSUPPORTED, message, place, hint=hint)
+
+
+def _beside_karta(workload: FleetWorkload, fleet: Fleet) -> Iterator[Diagnostic]:
+    """Reports work of a kind without a plugin and without a Karta, beside a Karta for another kind."""
+    from kubectl_tas.model.karta import KartaKind
+
+    spec, backend, gang = workload.declared.spec, workload.pool.backend, workload.declared.spec.page.gang
+    karta = next((kind for kind in fleet.config.kinds if isinstance(kind, KartaKind)), None)
+    has_plugin = gang.has_plugin and spec.apiVersion in (gang.plugin_versions or (spec.apiVersion,))
+    if karta is None or gang.by_karta or (has_plugin and not spec.page.is_declared):
+        return
+    if kai.KARTA_PANIC.is_in(backend.release) and podgrouper.is_made_by_kai(workload):
+        kind, release = spec.document["kind"], backend.spec.scheduler.version
+        may = "" if gang.may_be_read is True and not spec.page.is_declared else ", if it may read one"
+        what = f"its podgrouper panics beside the Karta for {karta.kind}{may}"
+        message = f"KAI {release} has no plugin for {kind} of {spec.apiVersion}: {what}"
+        hint = f"Describe {kind} by a Karta too, or remove the Karta."
+        yield Diagnostic(RELEASE_FAULT, message, workload.declared.at("kind"), hint=hint)
 
 
 def _podgrouper(workload: FleetWorkload) -> Iterator[Diagnostic]:

@@ -36,8 +36,7 @@ def check_kind_names(declared: Declared[Workload] | Declared[CliqueSet], fleet: 
 
 
 def _holds(row: Naming, document: Document, release: str | None) -> bool:
-    is_older = row.since and release is not None and kubernetes.numbers(release) < kubernetes.numbers(row.since)
-    return not is_older and row.only(document)
+    return not kubernetes.is_older(release, row.since) and row.only(document)
 
 
 def _of_work(declared: Declared[Any], kind: str, name: str, rows: list[Naming]) -> Iterator[Diagnostic]:

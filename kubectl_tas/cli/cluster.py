@@ -301,7 +301,9 @@ def _refuse(cluster: SyntheticCluster) -> None:
         raise click.UsageError(f"that would be {cluster.count} nodes; {MAX_NODES} are the most")
     if cluster.broken.count > cluster.count:
         raise click.UsageError(f"{cluster.broken.count} of {cluster.count} nodes cannot be broken")
-    if cluster.nodes > 1 and any(level.label == HOSTNAME for level in cluster.levels):
-        raise click.UsageError(f"a level of the pool is {HOSTNAME}, so each of its domains has one node: --nodes 1")
+    host = next((level for level in cluster.levels if level.label == HOSTNAME), None)
+    if cluster.nodes > 1 and host is not None:
+        instead = f"--domains {host.key}={host.count * cluster.nodes}"
+        raise click.UsageError(f"each domain of the level {host.key} is one node: write {instead} instead of --nodes")
     if cluster.broken.unlabelled and not cluster.levels:
         raise click.UsageError("--unlabelled is for a pool with a topology")

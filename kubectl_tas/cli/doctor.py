@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -30,9 +31,7 @@ _NAMESPACED = ("deployments.apps",)
 @output_option("text", "json")
 @together(kubectl_options("The context for kubectl, instead of the backend's."), backend_option("Ask this cluster."))
 @repository_option
-def doctor(
-    output: str, context: str | None, kubeconfig: str | None, backend: str | None, directory: str | None
-) -> int:
+def doctor(output: str, context: str | None, kubeconfig: str | None, backend: str | None, directory: str | None) -> int:
     """Look at kubectl, the clusters and the repository, and say what to mend.
 
     The command asks for kubectl and its contexts, and each cluster for the CRDs and releases of KAI and Grove, queues,
@@ -49,20 +48,28 @@ def doctor(
     checks += program
     if not any(check.about == "kubectl" and check.state == PROBLEM for check in program):
         for item in meant:
-            access = accesses[item.name]
-            checks += examined_cluster(
-                session.fleet, item, lambda resource, access=access: get(access, resource, namespaced=_spaced(resource))
-            )
+            ask = partial(_listed, accesses[item.name])
+            checks += examined_cluster(session.fleet, item, ask)
     if output == "json":
-        data: shapes.DoctorJson = {"version": VERSION, "checks": [check._asdict() for check in checks]}  # type: ignore[typeddict-item]
+        told_checks: list[shapes.CheckedJson] = [
+            {
+                "subject": each.subject,
+                "about": each.about,
+                "state": each.state,
+                "message": each.message,
+                "todo": each.todo,
+            }
+            for each in checks
+        ]
+        data: shapes.DoctorJson = {"version": VERSION, "checks": told_checks}
         hand_over(report.dump(data))
     else:
         _show(checks)
     return int(any(check.state == PROBLEM for check in checks))
 
 
-def _spaced(resource: str) -> bool:
-    return resource in _NAMESPACED
+def _listed(access: Access, resource: str) -> list[dict[str, Any]]:
+    return get(access, resource, namespaced=resource in _NAMESPACED)
 
 
 def _of_files(session: Any) -> Iterator[Check]:

@@ -81,7 +81,7 @@ _LISTS = {
     "node": "pool plan",
 }
 _DETAILS = {
-    "": "workflow explain {}",
+    "": "explain {}",
     "pool": "pool describe {}",
     "subpool": "pool describe {}",
     "queue": "pool describe {}",
@@ -89,13 +89,12 @@ _DETAILS = {
     "node": "topology suggest --live",
 }
 _EDITS = {"": "validate", "pool": "pool rename {}", "subpool": "subpool update {}"}
-_WAITS = {"": "workflow why {}"}
+_WAITS = {"": "why {}"}
 VERBS = {
     "get": _LISTS,
     "list": _LISTS,
     "ls": _LISTS,
     "describe": _DETAILS,
-    "explain": _DETAILS,
     "apply": {"": "render --to - | kubectl apply -f -"},
     "build": {"": "render --to -"},
     "lint": {"": "validate"},
@@ -106,7 +105,6 @@ VERBS = {
     "drain": {"": "subpool drain"},
     "events": _WAITS,
     "logs": _WAITS,
-    "why": _WAITS,
     "top": {"": "pool list --live"},
     "api-resources": {"": "schema"},
     "plan": {"": "pool plan {}"},
@@ -161,6 +159,12 @@ def of_command(words: Sequence[str]) -> HabitError | None:
     before = FIRST.get((verb, key))
     run = f"kubectl tas {typed}"
     return HabitError(f'no command "{verb}"', f"{before}, then run: {run}" if before else f"Run: {run}")
+
+
+def of_nested(group: str, words: Sequence[str]) -> HabitError | None:
+    """Returns the error for a verb of kubectl behind a group, such as ``pool get``; None for any other word."""
+    habit = of_command([words[0], group, *words[1:]]) if group in KINDS else None
+    return habit and HabitError(f'no command "{group} {words[0]}"', habit.hint)
 
 
 def of_option(error: click.NoSuchOption, words: Sequence[str]) -> HabitError | None:

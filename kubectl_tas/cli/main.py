@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
@@ -37,6 +38,11 @@ COMMANDS = {
     "pool": ("kubectl_tas.cli.pool:pool", "Show, rename and remove pools."),
     "topology": ("kubectl_tas.cli.topology:topology", "Show topologies, and who uses them."),
     "workflow": ("kubectl_tas.cli.workflow:workflow", "List and explain work, and say why it waits."),
+    "explain": (
+        "kubectl_tas.cli.workflow:explain",
+        "Show the queue, the admission verdict and the tree of constraints of WORK.",
+    ),
+    "why": ("kubectl_tas.cli.workflow:why_command", "Say whether WORK runs, and why it waits."),
     "admit": ("kubectl_tas.cli.admit:admit", "Check whether the queue of WORK would admit it."),
     "fit": (
         "kubectl_tas.cli.fit:fit_command",
@@ -116,6 +122,7 @@ class LazyGroup(Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Returns the command that the user calls, and its arguments."""
+        args = list(_colour_first(ctx, args))
         if args[0] not in COMMANDS:
             from kubectl_tas.cli.failures import of_command  # only a slip waits for it
 
@@ -123,6 +130,22 @@ class LazyGroup(Group):
                 raise habit
         name, command, rest = super().resolve_command(ctx, args)
         return name, load(name) if name in COMMANDS else command, rest
+
+
+def _colour_first(ctx: click.Context, args: list[str]) -> Iterator[str]:
+    """Takes ``--color`` out of the words behind the command, up to ``--``, as if it stood before it."""
+    words = iter(args)
+    for word in words:
+        option, sign, value = word.partition("=")
+        if option == "--color":
+            value = value if sign else next(words, "")
+            if value not in COLOURS:
+                raise click.BadParameter(f"{value!r} is not one of {', '.join(COLOURS)}", ctx, param_hint="'--color'")
+            ctx.params["color"] = value
+        else:
+            yield word
+            if word == "--":
+                yield from words
 
 
 def load(name: str) -> click.Command:

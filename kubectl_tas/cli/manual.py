@@ -15,6 +15,9 @@ from kubectl_tas.cli.options import COMMAND, FOLDER, RULE, SCHEMA, output_option
 from kubectl_tas.cli.terminal import hand_over, say, show
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kubectl_tas.diagnostics import Rule
     from kubectl_tas.report import json_shapes as shapes
 
 
@@ -70,13 +73,20 @@ def version(output: str) -> None:
 @click.argument("code", required=False, type=RULE)
 @output_option("text", "json")
 def rule(code: str | None, output: str) -> None:
-    """Explain the rule CODE; without CODE, list all rules."""
+    """Explain the rule CODE; without CODE, list all rules.
+
+    A word that is no CODE lists the rules that have it in their text.
+    """
     from kubectl_tas.report import json, style
     from kubectl_tas.report.text import rule_data, rule_page
     from kubectl_tas.resources import all_rules
     from kubectl_tas.words import did_you_mean
 
     rules = all_rules()
+    if code is not None and code not in rules:
+        near = did_you_mean(code, rules)
+        having = {} if near else _having(code, rules)
+        rules, code = (having, None) if having else (rules, code)
     if code is not None and code not in rules:
         hint = did_you_mean(code, rules, "`kubectl tas rule` lists them")
         raise click.UsageError(f'no rule "{code}"; {hint[0].lower()}{hint[1:]}')
@@ -89,6 +99,16 @@ def rule(code: str | None, output: str) -> None:
         show(style.table(("RULE", "SEVERITY", "FIRES WHEN"), rows))
     else:
         show(rule_page(rules[code]))
+
+
+def _having(words: str, rules: Mapping[str, Rule]) -> dict[str, Rule]:
+    """Returns the rules whose code or texts have all of the words."""
+    found = {}
+    for code, rule in rules.items():
+        text = f"{code} {rule.summary} {rule.rationale}".lower()
+        if all(word in text for word in words.lower().split()):
+            found[code] = rule
+    return found
 
 
 @click.command(epilog="Example: kubectl tas schema --all .schemas")

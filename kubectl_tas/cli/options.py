@@ -88,8 +88,11 @@ class Group(click.Group):
         args = self._renamed(ctx, args)
         name, known = args[0], self.list_commands(ctx)
         if self.get_command(ctx, name) is None and not name.startswith("-"):
-            from kubectl_tas.words import nothing_called  # only a slip waits for it
+            from kubectl_tas.cli.failures import of_nested  # only a slip waits for it
+            from kubectl_tas.words import nothing_called
 
+            if habit := of_nested(str(ctx.info_name), args):
+                raise habit
             ctx.fail(nothing_called("command", name, known))
         return super().resolve_command(ctx, args)
 
@@ -274,6 +277,8 @@ run_options = together(
     ),
 )
 """The options for the number of processes, and for results that runs over all files keep."""
+
+
 def pairs(what: str, values: Sequence[str] = ()) -> Callable[..., dict[str, str]]:
     """Returns a callback that reads NAME=VALUE."""
 

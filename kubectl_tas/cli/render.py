@@ -57,6 +57,7 @@ guard_option = click.option(
 @to_option("-", click.Choice(["-"]), "- prints one YAML stream in the order of application.")
 @backend_option("Render this backend alone; files of others stay.")
 @click.option("--allow-empty", is_flag=True, help="Render where nothing is declared, or a folder is missing.")
+@click.option("--dry-run", is_flag=True, help="Print the diff and write nothing.")
 @click.option("--fail-on-change", is_flag=True, help="Exit 1 if a file changed, and list each.")
 @click.option("--strict", is_flag=True, help="Warnings fail the run too.")
 @guard_option
@@ -67,6 +68,7 @@ def render(
     to: str | None,
     backend: str | None,
     allow_empty: bool,
+    dry_run: bool,
     fail_on_change: bool,
     strict: bool,
     guard: bool,
@@ -79,6 +81,8 @@ def render(
     """
     if fail_on_change and to is not None:
         raise click.UsageError("--fail-on-change does not go with --to -, which changes no file")
+    if dry_run and to is not None:
+        raise click.UsageError("--dry-run does not go with --to -, which changes no file")
     session = open_session(directory, allow_empty=allow_empty, by_file=True, render=True).with_guard(guard=guard)
     if refuse_errors(session, strict=strict):
         return 1
@@ -94,6 +98,11 @@ def render(
     lost = _lost(session, plan)
     if lost and not allow_empty:
         raise TasError(lost, hint="Restore it, or pass --allow-empty to remove them.")
+    if dry_run:
+        show(unified(plan.differences))
+        say(f"Would render {sum(counts.values())} objects to {plan.output}: {plan.counts}.", err=True)
+        tell_warnings(session)
+        return 1 if fail_on_change and plan.changes else 0
     with progress("Writing") as tick:
         apply_plan(plan, session.root, tick)
     _list_changes(plan, limit=None if fail_on_change else MAX_LISTED)
@@ -133,7 +142,8 @@ def check(output: str, backend: str | None, guard: bool, directory: str | None) 
     chosen_backends(session.fleet, backend)
     counts, whole = _planned(session)
     plan = _within(session, counts, whole, backend)
-    diff = unified(plan.differences)
+    is_absent = bool(plan.changes) and not (session.root / plan.output).exists()
+    diff = "" if is_absent else unified(plan.differences)
     command = f"kubectl tas render{f' --backend {backend}' if backend else ''}{' --guard' if guard else ''}"
     empty = [item for item in session.with_emptiness().shown if item.rule is NOTHING_DECLARED]
     changed = (change.path for change in plan.changes)
@@ -146,10 +156,12 @@ def check(output: str, backend: str | None, guard: bool, directory: str | None) 
         lost = _lost(session, plan)
         if lost:
             say(f"But {lost}; render does that only with --allow-empty.", err=True)
+    if is_absent:
+        say(f"{plan.output}/ is not there: {sum(counts.values())} objects are missing. Run: {command}", err=True)
     if output == TEXT:
         show_findings(beside)
     tell_warnings(session)
-    return 1 if diff or has_errors(beside) else 0
+    return 1 if is_absent or diff or has_errors(beside) else 0
 
 
 def _beside(session: Session, folder: str, changed: Iterable[str], settled: Collection[str]) -> list[Diagnostic]:

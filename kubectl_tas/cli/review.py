@@ -56,12 +56,13 @@ FORMATS = {
 
 
 @click.command(epilog="Example: kubectl tas diff --base origin/main -o markdown")
+@click.argument("revision", metavar="[REF]", required=False, type=REVISION)
 @output_option(*FORMATS)
-@base_option("The git revision to compare with.", required=True)
+@base_option("The git revision to compare with; the same as REF.")
 @template_options
 @run_options
 @repository_option
-def diff(output: str, base: str, directory: str | None) -> int:
+def diff(revision: str | None, output: str, base: str | None, directory: str | None) -> int:
     """Show what the changes since a git revision mean.
 
     The report lists settings, quotas, subpools, queues, topologies, work that is admitted, refused or waits, gangs that
@@ -70,7 +71,12 @@ def diff(output: str, base: str, directory: str | None) -> int:
 
     Exits 0 if nothing changes, 1 if anything does. If the repository has errors, it prints them to stderr and exits 3.
     """
-    session, meaning = meaning_of(directory, base)
+    if revision is not None and _is_given("base"):
+        raise click.UsageError("REF and --base are the same: give one of them")
+    since = base if revision is None else revision
+    if since is None:
+        raise click.UsageError("name the git revision to compare with: kubectl tas diff REF, such as origin/main")
+    session, meaning = meaning_of(directory, since)
     if meaning is None:
         refuse_errors(session)
         return 3
@@ -80,6 +86,12 @@ def diff(output: str, base: str, directory: str | None) -> int:
     else:
         hand_over(text)
     return 0 if meaning.is_empty else 1
+
+
+def _is_given(option: str) -> bool:
+    """Whether an option stands on the command line, and not in the environment alone."""
+    source = click.get_current_context().get_parameter_source(option)
+    return source is click.core.ParameterSource.COMMANDLINE
 
 
 def meaning_of(directory: str | None, base: str) -> tuple[Session, Impact | None]:

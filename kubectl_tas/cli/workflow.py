@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,14 +20,20 @@ from kubectl_tas.cli.options import (
 )
 from kubectl_tas.cli.session import Session, open_summaries, refuse_errors, tell_errors
 from kubectl_tas.cli.terminal import hand_over, show, show_figures, show_list
+from kubectl_tas.diagnostics import TasError
 from kubectl_tas.draw import tree
 from kubectl_tas.draw import verdicts as pages
 from kubectl_tas.draw.gangfigure import Picture, as_json, figure, picture, segments_as_json
 from kubectl_tas.gangs.admission import VERDICTS
 from kubectl_tas.gangs.workload_gang import PodSegment, segments_of_pods
+from kubectl_tas.model.labels import WORKFLOW
 from kubectl_tas.report import json
+from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.pools import Submission
+
+if TYPE_CHECKING:
+    from kubectl_tas.live.live_cluster import Clusters
 
 
 @click.group(cls=Group, epilog="Example: kubectl tas workflow list")
@@ -116,6 +123,8 @@ def _segments(items: Sequence[Submission], index: int) -> list[tuple[FleetWorklo
 def why_command(work: str, output: str, live: bool, directory: str | None, **cluster: Any) -> int:
     """Say whether WORK runs, and why it waits.
 
+    WORK may also be the name of a pod or a PodGroup in the cluster, which stands for the work that it is of.
+
     The answer has the differences between cluster and files, the messages of KAI and Kubernetes, and the answer of
     `fit`. --cluster-state takes a file of `cluster state`, or the output of kubectl, which has events too:
 
@@ -132,8 +141,8 @@ def why_command(work: str, output: str, live: bool, directory: str | None, **clu
     if refuse_errors(session.without(VERDICTS)):  # what is refused may be there all the same, and waits for that reason
         return 1
     fleet = session.fleet
-    found = _called(session, work, cluster["backend"])
     clusters = given_clusters(fleet, cluster, live=live)
+    found = _called(session, work, cluster["backend"], clusters)
     wanted: dict[tuple[str, str], dict[str, str]] = {}
     for item in found:
         wanted.setdefault((item.pool.backend.name, item.namespace), {}).update(read_of(fleet, item))
@@ -147,11 +156,43 @@ def why_command(work: str, output: str, live: bool, directory: str | None, **clu
     return 0 if all(answer.state.is_well for answer in answers) else 1
 
 
-def _called(session: Session, wanted: str, backend: str | None) -> list[Submission]:
-    """Returns the work of that name or file. Raises a usage error if nothing matches, or KAI does not place a match."""
+def _called(session: Session, wanted: str, backend: str | None, clusters: Clusters) -> list[Submission]:
+    """Returns the work of that name or file, or of the pod or PodGroup of that name. Raises a usage error if nothing
+    matches, or KAI does not place a match.
+    """
     known = [item for item in session.fleet.submissions if backend in (None, item.pool.backend.name)]
-    found = meant(session, wanted, known)
+    try:
+        found = meant(session, wanted, known)
+    except click.UsageError:
+        work = _work_of(wanted, session.fleet, clusters)
+        if not work:
+            raise
+        found = meant(session, work, known)
     without = next((item for item in found if not item.pool.backend.is_kai), None)
     if without is not None:
         raise click.UsageError(f"{without.name} is for backend {without.pool.backend.name}, which has no KAI")
     return found
+
+
+def _work_of(word: str, fleet: Fleet, clusters: Clusters) -> str:
+    """Returns the work of a pod or PodGroup, as KIND/NAME: one that a cluster has, or that `render` makes. Empty if no
+    cluster that answers has one.
+    """
+    from kubectl_tas.compile import compile_fleet  # only such a name needs it
+    from kubectl_tas.live import kubectl
+    from kubectl_tas.live.live_cluster import POD_GROUPS, PODS, work_called
+
+    work = ""
+    for cluster in clusters.known.values():
+        with suppress(TasError):  # what follows asks it again, and says why
+            if cluster.file is not None:
+                objects = kubectl.read_file(cluster.file)
+            else:
+                objects = [x for kind in (PODS, POD_GROUPS) for x in kubectl.get(cluster.access, kind, namespaced=True)]
+            work = work or work_called(word, objects)
+    name = (work or word).rpartition("/")[2]
+    for artifact in compile_fleet(fleet):
+        metadata = artifact.manifest.metadata
+        if artifact.manifest.kind in ("Pod", "PodGroup") and metadata.name == name and WORKFLOW in metadata.labels:
+            return f"Workflow/{metadata.labels[WORKFLOW]}"
+    return work

@@ -172,7 +172,10 @@ def object_changes(change: Change) -> Iterator[ObjectChange]:
                 if (same.origin.data, same.demands) != (after.origin.data, after.demands):
                     old, new = (demanded(state.origin, state.demands) for state in (same, after))
                     differs = old != new
-                    fields = tuple(changed_fields(group_of(after.api_version), written(after.kind), old, new))
+                    operators = change.after.config.operators
+                    fields = tuple(
+                        changed_fields(group_of(after.api_version), written(after.kind), old, new, operators)
+                    )
                 labelled = after.is_replaced or (same.is_replaced and len(tools) == 1)
                 yield ObjectChange(same, after, fields, differs, labelled)
 

@@ -188,12 +188,12 @@ def linked(judgement: Judgement, path: str, document: Document) -> Iterator[tupl
 _ADOPTED = ("other-queue", "workload-pool", "workload-conflict", "object-exported", "server-fields", "unknown-kind")
 """Rules whose findings work of another scheduler has."""
 _MOST_POOLS = 10
-"""The most pools of which an editor offers each."""
+"""The most pools for which an editor offers an action."""
 
 
 def adoptions(judgement: Judgement, path: str, text: str, codes: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Yields the titles and texts of the ways to adopt a file with findings of these rules: one if the file says its
-    pools, else one for each pool.
+    """Yields the title and the text of each way to adopt a file with findings of these rules: one way if the file says
+    its pools, else one for each pool.
     """
     if not set(codes) & set(_ADOPTED):
         return

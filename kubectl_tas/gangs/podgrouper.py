@@ -5,12 +5,13 @@ Source: KAI's podgrouper, package pkg/podgrouper/podgrouper/plugins, of the rele
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kubectl_tas.gangs.segment_cuts import waited_for, worker_segment
 from kubectl_tas.kai import Feature
-from kubectl_tas.kinds.grouping import CutWorkers, Gathered, Grouping, one_pod
+from kubectl_tas.kinds.grouping import ANNOTATIONS, CutWorkers, Gathered, Grouping, one_pod
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.labels import MAX_NAME
@@ -20,7 +21,7 @@ from kubectl_tas.resolve.fleet_workload import MAX_SEGMENTS, FleetWorkload
 from kubectl_tas.resolve.placement import ReplicaType
 
 if TYPE_CHECKING:
-    pass
+    from kubectl_tas.kinds.page import Wait
 
 
 def row(workload: FleetWorkload) -> Grouping:
@@ -31,6 +32,24 @@ def row(workload: FleetWorkload) -> Grouping:
     if annotation and spec.metadata.annotations.get(annotation) in values:
         return replace(gang, one_pod_group=False, unpredicted="")
     return gang
+
+
+def places_at(workload: FleetWorkload) -> KeyPath:
+    """Returns the path of the annotations that KAI reads for the gang as a whole; empty if it reads none."""
+    placed_at = row(workload).placed_at
+    return placed_at if placed_at != ANNOTATIONS or may_be_read(workload) else ()
+
+
+def may_be_read(workload: FleetWorkload) -> bool:
+    """Whether KAI may read the object itself, or this tool makes its PodGroup."""
+    readable = row(workload).may_be_read
+    is_read = workload.pool.backend.has(readable) if isinstance(readable, Feature) else readable
+    return is_read or not is_made_by_kai(workload)
+
+
+def copies_waits(workload: FleetWorkload) -> bool:
+    """Whether ``render`` copies how long the gang waits to the pods. KAI's chart gives no right to declared kinds."""
+    return is_made_by_kai(workload) and (workload.declared.spec.page.is_declared or not may_be_read(workload))
 
 
 def gathered(workload: FleetWorkload) -> Gathered:
@@ -201,6 +220,29 @@ def never_runs(workload: FleetWorkload, item: ReplicaType) -> tuple[str, str] | 
         return None
     segments, leader_first = item.segments, workload.declared.spec.leader_first
     return row(workload).never_runs(CutWorkers(item.replicas, segments.size, segments.leader_excluded, leader_first))
+
+
+def waits(workload: FleetWorkload) -> list[Wait]:
+    """Returns what keeps pods from being made that the gang needs before any pod starts; empty if the gang starts."""
+    if not workload.is_owned and (not is_made_by_kai(workload) or not is_one_pod_group(workload)):
+        return []
+    for of_pod_group in by_pod_group(workload):
+        view = gathered(of_pod_group)
+        waits = list(workload.declared.spec.page.start.waits(view))
+        together = [min(pods) for pods in zip(view.counts, *(wait.first for wait in waits), strict=True)]
+        if not _starts(of_pod_group, view, together):
+            return [wait for wait in waits if not _starts(of_pod_group, view, wait.first)] or waits[-1:]
+    return []
+
+
+def _starts(workload: FleetWorkload, view: Gathered, first: Sequence[int]) -> bool:
+    """Whether a gang starts when only the first pods of each replica type exist."""
+    if makes_jobs(workload):
+        least = [pods.jobs * number for pods, number in zip(view.pods, job_minimums(workload), strict=True)]
+        return sum(pods >= number for pods, number in zip(first, least, strict=True)) >= needed_jobs(workload)
+    if makes_sub_groups(workload):
+        return all(pods >= number for pods, number in zip(first, needed(workload), strict=True))
+    return sum(first) >= sum(view.counts if workload.is_owned else minimums(workload))
 
 
 def is_refused(workload: FleetWorkload, item: ReplicaType) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from enum import Enum
 
 from kubectl_tas.gangs import podgrouper
-from kubectl_tas.gangs.workload_gang import placed, sub_group, whole_placement
+from kubectl_tas.gangs.workload_gang import placed, sub_group, waits, whole_placement
 from kubectl_tas.grove import TEMPLATE
 from kubectl_tas.kai import Feature
 from kubectl_tas.kinds.backdoors import Decides
@@ -21,7 +21,7 @@ from kubectl_tas.resolve.companions import FleetCompanion
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.handwritten import FleetPodGroup
-from kubectl_tas.resolve.placement import Placement, ReplicaType
+from kubectl_tas.resolve.placement import ROOT, Placement, ReplicaType
 from kubectl_tas.resolve.podcliqueset import SubmittedSet
 from kubectl_tas.resolve.pools import FleetPool, Submission
 
@@ -225,6 +225,8 @@ class _Demands:
         elif item in workload.outside and self._backend.has(Feature.REPLICA_SUBGROUPS):
             why = "where KAI runs the pod that submits a job"  # without a SubGroup it is never placed
             yield Demand((*metadata, "labels", labels.SUBGROUP), podgrouper.row(workload).late_sub_group, why)
+        for path, text in _copied_waits(workload):
+            yield Demand((*metadata, "annotations", path[-1]), text, f"that of the {workload.kind}", Mode.KEEP)
         yield self._priority((*spec, "priorityClassName"))
         yield from self._scheduler(spec)
         above = key_path(workload.declared.spec.page.pod_rules.defaults_at)
@@ -246,6 +248,13 @@ class _Demands:
 
     def _priority(self, path: KeyPath) -> Demand:
         return Demand(path, *self._agreed[Decides.PRIORITY])
+
+
+def _copied_waits(workload: FleetWorkload) -> Iterator[tuple[KeyPath, str]]:
+    """Yields the annotations of the object about its gang's waiting time, if KAI reads them on the pods alone."""
+    if podgrouper.copies_waits(workload):
+        for name in (labels.PREEMPTION_DELAY, labels.STALENESS_GRACE):
+            yield from ((path, text) for path, text in waits(workload, name) if path[:-1] == ROOT)
 
 
 def _nodes(pool: FleetPool, origin: Origin, spec: KeyPath, above: KeyPath = ()) -> Iterator[Demand]:

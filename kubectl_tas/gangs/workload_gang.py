@@ -33,7 +33,7 @@ def whole_placement(workload: FleetWorkload) -> tuple[Placement | None, tuple[Le
 
     If all pods have one template and nothing is placed apart, the template's placement holds for the whole gang.
     """
-    if not podgrouper.row(workload).placed_at and not workload.is_owned:
+    if not podgrouper.places_at(workload) and not workload.is_owned:
         return None, ()
     if is_placed_as_a_whole(workload):
         only = next((item for item in workload.replicas if item.replicas), workload.replicas[0])
@@ -73,7 +73,7 @@ def placed(workload: FleetWorkload) -> dict[KeyPath, Placement | None]:
         if item.placement is not None and item.placement.asked:
             found[item.job_annotations[0] if item.job_annotations else item.annotations_path] = item.placement
     whole, _ = whole_placement(workload)
-    if at := podgrouper.row(workload).placed_at:
+    if at := podgrouper.places_at(workload):
         found[at] = whole if whole is not None and whole.asked else None
     return found
 
@@ -350,15 +350,19 @@ def waits(workload: FleetWorkload, name: str) -> Iterator[tuple[KeyPath, str]]:
     metadata = {ROOT: workload.declared.spec.metadata.annotations}
     metadata |= dict(item.job_annotations for item in workload.replicas if item.job_annotations)
     pods = {item.annotations_path: item.annotations for item in workload.replicas}
-    at = podgrouper.row(workload).placed_at
+    at = podgrouper.places_at(workload)
     for place, written in ({at: metadata.get(at, {})} | pods | metadata).items():
         if name in written:
             yield (*place, name), written[name]
 
 
 def reads_wait(workload: FleetWorkload, path: KeyPath) -> bool:
-    """Whether KAI reads an annotation of ``waits``: on the object that makes the pods, or on the pods themselves."""
-    return path[:-1] in (podgrouper.row(workload).placed_at, *(item.annotations_path for item in workload.replicas))
+    """Whether KAI reads an annotation of ``waits``: on the object that makes the pods, or on the pods themselves. There
+    ``render`` writes it if KAI may not read the object.
+    """
+    if path[:-1] == ROOT and podgrouper.copies_waits(workload):
+        return True
+    return path[:-1] in (podgrouper.places_at(workload), *(item.annotations_path for item in workload.replicas))
 
 
 def wait(workload: FleetWorkload, name: str, feature: Feature) -> str | None:

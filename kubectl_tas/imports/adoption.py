@@ -43,7 +43,7 @@ from kubectl_tas.resolve.pools import FleetPool, FleetSubpool
 from kubectl_tas.words import did_you_mean, shortened
 
 _DECIDED = frozenset(Decides) - {Decides.UNSEEN, Decides.SYNC}
-"""What a pool decides for its work, so that no key of the work may say it."""
+"""Decisions of a pool for its work, which no key of the work may contradict."""
 _ROOT_LABELS: KeyPath = (*OWN_METADATA, "labels")
 _GROUP_KINDS = ("PodGroup",)
 _POD_GROUP_KEYS = (labels.POD_GROUP, labels.SUBGROUP, labels.SKIP_PODGROUPER)
@@ -67,9 +67,9 @@ class Adopted:
     becomes: list[str] = field(default_factory=list)
     """The result for each piece of work, one line each."""
     unequal: list[Unplaced] = field(default_factory=list)
-    """What has no equal here."""
+    """Parts of the work without an equal here."""
     refusals: list[Diagnostic] = field(default_factory=list)
-    """What nobody but the user can decide. With any of them nothing may be written."""
+    """Decisions that only the user can make. With any of them nothing may be written."""
 
 
 @dataclass(slots=True)
@@ -102,9 +102,7 @@ Place = tuple[str, int, KeyPath]
 """A document: its file, its index there, and its path in a List."""
 
 
-def adopt(
-    files: Mapping[str, str], fleet: Fleet, wishes: Wishes, only: Collection[Place] | None = None
-) -> Adopted:
+def adopt(files: Mapping[str, str], fleet: Fleet, wishes: Wishes, only: Collection[Place] | None = None) -> Adopted:
     """Adopts all work in ``files``, texts by path, for the repository of ``fleet``. If ``only`` is given, all other
     documents are taken out.
     """
@@ -173,9 +171,7 @@ def _survey(document: Document, adopting: _Adopting) -> None:
     if kind in _GROUP_KINDS and scheduler_of(f"{group}/"):
         found = adopting.groups.setdefault((_namespace(document), name), _Group())
         found.minimum = _number(document.value(("spec", "minMember")))
-        found.queue, found.priority_class = (
-            _text_at(document, "spec", key) for key in ("queue", "priorityClassName")
-        )
+        found.queue, found.priority_class = (_text_at(document, "spec", key) for key in ("queue", "priorityClassName"))
     elif kind in _GROUP_KINDS:
         adopting.kept_groups.add(name)
     elif kind.endswith("PriorityClass") and name not in adopting.wishes.priorities:
@@ -193,9 +189,7 @@ def _number(value: object) -> int | None:
     return number if type(number) is int and number > 0 else None
 
 
-def _adopted_text(
-    text: str, documents: Sequence[Document], adopting: _Adopting, only: Collection[Place] | None
-) -> str:
+def _adopted_text(text: str, documents: Sequence[Document], adopting: _Adopting, only: Collection[Place] | None) -> str:
     """Returns the text of a file with all its documents adopted. Documents of the other scheduler are taken out."""
     works: list[_Work] = []
     leaving: list[Document] = []
@@ -204,9 +198,9 @@ def _adopted_text(
         page = _page(document, adopting.fleet)
         group, kind = _api_group(document), _text_at(document, "kind")
         is_class = kind == "PriorityClass"
-        if only is not None and (document.path, document.index, document.within) not in only:
-            leaving.append(document)
-        elif page is None and (is_class or scheduler_of(f"{group}/") or scheduler_of(f"{group}/group-name")):
+        is_left_out = only is not None and (document.path, document.index, document.within) not in only
+        is_foreign = is_class or scheduler_of(f"{group}/") or scheduler_of(f"{group}/group-name")
+        if is_left_out or (page is None and is_foreign):
             leaving.append(document)
         elif isinstance(page, Kind):
             others.append(document)
@@ -235,7 +229,7 @@ def _tell_leaving(document: Document, adopting: _Adopting) -> None:
 
 
 def _without(text: str, documents: Sequence[Document], leaving: Sequence[Document], adopted: Adopted) -> str:
-    """Returns the text without some documents. A List of which nothing stays goes as a whole."""
+    """Returns the text without some documents. A List without other items goes as a whole."""
     staying = {document.index for document in documents} - {
         index
         for index in {document.index for document in leaving}
@@ -540,7 +534,7 @@ class _Work:
             for path, value in self._labels_of(labels.PREEMPTIBILITY)
             if value in ("preemptible", "non-preemptible")
         ]
-        may = [value for value in self._said.get(Says.PREEMPTIBLE, {}).values()]
+        may = self._said.get(Says.PREEMPTIBLE, {}).values()
         if not priority and self._is_of_kai:
             priority = self._adopting.classes[self._page.gang.default_class]
         if states[:1] == ["preemptible"] or (not known and "true" in map(str, may)):
@@ -639,10 +633,10 @@ class _Work:
         self._plan_segments(page, by_label)
         for annotation in (labels.PLACEMENT_REQUIRED, labels.PLACEMENT_PREFERRED):
             path, idle = (*ROOT_ANNOTATIONS, annotation), alone or not page.gang.placed_at
-            if idle and (key := self._document.value(path)) is not None:
+            if idle and (level := self._document.value(path)) is not None:
                 self._gone[path] = None
                 why = "each pod is a gang of its own" if alone else f"KAI reads none on a {self._kind}"
-                self._lost[f"level {key}: {why}, so it binds nothing"] = None
+                self._lost[f"level {level}: {why}, so it binds nothing"] = None
         for path, name in _fields(self._document.data, ()):
             if path[-1] == labels.TOPOLOGY and not self._is_declared(name):
                 beside = value_at(self._document.data, *path[:-1])
@@ -650,8 +644,10 @@ class _Work:
                     self._gone[path] = None
 
     def _is_declared(self, topology: object) -> bool:
-        return any(topology in (each.name, *map(each.name_on, self._adopting.fleet.backends))
-                   for each in self._adopting.fleet.topologies)
+        return any(
+            topology in (each.name, *map(each.name_on, self._adopting.fleet.backends))
+            for each in self._adopting.fleet.topologies
+        )
 
     def _plan_segments(self, page: WorkloadKind, by_label: Mapping[str, str]) -> None:
         sizes, slices = self._said.get(Says.SLICE_SIZE, {}), self._said.get(Says.SLICE_LEVEL, {})
@@ -715,4 +711,3 @@ class _Work:
     def _refuse(self, rule: Any, message: str, hint: str, path: KeyPath = ("kind",)) -> None:
         place: Location = self._document.locate(path)
         self._adopting.adopted.refusals.append(Diagnostic(rule, message, place, hint=hint))
-

@@ -78,8 +78,9 @@ def _crds(backend: FleetBackend, kinds: set[str] | None) -> Iterator[Check]:
     if kinds is None or not backend.is_kai:
         return
     needed = {"queues.scheduling.run.ai", "podgroups.scheduling.run.ai"}
-    if backend.release.topology_api is not None:
-        needed.add(f"topologies.{backend.release.topology_api.partition('/')[0]}")
+    topology_api = backend.release.topology_api if backend.release is not None else None
+    if topology_api is not None:
+        needed.add(f"topologies.{topology_api.partition('/')[0]}")
     if missing := sorted(needed - kinds):
         what = f"the cluster has no {', '.join(missing)}"
         todo = f"Install KAI Scheduler {backend.spec.scheduler.version} with its CustomResourceDefinitions."
@@ -153,8 +154,10 @@ def _shards(fleet: Fleet, backend: FleetBackend, read: Read) -> Iterator[Check]:
     served = {(item.get("spec") or {}).get("partitionLabelValue") or None for item in shards}
     for value, pool in sorted(wanted.items(), key=lambda pair: str(pair[0])):
         if value not in served:
-            what = f"no SchedulingShard has the nodePool {value} of pool {pool}" if value else (
-                f"no SchedulingShard serves pool {pool}, which has no nodePool"
+            what = (
+                f"no SchedulingShard has the nodePool {value} of pool {pool}"
+                if value
+                else (f"no SchedulingShard serves pool {pool}, which has no nodePool")
             )
             todo = f"Make a SchedulingShard with partitionLabelValue: {value or ''}, or correct nodePool of the pool."
             yield Check("", "shards", PROBLEM, f"{what}: its work stays Pending", todo)
@@ -221,7 +224,9 @@ def _levels(fleet: Fleet, backend: FleetBackend, read: Read) -> Iterator[Check]:
 
 def _guard(fleet: Fleet, backend: FleetBackend, read: Read) -> Iterator[Check]:
     if not fleet.config.guard:
-        yield Check("", "guard", NOTE, "the guard is off: only review keeps quotas", "Set spec.guard: true in tas.yaml.")
+        yield Check(
+            "", "guard", NOTE, "the guard is off: only review keeps quotas", "Set spec.guard: true in tas.yaml."
+        )
         return
     for kind in ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"):
         resource = "policies" if kind.endswith("Policy") else "policybindings"
@@ -300,7 +305,7 @@ def _lock(subject: str, top: Path) -> Iterator[Check]:
 
 
 def _text(path: Path) -> str:
-    """Returns the text of a file. Empty if there is none."""
+    """Returns the text of a file. Empty if the file does not exist."""
     if not path.is_file():
         return ""
     return read_plain(str(path), MEBIBYTE, hint="Look at it by hand.").decode("utf-8", "replace")

@@ -16,9 +16,10 @@ from typing import Any
 
 from kubectl_tas.check.pool_settings import SYSTEM_NAMESPACES
 from kubectl_tas.diagnostics import Diagnostic
-from kubectl_tas.imports.adoption import TAKEN_OUT, Wishes, adopt
+from kubectl_tas.imports.adoption import TAKEN_OUT, adopt
 from kubectl_tas.imports.from_cluster import level_name, write_topology
 from kubectl_tas.imports.kueueobjects import (
+    LIMITLESS,
     QUEUE_NAME,
     Flavored,
     Given,
@@ -28,7 +29,7 @@ from kubectl_tas.imports.kueueobjects import (
     read_kueue,
     summed,
 )
-from kubectl_tas.imports.written import Imported, Making, Unplaced, config, distinct, document, plain_name
+from kubectl_tas.imports.written import Imported, Making, Unplaced, Wishes, config, distinct, document, plain_name
 from kubectl_tas.late import dataclass
 from kubectl_tas.load.document import Document
 from kubectl_tas.model.config import DEFAULTS, PRIORITY_VALUES, nearest_priority
@@ -353,9 +354,18 @@ def _write_pool(
     called = (f"{name}-queue" if name == names.SHARED else name for name in plain)
     for part, name in zip(subpools, distinct(called), strict=True):
         part.target = f"{node.target}{names.SEPARATOR}{name}"
+        if lost := [resource for resource in _finite(part) if resource not in _finite(node)]:
+            reason = f"the guarantee of {', '.join(lost)}: pool {node.target} has no limit of it"
+            making.unplaced.append(Unplaced(part.kind, part.name, reason))
         data = document("Subpool", name, _subpool(node, part, name, namespaces))
         making.write(f"subpools/{part.target}.yaml", f"Imported: {part.kind} {part.name}.", data)
         making.becomes.append(f"{part.kind} {part.name}: subpool {part.target}")
+
+
+def _finite(node: _Node) -> list[ResourceName]:
+    """Returns the resources of which a node has a limited quota."""
+    covered = (resource for resource in RESOURCES if resource in node.covered)
+    return [resource for resource in covered if node.guarantee.of(resource) < LIMITLESS[resource]]
 
 
 def _maximum(name: ResourceName, node: _Node, above: _Node | None) -> int | str:
@@ -364,7 +374,7 @@ def _maximum(name: ResourceName, node: _Node, above: _Node | None) -> int | str:
 
 
 def _subpool(pool: _Node, part: _Node, name: str, namespaces: Sequence[str]) -> dict[str, Any]:
-    finite = [resource for resource in RESOURCES if resource in pool.covered]
+    finite = _finite(pool)
     quota = {resource: _written(resource, part.guarantee) for resource in finite}
     maximum = {x: _written(x, part.maximum) for x in finite if part.maximum.of(x) != pool.maximum.of(x)}
     spec: dict[str, Any] = {"parent": pool.target, "quota": quota["gpu"] if finite == ["gpu"] else quota}
@@ -386,6 +396,8 @@ def _writable(amounts: Amounts, *, up: bool) -> Amounts:
 
 def _written(name: ResourceName, amounts: Amounts) -> int | str:
     """Returns an amount in the form that files use."""
+    if amounts.of(name) >= LIMITLESS[name]:
+        return UNLIMITED
     text = show(name, amounts.of(name))
     return int(text) if text.isdecimal() else text
 

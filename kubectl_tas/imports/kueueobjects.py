@@ -43,6 +43,8 @@ RESOURCE_NAMES = tuple(
 _TYPES: dict[type, str] = {dict: "object", list: "array", str: "string", int: "integer"}
 MAX_QUANTITY = 10**17
 """More bytes than any cluster has."""
+LIMITLESS: Mapping[ResourceName, int] = {"gpu": MAX_QUANTITY + 1, "cpu": 10**11, "memory": 10**16}
+"""GPUs, millicores and bytes that no cluster has: who writes so many wants no limit."""
 T = TypeVar("T", dict[str, Any], list[Any], str, int)
 
 _PREEMPTION = "KAI reclaims LOW work for queues below their share, and preempts it for a higher priority in its queue"
@@ -141,11 +143,9 @@ class Given:
         """Returns the quantity at a path; None if it is missing or invalid."""
         found = self.document.value(path)
         problem = refused(found) if found is not None else None
-        if found is not None and problem is None and (parse(found) or 0) > MAX_QUANTITY:
-            problem = "is more than any cluster has", "Correct it."
         if problem is not None:
             self.add(invalid_value(self.document, path, problem[0], found, problem[1]))
-        return None if found is None or problem is not None else Fraction(parse(found) or 0)
+        return None if found is None or problem is not None else Fraction(min(parse(found) or 0, MAX_QUANTITY + 1))
 
     def add(self, finding: Diagnostic) -> None:
         """Adds a finding about the object, without a place if the object is from a cluster."""
@@ -312,7 +312,7 @@ def _share(given: Given, reading: Reading) -> Share:
     is_queue = given.kind == "ClusterQueue"
     quotas: dict[Flavored, Quota] = {}
     flavors: dict[ResourceName, list[str]] = {}
-    others: dict[str, None] = {}
+    others, limitless = dict[str, None](), dict[str, None]()
     named: set[str] = set()
     lends = parts = False
     names = ("cohortName", "cohort") if is_queue else ("parentName", "parent")
@@ -336,6 +336,8 @@ def _share(given: Given, reading: Reading) -> Share:
                     given.add(missing_field(given.document, quota, "nominalQuota", {}, ()))
                 numbers = [given.quantity((*quota, field_)) for field_ in _QUOTA[1:]]
                 own, *limits = (None if number is None else _amount(resource, name, number) for number in numbers)
+                if (own or 0) >= LIMITLESS[resource]:
+                    limitless[name] = None
                 key = flavor_name, resource
                 quotas[key] = quotas.get(key, Quota(0, 0, 0)) + Quota(own or 0, *limits)
                 parts |= resource == "gpu" and any(number and number.denominator != 1 for number in numbers)
@@ -344,6 +346,8 @@ def _share(given: Given, reading: Reading) -> Share:
         reading.leave(given, f"{', '.join(unknown)}: {_OTHER}")
     if others:
         reading.leave(given, f"the quota of {', '.join(others)}: KAI divides GPUs, cpu and memory alone")
+    if limitless:
+        reading.leave(given, f"the quota of {', '.join(limitless)}: no cluster has as much, so here it has no limit")
     if parts:
         reading.leave(given, "quotas of parts of a GPU: a queue here has whole GPUs, so they are rounded down")
     if lends:

@@ -34,7 +34,7 @@ class Unplaced:
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """What the user says about the work to adopt."""
+    """Decisions of the user about the work to adopt."""
 
     pool: str = ""
     """Pool, or pool--subpool, of all work. Empty: the queue of each says it."""

@@ -84,6 +84,7 @@ INSTEAD: dict[tuple[str | None, str], str] = {
 BY_NAME = {listed.name: listed for listed in LISTED}
 BY_API = {(version, listed.kind): listed for listed in LISTED for version in listed.versions}
 """The kinds by apiVersion and name."""
+_WITH_SETS = BY_API | {(version, SET.kind): SET for version in SET.versions}
 
 
 def page_of(name: str) -> WorkloadKind | None:
@@ -94,7 +95,7 @@ def page_of(name: str) -> WorkloadKind | None:
 
 def page_of_document(document: Any) -> WorkloadKind | None:
     """Returns the page of a document's kind. None if the tool has no page of it."""
-    listed = BY_API.get((document.get("apiVersion"), document.get("kind")))
+    listed = _WITH_SETS.get((document.get("apiVersion"), document.get("kind")))
     return listed.page if listed is not None else None
 
 

@@ -13,6 +13,8 @@ from kubectl_tas.kinds.section import Section
 from kubectl_tas.kinds.step_pods import NO_LIMIT, StepPods
 
 _TEMPLATES = ("spec.templates[]", "spec.templates[].steps[][].inline", "spec.templates[].dag.tasks[].inline")
+_VOLUMES = ("input-artifacts", "tmp-dir-argo", "var-run-argo")
+"""Volumes of the executor (workflowpod.go)."""
 
 
 def _loops(growing: page.Growing, spec: Section) -> Iterator[page.Grown]:
@@ -34,9 +36,11 @@ PAGE = page.WorkloadKind(
     ),
     fields=(),
     pods=tuple(page.Pods(path, is_optional=True, form="podforms:ArgoTemplate") for path in _TEMPLATES),
-    pod_rules=page.PodRules(restart=(), defaults_at="spec"),
+    pod_rules=page.PodRules(
+        restart=(), defaults_at="spec", ports_known=True, has_parameters=True, added_volumes=_VOLUMES
+    ),
     gang=Grouping(first_pod, one_pod_group=False, not_owned="the file does not say how many of its pods run at a time"),
-    start=page.ALL_AT_ONCE,
+    start=page.ALL_AT_ONCE,  # each step is a gang of its own
     filled_in=page.FilledIn(),
     stop=page.Stop(switch=("spec", "suspend"), suspended_by=("spec.suspend",), deletes_itself=page.never_deleted),
     changes=(page.Fixed(page.Effect.KEPT, page.paths("spec.templates"), "Argo's controller"),),

@@ -22,7 +22,7 @@ PAGE = page.WorkloadKind(
     pods=(page.Pods("", name="pod", metadata="metadata"),),
     pod_rules=page.PodRules(restart=(), ports_known=True),
     gang=Grouping(every_pod, names_its_own=True, segment_template="Remove it: a Pod is not divided."),
-    start=page.ALL_AT_ONCE,
+    start=page.ALL_AT_ONCE,  # one pod
     filled_in=page.FilledIn(),
     stop=page.Stop(switch=("spec", "suspend"), suspended_by=(), deletes_itself=page.never_deleted),
     changes=(

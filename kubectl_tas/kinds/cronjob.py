@@ -65,7 +65,7 @@ PAGE = page.WorkloadKind(
         not_owned="all its runs would join one PodGroup",
         segment_template="Move it to the pod template.",
     ),
-    start=page.ALL_AT_ONCE,
+    start=page.ALL_AT_ONCE,  # of a run: manageJob of job_controller.go
     filled_in=page.FilledIn(),
     stop=page.Stop(
         switch=("spec", "suspend"),

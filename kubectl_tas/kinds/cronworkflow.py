@@ -13,7 +13,7 @@ PAGE = page.WorkloadKind(
     fields=_WORKFLOW.fields,
     pods=_WORKFLOW.pods,
     pod_rules=_WORKFLOW.pod_rules,
-    gang=replace(argo_workflow.PAGE.gang, has_plugin=False),
+    gang=replace(argo_workflow.PAGE.gang, has_plugin=False, may_be_read=False),
     start=_WORKFLOW.start,
     filled_in=_WORKFLOW.filled_in,
     stop=page.Stop(

@@ -25,7 +25,7 @@ PAGE = page.WorkloadKind(
         segment_template="Move it to the pod template.",
         default_class="inference",  # deployment_grouper.go
     ),
-    start=page.ALL_AT_ONCE,
+    start=page.ALL_AT_ONCE,  # each pod is a gang of its own
     filled_in=page.FilledIn(),
     stop=page.Stop(
         switch=("spec", "replicas"),

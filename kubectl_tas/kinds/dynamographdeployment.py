@@ -97,7 +97,7 @@ PAGE = page.WorkloadKind(
         unpredicted="Dynamo's operator makes a PodCliqueSet, or a Deployment of each component, and KAI goes by that",
         not_owned="Grove makes its gangs",
     ),
-    start=page.ALL_AT_ONCE,
+    start=page.ALL_AT_ONCE,  # the gangs are Grove's, or each pod is one
     filled_in=page.FilledIn(),
     stop=page.Stop(switch=("spec", "suspend"), suspended_by=(), deletes_itself=page.never_deleted),
     changes=(

@@ -104,6 +104,10 @@ class Grouping:
     """Regular expression for what KAI writes between the workload's name and the UID."""
     ends_in: str = ""
     """Text behind the UID in the PodGroup's name; if set, the name does not contain the workload's name."""
+    may_be_read: Feature | bool = True
+    """Whether KAI's chart lets its podgrouper read the object, or the feature of releases that do (``rules`` of
+    templates/rbac/podgrouper.yaml). Else what the object makes is the owner: mostly its pods (``handleGetOwnerError``).
+    """
     placed_at: KeyPath = ANNOTATIONS
     """Path of the annotations that place the PodGroup as a whole. Empty if KAI reads none."""
     placed_parts: Feature | None = None
@@ -150,6 +154,8 @@ class Grouping:
     """Whether a Karta says how many pods of each part must start together."""
     has_plugin: bool = True
     """Whether KAI groups the kind itself, and not by a Karta."""
+    plugin_versions: tuple[str, ...] = ()
+    """The apiVersions for which KAI has its plugin. Empty: all."""
     default_class: str = "train"
     """The PriorityClass that KAI gives to work without one (CalcPodGroupPriorityClass)."""
 

@@ -4,10 +4,16 @@ Sources: Grove 0.1.0-alpha.11, operator/api/core/v1alpha1 and operator/api/commo
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from kubectl_tas import times
 from kubectl_tas.kinds import SET, page
 from kubectl_tas.kinds.grouping import Grouping, every_pod
 from kubectl_tas.kinds.naming import SERVED, Alphabet, Names, Naming, last_index
-from kubectl_tas.kinds.section import Document, value_at
+from kubectl_tas.kinds.section import Document, Refused, Section, listed, value_at
+from kubectl_tas.words import did_you_mean
 
 _CLIQUES = "spec.template.cliques[]"
 _REPLICAS = ("spec", "replicas")
@@ -18,6 +24,160 @@ _PODS = page.paths(
 """Fields from which Grove computes the hash of its pods' templates."""
 
 
+_MINIMUM = "minAvailable"
+_SCOPES = ("AllReplicas", "PerReplica")
+_EXPLICIT = "CliqueStartupTypeExplicit"
+
+
+def _webhook(template: Section) -> Iterator[Refused]:
+    """Checks a template as Grove's webhook does (validatePodCliqueSetTemplateSpec of validation/podcliqueset.go, after
+    defaulting/podcliqueset.go, 0.1.0-alpha.1 to alpha.12). Names and minimums: check/cliques.py.
+    """
+    groups = list(template.each("podCliqueScalingGroups"))
+    scaled = {name: group.get("name") for group in groups for name in listed(group.get("cliqueNames"))}
+    cliques = {clique.get("name"): clique.below("spec") for clique in template.each("cliques")}
+    for name, spec in cliques.items():
+        if spec.get("autoScalingConfig") is not None and name in scaled:
+            message = f"the clique {name} cannot scale by itself: it belongs to the scaling group {scaled[name]}"
+            hint = f"Remove it, or write scaleConfig in the group {scaled[name]}."
+            yield replace(spec.refused(message, hint, "autoScalingConfig"), is_key=True)
+        else:
+            yield from _span(spec, "autoScalingConfig")
+        if spec.below("podSpec").get("topologySpreadConstraints") is not None:
+            message = f"Grove takes no topologySpreadConstraints, as in the clique {name}"
+            hint = "Remove it. Write topologyConstraint to place the pods in a domain."
+            yield replace(spec.refused(message, hint, "podSpec", "topologySpreadConstraints"), is_key=True)
+    for group in groups:
+        yield from _span(group, "scaleConfig")
+    delay = template.get("terminationDelay")
+    span = times.nanoseconds(delay) if isinstance(delay, str) else None
+    if span is not None and span <= 0:
+        hint = "Write a duration above 0, such as 4h, or remove it: the default is 4h."
+        yield template.refused(f"Grove takes no terminationDelay of {delay}", hint, "terminationDelay")
+    if template.get("cliqueStartupType") == _EXPLICIT:
+        yield from _order(cliques)
+    yield from _packs(template, groups)
+    yield from _claims(template, list(cliques), [group.get("name") for group in groups])
+
+
+def _span(spec: Section, field: str) -> Iterator[Refused]:
+    """Checks the numbers of an autoscaler (validateScaleConfig). Of a group, the webhook checks the least number alone,
+    and the API server refuses the HorizontalPodAutoscaler that Grove makes.
+    """
+    limits, replicas = spec.below(field), spec.count("replicas", 1)
+    is_clique = field == "autoScalingConfig"
+    minimum = spec.count(_MINIMUM, replicas if is_clique else 1)
+    least, most = limits.count("minReplicas", replicas), limits.get("maxReplicas")
+    if spec.get(field) is None:
+        return
+    if least < minimum:
+        message = f"{limits.at('minReplicas')} is {least}, less than {_MINIMUM}, {minimum}"
+        yield limits.refused(message, f"Write {minimum} or more, or lower {_MINIMUM}.", "minReplicas")
+    floor = max(least, minimum, replicas if is_clique else 0)
+    if type(most) is int and most < floor:
+        message = f"{limits.at('maxReplicas')} is {most}, and the autoscaler needs at least {floor}"
+        hint = f"Write {floor} or more, or lower minReplicas and replicas."
+        yield limits.refused(message, hint, "maxReplicas")
+
+
+def _order(cliques: dict[Any, Section]) -> Iterator[Refused]:
+    """Checks an explicit order: each clique once, and no circle (validateCliqueDependencies)."""
+    after = {name: listed(spec.get("startsAfter")) for name, spec in cliques.items()}
+    for name, spec in cliques.items():
+        for index, other in enumerate(after[name]):
+            if other in after[name][:index]:
+                message = f'the clique "{name}" starts after "{other}" twice'
+                yield spec.refused(message, "Remove one of the two.", "startsAfter", index)
+    reached = {name: _reached(name, after) for name in cliques}
+    for name, spec in cliques.items():
+        circle = [other for other in cliques if other in reached[name] and name in reached[other]]
+        if len(circle) > 1 and name == circle[0]:
+            message = f"cliques start after each other in a circle: {', '.join(circle)}"
+            hint = "Take one name out, so that one of them starts first."
+            yield replace(spec.refused(message, hint, "startsAfter"), is_key=True)
+
+
+def _reached(name: Any, after: dict[Any, list[Any]]) -> set[Any]:
+    """Returns the cliques that a clique starts after, directly or by way of others."""
+    reached: set[Any] = set()
+    rest = list(after[name])
+    while rest:
+        other = rest.pop()
+        if other in after and other not in reached:
+            reached.add(other)
+            rest += after[other]
+    return reached
+
+
+def _packs(template: Section, groups: list[Section]) -> Iterator[Refused]:
+    """Checks groups of cliques in one network (validateNetworkPackGroupConfigs, 0.1.0-alpha.1 to alpha.3)."""
+    seen: list[Any] = []
+    for pack in template.below("schedulingPolicyConfig").each("networkPackGroupConfigs"):
+        names = listed(pack.get("cliqueNames"))
+        for index, name in enumerate(names):
+            if name in seen:
+                message = f'the clique "{name}" belongs to two of networkPackGroupConfigs'
+                yield pack.refused(message, "Keep one of the two.", "cliqueNames", index)
+            seen.append(name)
+            whole = next(
+                (listed(group.get("cliqueNames")) for group in groups if name in listed(group.get("cliqueNames"))), []
+            )
+            if missing := [other for other in whole if other not in names]:
+                message = f"{pack.at('cliqueNames')} has {name}, and not the rest of its scaling group"
+                yield pack.refused(message, f"Add {', '.join(missing)}, or take {name} out.", "cliqueNames", index)
+
+
+def _claims(template: Section, cliques: list[Any], groups: list[Any]) -> Iterator[Refused]:
+    """Checks claims that pods share (validateResourceClaimTemplates, validateResourceSharingSpecs and the two functions
+    for filters; alpha.8 and later).
+    """
+    templates = list(template.each("resourceClaimTemplates"))
+    yield from _named(templates)
+    for each in templates:
+        if not listed(each.below("templateSpec", "spec", "devices").get("requests")):
+            message = f"{each.at('templateSpec', 'spec', 'devices')} requests no device"
+            yield Refused(each.path, message, "Add requests, each with a name and a deviceClassName.", is_key=True)
+    own = [each.get("name") for each in templates]
+    yield from _sharing(template, own, {"childCliqueNames": cliques, "childScalingGroupNames": groups})
+    for group in template.each("podCliqueScalingGroups"):
+        yield from _sharing(group, own, {"childCliqueNames": listed(group.get("cliqueNames"))})
+    for clique in template.each("cliques"):
+        yield from _sharing(clique, own, {})
+
+
+def _sharing(part: Section, own: list[Any], children: Mapping[str, list[Any]]) -> Iterator[Refused]:
+    """Checks the shared claims of a set, a group or a clique. A filter names ``children``, by its fields."""
+    shared = list(part.each("resourceSharing"))
+    yield from _named(shared)
+    for each in shared:
+        if each.get("namespace") and each.get("name") in own:
+            message = f'{each.at("namespace")} is set, but "{each.get("name")}" is a template of this set'
+            yield replace(each.refused(message, "Remove it.", "namespace"), is_key=True)
+        scope = each.get("scope")
+        if scope not in _SCOPES:
+            message, hint = f"must be one of {', '.join(_SCOPES)}", did_you_mean(str(scope), _SCOPES, folds=True)
+            yield Refused((*each.path, "scope"), message, hint, rule="invalid-value")
+        names = each.below("filter")
+        if each.get("filter") is not None and children and not any(names.get(field) for field in children):
+            message = f"{names.at()} names nothing"
+            yield replace(each.refused(message, f"Add {' or '.join(children)}, or remove it.", "filter"), is_key=True)
+        for field, known in children.items():
+            for index, name in enumerate(listed(names.get(field))):
+                if name not in known:
+                    message = f'{names.at(field)} names "{name}", which is not there'
+                    yield names.refused(message, did_you_mean(str(name), known, "Remove it."), field, index)
+
+
+def _named(parts: list[Section]) -> Iterator[Refused]:
+    """Checks that each part has a name, and that no two have the same."""
+    names = [part.get("name") for part in parts]
+    for index, part in enumerate(parts):
+        if not names[index]:
+            yield Refused((*part.path, "name"), "", "", rule="missing-field")
+        elif names[index] in names[:index]:
+            yield part.refused(f'the name "{names[index]}" appears twice', "Keep one of the two.", "name")
+
+
 def _last_replica(document: Document) -> str:
     return f"-{last_index(value_at(document, 'spec', 'replicas'))}"
 
@@ -26,9 +186,9 @@ PAGE = page.WorkloadKind(
     recognition=page.Recognition(SET.kind, SET.versions, "grove"),
     fields=(),  # model/grovekinds.py
     pods=(page.Pods(f"{_CLIQUES}.spec.podSpec", f"{_CLIQUES}.spec.replicas", factor="spec.replicas"),),
-    pod_rules=page.ANY_PODS,
+    pod_rules=page.PodRules(restart=(), ports_known=True),
     gang=Grouping(every_pod, not_owned="Grove makes its gangs"),
-    start=page.ALL_AT_ONCE,
+    start=page.ALL_AT_ONCE,  # startsAfter holds back containers, not pods (initcontainer.go)
     filled_in=page.FilledIn(),
     stop=page.Stop(switch=_REPLICAS, suspended_by=(), deletes_itself=page.never_deleted),
     changes=(  # constraints: compare/grove_changes.py. Pods: ComputePCLQPodTemplateHash, Grove 0.1.0-alpha.11
@@ -43,5 +203,5 @@ PAGE = page.WorkloadKind(
     ),
     marks=page.Marks(),
     names=Names((Naming(Alphabet.SERVICE, SERVED, added=_last_replica),)),
-    refusals=page.Refusals(),  # check/grove_api.py
+    refusals=page.Refusals((("spec.template", _webhook),)),  # what depends on the release: check/grove_api.py
 )

@@ -10,6 +10,8 @@ from kubectl_tas.kinds.grouping import Grouping, first_pod
 from kubectl_tas.kinds.naming import SERVICES, Alphabet, Names, Naming, longest
 from kubectl_tas.kinds.section import Document, Section, value_at
 
+_VOLUMES = ("cabundle-cert", "kserve-provision-location", "kserve-pvc-source", "model-config", "user-gcp-sa")
+"""Volumes of models and of credentials (storage_initializer_injector.go, constants.go, gcs_secret.go)."""
 _MODE = "serving.kserve.io/deploymentMode"
 _STANDARD = ("Standard", "RawDeployment")
 _KNATIVE = "autoscaling.knative.dev/"
@@ -83,14 +85,15 @@ PAGE = page.WorkloadKind(
         )
         for part in ("predictor", "transformer", "explainer", "canary[].predictor")
     ),
-    pod_rules=page.PodRules(restart=("Always",)),
+    pod_rules=page.PodRules(restart=("Always",), added_volumes=_VOLUMES),
     gang=Grouping(
         first_pod,
         each_where=(_MODE, _STANDARD),
         unpredicted=f"without {_MODE} the file does not say whether KServe makes a Deployment",
         has_plugin=False,
+        may_be_read=False,
     ),
-    start=page.ALL_AT_ONCE,
+    start=page.ALL_AT_ONCE,  # each pod is a gang of its own
     filled_in=page.FilledIn(),
     stop=page.Stop(switch=("spec", "suspend"), suspended_by=(), deletes_itself=page.never_deleted),
     changes=(

@@ -67,7 +67,7 @@ PAGE = page.WorkloadKind(
         no_index="the pods of a Job bear an index only with completionMode: Indexed",
         segment_template="Move it to the pod template.",
     ),
-    start=page.ALL_AT_ONCE,
+    start=page.ALL_AT_ONCE,  # as many as parallelism: manageJob of job_controller.go
     filled_in=page.FilledIn(),
     stop=page.Stop(
         switch=("spec", "suspend"),

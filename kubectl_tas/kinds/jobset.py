@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from kubectl_tas.kai import Feature
+from kubectl_tas.kai import Feature, first_with
 from kubectl_tas.kinds import job, page
-from kubectl_tas.kinds.grouping import Gathered, Grouping, batch_minimum, batch_path, first_pods
+from kubectl_tas.kinds.grouping import ANNOTATIONS, Gathered, Grouping, batch_minimum, batch_path, first_pods
 from kubectl_tas.kinds.naming import REFUSED, Alphabet, Names, Naming, PartNaming, last_index, longest
 from kubectl_tas.kinds.section import Document, Refused, Section, mappings, value_at
 from kubectl_tas.model import labels
@@ -20,6 +20,8 @@ from kubectl_tas.words import did_you_mean, shortened, within
 _JOBS = "spec.replicatedJobs[]"
 _JOB = page.embedded(job.PAGE, f"{_JOBS}.template.spec")
 _WEBHOOK = "JobSet's webhook"
+_EXCLUSIVE = "alpha.jobset.sigs.k8s.io/exclusive-topology"
+_BY_NODE_SELECTOR = "alpha.jobset.sigs.k8s.io/node-selector"
 
 
 def is_in_order(document: Document) -> bool:
@@ -60,14 +62,61 @@ def _minimums(gathered: Gathered) -> list[int]:
     return first_pods(gathered, number)
 
 
-def _waits(document: Document) -> Iterator[page.Wait]:
-    if is_in_order(document):
+def _waits(gathered: Gathered) -> Iterator[page.Wait]:
+    """Yields replicated jobs that come after others (jobset_controller.go), and the pods of jobs with an exclusive
+    topology: JobSet's webhook refuses all but the first pod of a job until that pod has a node (pod_webhook.go). KAI
+    reads startupPolicyOrder alone, and only if no annotation says how many jobs it waits for.
+    """
+    spec, pods = Section(gathered.document, ("spec",)), {each.written or each.name: each for each in gathered.pods}
+    jobs = [replicated for replicated in spec.each("replicatedJobs") if replicated.get("name") in pods]
+    if is_in_order(gathered.document):
         why = "each replicated job is made only when the one before it is ready"
-        yield page.Wait(("spec", "startupPolicy", "startupPolicyOrder"), why, "AnyOrder")
-    for replicated in Section(document, ("spec",)).each("replicatedJobs"):
-        for other in (replicated.get("dependsOn") or ())[:1]:
-            why = f"{replicated.get('name')} is made only when {other['name']} is ready or complete"
-            yield page.Wait((*replicated.path, "dependsOn"), why, "")
+        annotation = None if gathered.is_owned else batch_path(gathered.document)
+        path = annotation or ("spec", "startupPolicy", "startupPolicyOrder")
+        instead = "Remove it" if annotation else "Set startupPolicyOrder: AnyOrder"
+        yield page.Wait(path, why, instead, [0 if index else each.replicas for index, each in enumerate(gathered.pods)])
+    names = list(pods)
+    late = [
+        each
+        for index, each in enumerate(jobs)
+        if any(other.get("name") in names[:index] for other in each.each("dependsOn"))
+    ]
+    if late:
+        named = {replicated.get("name") for replicated in late}
+        name, other = late[0].get("name"), next(late[0].each("dependsOn")).get("name")
+        first = [0 if name in named else each.replicas for name, each in pods.items()]
+        why = f"{name} is made only when {other} is ready or complete"
+        instead = "Remove dependsOn" if gathered.is_owned else enough(gathered, len(pods) - len(late), sum(first))
+        yield page.Wait((*late[0].path, "dependsOn"), why, instead, first)
+    for replicated in jobs:
+        exclusive = _exclusive(gathered.document, replicated)
+        if exclusive is not None:
+            first = [each.jobs if name == replicated.get("name") else each.replicas for name, each in pods.items()]
+            why = f"JobSet makes the pods of {replicated.get('name')} only when the first pod of their job has a node"
+            has_jobs = gathered.makes_jobs
+            at = "template.metadata.annotations of each replicated job"
+            instead = f'Add {labels.BATCH_MIN_MEMBER}: "1" to {at}' if has_jobs else "Remove it"
+            level = str(value_at(gathered.document, *exclusive)) if has_jobs else ""
+            yield page.Wait(exclusive, why, instead, first, level=level, level_at=at)
+
+
+def enough(gathered: Gathered, jobs: int, pods: int) -> str:
+    """Returns the change with which KAI waits only for the replicated jobs that are made at first, or their pods."""
+    if not gathered.has(Feature.JOB_GANGS):
+        return f"Update KAI to {first_with(Feature.JOB_GANGS)} or later"
+    number = jobs if gathered.has(Feature.JOBSET_SUBGROUPS) else pods
+    return f'Write {labels.BATCH_MIN_MEMBER}: "{number}" in metadata.annotations'
+
+
+def _exclusive(document: Document, replicated: Section) -> KeyPath | None:
+    """Returns the path of the annotation that places a replicated job exclusively, if nodes are not labelled for it
+    (``labelAndAnnotateObject`` of jobset_controller.go).
+    """
+    root, of_job = ANNOTATIONS, (*replicated.path, "template", *ANNOTATIONS)
+    of_pods = (*replicated.path, "template", "spec", "template", *ANNOTATIONS)
+    exclusive = [at for at in (of_pods, of_job, root) if value_at(document, *at, _EXCLUSIVE) is not None]
+    labelled = any(value_at(document, *at, _BY_NODE_SELECTOR) is not None for at in (of_pods, *exclusive))
+    return (*exclusive[0], _EXCLUSIVE) if exclusive and not labelled else None
 
 
 def _rule_names(spec: Section) -> Iterator[tuple[KeyPath, str]]:
@@ -178,10 +227,12 @@ PAGE = page.WorkloadKind(
         )
         for pods in _JOB.pods
     ),
-    pod_rules=page.PodRules(restart=("Never", "OnFailure"), indexed_jobs=True),
+    pod_rules=page.PodRules(restart=("Never", "OnFailure"), indexed_jobs=True, ports_known=True),
     gang=Grouping(
         _minimums,
         batch_path,
+        one_pod_group=Feature.JOBSETS,
+        may_be_read=Feature.JOBSETS,
         minimum_since=Feature.JOB_GANGS,
         placed_parts=Feature.JOBSET_SUBGROUPS,
         part_name=lambda pods: pods.written or pods.name,
@@ -209,14 +260,12 @@ PAGE = page.WorkloadKind(
             but=page.paths(*page.SCHEDULING, below="spec.replicatedJobs.*.template.spec.template"),
             only=page.either_suspended,
         ),
+        page.Fixed(page.Effect.REFUSED, page.paths("spec.managedBy"), _WEBHOOK),
         page.Fixed(
             page.Effect.REFUSED,
-            page.paths(
-                *("network", "successPolicy", "failurePolicy", "startupPolicy", "managedBy", "volumeClaimPolicies"),
-                below="spec",
-            ),
-            "a rule of its CRD",
-            filled={
+            page.paths(*("network", "successPolicy", "startupPolicy"), below="spec"),
+            page.OF_CRD,
+            filled={  # the webhook, so that the rule always sees an old value
                 ("spec", "network", "enableDNSHostnames"): True,
                 ("spec", "network", "publishNotReadyAddresses"): True,
                 ("spec", "successPolicy", "operator"): "All",

@@ -104,7 +104,14 @@ def _pods_of_types(kind: str, leader: str, container: str, specs: Section) -> It
 
 
 def job(
-    kind: str, field: str, types: str, *, leader: str = "", container: str = "", needed: tuple[str, ...] = ()
+    kind: str,
+    field: str,
+    types: str,
+    *,
+    leader: str = "",
+    container: str = "",
+    needed: tuple[str, ...] = (),
+    gpus_used: str = "",
 ) -> page.WorkloadKind:
     """Returns the page of a job of the training operator with its pods in ``spec.FIELD``. ``types`` lists the replica
     types in words, KAI refuses a job without one of ``needed``.
@@ -128,11 +135,12 @@ def job(
                 word=REPLICA_TYPE,
                 case_counts=False,
                 sub_group=str.lower,
+                gpus_used=gpus_used,
             ),
         ),
         pod_rules=page.PodRules(restart=(), container=container, by_type=True),
         gang=grouping(MIN_AVAILABLE, replica_types=needed),
-        start=page.ALL_AT_ONCE,
+        start=page.ALL_AT_ONCE,  # ReconcilePods of pod.go; init containers wait for a master that exists
         filled_in=page.FilledIn(counts=_implied_counts, at=at),
         stop=page.Stop(
             switch=("spec", "runPolicy", "suspend"),

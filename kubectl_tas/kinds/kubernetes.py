@@ -117,6 +117,7 @@ _ALIKE = {
 _ALIKE_AT = {
     "hostAliases": "HostAlias",
     "livenessProbe": "Probe",
+    "schedulingGates": "PodSchedulingGate",
     "topologySpreadConstraints": "TopologySpreadConstraint",
 }
 """Types of Kubernetes that a CRD has with fewer fields, by the field of pods and containers that has them."""
@@ -160,6 +161,7 @@ BOUNDS: dict[str, dict[str, Bound]] = {
         "name": spellings.label,
         "restartPolicy": _RESTARTS,
         "terminationMessagePolicy": ("File", "FallbackToLogsOnError"),
+        "workingDir": spellings.working_folder,
     },
     "ContainerPort": {
         "containerPort": _PORT,
@@ -232,6 +234,7 @@ BOUNDS: dict[str, dict[str, Bound]] = {
     },
     "PodFailurePolicyRule": {"action": ("FailJob", "FailIndex", "Ignore", "Count")},
     "PodOS": {"name": ("linux", "windows")},
+    "PodSchedulingGate": {"name": spellings.label_key},
     "PodReadinessGate": {"conditionType": spellings.label_key},
     "PodResourceClaim": {
         "name": spellings.label,
@@ -270,6 +273,7 @@ BOUNDS: dict[str, dict[str, Bound]] = {
     "SecretVolumeSource": _FILES,
     "SecurityContext": {**_USER, "procMount": ("Default", "Unmasked")},
     "ServiceAccountTokenProjection": {"expirationSeconds": range(600, 2**32 + 1), "path": spellings.file_path},
+    "SleepAction": {"seconds": _SECONDS},
     "StatefulSetOrdinals": {"start": _COUNT},
     "StatefulSetPersistentVolumeClaimRetentionPolicy": {"whenDeleted": _KEPT, "whenScaled": _KEPT},
     "StatefulSetSpec": {
@@ -315,7 +319,6 @@ _BOUNDS_OF: dict[str, dict[str, dict[str, Bound]]] = {
     "argo-workflows": {
         "Container": {
             **BOUNDS["Container"],
-            "image": spellings.unless_filled_in(spellings.image),
             "name": spellings.or_empty(spellings.label),
         }
     }
@@ -540,6 +543,15 @@ class OperatorShapes(Shapes):
         return base
 
 
+def text_of_older_releases(value: int | str) -> spellings.Refusal:
+    """Checks a value that is a number in the newest release of an operator, and may be text in an older one."""
+    if isinstance(value, int):
+        return spellings.number_or_text(value)
+    number = f"Write it without quotes: {value}." if value.isdecimal() else "Write a number."
+    hint = f"{number} If your release takes text, name it in spec.operators of the Config."
+    return "must be a whole number: the newest release of its operator takes no text", hint
+
+
 def _field(versions: list[str | dict[str, Any] | None], *, always: bool) -> Field:
     """Returns a field that accepts what any of its versions accepts; None among these means: left out.
 
@@ -559,6 +571,8 @@ def _field(versions: list[str | dict[str, Any] | None], *, always: bool) -> Fiel
             min(alternative["least"] for alternative in alternatives),
             max(alternative["most"] for alternative in alternatives) + 1,
         )
+    elif loose == "int-or-string" != types[-1]:
+        bound = text_of_older_releases
     return Field(loose, is_required, bound)
 
 
@@ -586,6 +600,11 @@ def nearest_of(operator: str, version: str) -> int:
 def is_of(version: str, release: str) -> bool:
     """Whether a version such as ``v1.5.2`` belongs to a release such as ``1.5``."""
     return numbers(version)[: len(numbers(release))] == numbers(release)
+
+
+def is_older(version: str | None, since: str) -> bool:
+    """Whether a version that a user named is older than a release. False without a version, or without a release."""
+    return bool(version and since) and numbers(version or "") < numbers(since)
 
 
 def numbers(version: str) -> tuple[int, ...]:

@@ -4,15 +4,19 @@ KAI's lws_grouper.go (0.13 to 0.17.0).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from kubectl_tas.kai import Feature
 from kubectl_tas.kinds import page
-from kubectl_tas.kinds.grouping import CutWorkers, Grouping, every_pod
+from kubectl_tas.kinds.grouping import ANNOTATIONS, CutWorkers, Gathered, Grouping, every_pod
 from kubectl_tas.kinds.naming import HASH, HASHED, SERVED, Alphabet, Names, Naming, last_index
 from kubectl_tas.kinds.section import Document, value_at
 from kubectl_tas.model import labels
 from kubectl_tas.model.labels import MAX_LABEL
 
 _AT = "spec.leaderWorkerTemplate"
+_EXCLUSIVE = (*ANNOTATIONS, "leaderworkerset.sigs.k8s.io/exclusive-topology")
+_LEADER = "leader"
 _SIZE = ("spec", "leaderWorkerTemplate", "subGroupPolicy", "subGroupSize")
 
 
@@ -36,6 +40,18 @@ def _never_runs(cut: CutWorkers) -> tuple[str, str] | None:
 
 def _is_leader_first(document: Document) -> bool:
     return bool(value_at(document, "spec", "startupPolicy") == "LeaderReady")
+
+
+def _waits(gathered: Gathered) -> Iterator[page.Wait]:
+    """Yields an exclusive topology: LWS makes no worker before the leader has a node (``Reconcile`` of
+    pod_controller.go, 0.3 to 0.10). With LeaderReady, KAI too starts the leader alone. The annotation for subgroups
+    adds affinities to pods that exist, and delays none (pod_webhook.go).
+    """
+    level = value_at(gathered.document, *_EXCLUSIVE)
+    if level is not None and not _is_leader_first(gathered.document):
+        first = [pods.replicas if pods.name == _LEADER else 0 for pods in gathered.pods]
+        why = "LWS makes the workers of a group only when its leader has a node"
+        yield page.Wait(_EXCLUSIVE, why, "Add startupPolicy: LeaderReady to spec", first, level=level)
 
 
 def _division(document: Document) -> page.Division | None:
@@ -84,7 +100,7 @@ PAGE = page.WorkloadKind(
         page.Pods(
             f"{_AT}.leaderTemplate",
             instead=f"{_AT}.workerTemplate",
-            name="leader",
+            name=_LEADER,
             is_leader=True,
             index_label=labels.LEADER_WORKER_INDEX,
         ),
@@ -96,7 +112,7 @@ PAGE = page.WorkloadKind(
             index_label=labels.LEADER_WORKER_INDEX,
         ),
     ),
-    pod_rules=page.PodRules(restart=("Always",)),
+    pod_rules=page.PodRules(restart=("Always",), ports_known=True),
     gang=Grouping(
         every_pod,
         sub_groups=Feature.REPLICA_SUBGROUPS,
@@ -108,7 +124,7 @@ PAGE = page.WorkloadKind(
         not_owned="each of its groups is a gang of its own",
         segment_template="Move it to workerTemplate.",
     ),
-    start=page.Start(waits=page.no_waits, leader_first=_is_leader_first, division=_division, copies="spec.replicas"),
+    start=page.Start(waits=_waits, leader_first=_is_leader_first, division=_division, copies="spec.replicas"),
     filled_in=page.FilledIn(),
     stop=page.Stop(switch=("spec", "replicas"), suspended_by=(), deletes_itself=page.never_deleted),
     changes=(

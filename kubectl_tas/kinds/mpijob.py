@@ -8,11 +8,17 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from kubectl_tas.kinds import kubeflow, page
+from kubectl_tas.kinds.grouping import Gathered
 from kubectl_tas.kinds.naming import Alphabet, Names, Naming, last_index
 from kubectl_tas.kinds.section import Document, value_at
 
 _JOB = kubeflow.job(
-    "MPIJob", "mpiReplicaSpecs", "Launcher and Worker.", leader="Launcher", needed=("Launcher", "Worker")
+    "MPIJob",
+    "mpiReplicaSpecs",
+    "Launcher and Worker.",
+    leader="Launcher",
+    needed=("Launcher", "Worker"),
+    gpus_used="spec.slotsPerWorker",
 )
 _POLICY = ("spec", "launcherCreationPolicy")
 
@@ -21,9 +27,14 @@ def _late_part(document: Document) -> str:
     return "launcher" if value_at(document, *_POLICY) == "WaitForWorkersReady" else ""
 
 
-def _waits(document: Document) -> Iterator[page.Wait]:
-    if _late_part(document):
-        yield page.Wait(_POLICY, "the launcher is made only when all workers are ready", "AtStartup")
+def _waits(gathered: Gathered) -> Iterator[page.Wait]:
+    """Yields the launcher, if it comes last. KAI leaves it out until it exists (``handleDelayedLauncherPolicy``)."""
+    if gathered.is_owned and (late := _late_part(gathered.document)):
+        first = [0 if pods.name == late else pods.replicas for pods in gathered.pods]
+        if not any(first):
+            return
+        why = "the launcher is made only when all workers are ready"
+        yield page.Wait(_POLICY, why, "Set launcherCreationPolicy: AtStartup", first)
 
 
 def _last_worker(document: Document) -> str:
@@ -45,6 +56,7 @@ PAGE = replace(
             "AtStartup|WaitForWorkersReady",
         ),
     ),
+    pod_rules=replace(_JOB.pod_rules, added_volumes=("mpi-job-config", "mpi-job-kubectl", "ssh-auth")),
     gang=replace(_JOB.gang, late_part=_late_part),
     start=page.Start(waits=_waits),
     makes=page.Makes((page.Made("Job", "batch"),), services=("{}",), name_labels=("training.kubeflow.org/job-name",)),

@@ -22,9 +22,12 @@ PAGE = page.WorkloadKind(
     ),
     pod_rules=page.PodRules(restart=("Always",)),
     gang=Grouping(  # notebook_grouper.go
-        every_pod, segment_template="Remove it: a Notebook is one pod.", default_class="build"
+        every_pod,
+        segment_template="Remove it: a Notebook is one pod.",
+        plugin_versions=("kubeflow.org/v1beta1",),
+        default_class="build",
     ),
-    start=page.ALL_AT_ONCE,
+    start=page.ALL_AT_ONCE,  # one pod
     filled_in=page.FilledIn(),
     stop=page.Stop(switch=("spec", "suspend"), suspended_by=(), deletes_itself=page.never_deleted),
     changes=(page.Fixed(page.Effect.RESTARTED, page.TEMPLATE, "the Notebook"),),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum, auto
 from typing import Any, TypeGuard
@@ -120,6 +120,8 @@ class Pods:
     """Path of the field that asks for this container."""
     instead: str = ""
     """Path of the template that counts if the object has none at ``path``."""
+    gpus_used: str = ""
+    """Path of the number of GPUs that the operator's program uses in each pod."""
     is_optional: bool = False
     """Whether there are no such pods if the object has nothing at ``path``."""
     is_late: bool = False
@@ -160,6 +162,10 @@ class PodRules:
     """Whether pods have roles, each with a template of its own, and the template of one may lack what others have."""
     ports_known: bool = False
     """Whether containers have only the ports in their templates."""
+    added_volumes: tuple[str, ...] = ()
+    """Names of volumes that the operator adds to the pods, with {} for the name of the object."""
+    has_parameters: bool = False
+    """Whether the operator fills in texts with double braces, so that their format is not judged."""
     defaults_at: str = ""
     """Path of fields of a PodSpec that are defaults for all pods of the object."""
     indexed_jobs: bool = False
@@ -196,22 +202,30 @@ class Division:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Pods that a controller makes only when other pods run, so that a gang of all pods never starts."""
+    """Pods that a controller makes only when other pods have a node, are ready or have ended. KAI starts no pod of a
+    gang before all needed pods exist, so a gang that needs such pods never starts.
+    """
 
     path: KeyPath
     """The field that causes the delay."""
     why: str
     instead: str
-    """The value that makes all pods at once; empty if the field must go."""
-    of_several: bool = True
-    """Whether the delay needs more than one kind of pods."""
+    """The change after which the gang starts: an imperative sentence without its period."""
+    first: Sequence[int]
+    """Number of pods of each replica type that exist before the others."""
+    level: str = ""
+    """The label of the level at which the field places pods, if KAI's own annotation can place them there."""
+    level_at: str = ""
+    """Words for the place of that annotation, if it is not the place of the field."""
+    since: str = ""
+    """The first release of the operator that waits; empty if all do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Start:
     """The order in which pods of an object start."""
 
-    waits: Callable[[Document], Iterator[Wait]]
+    waits: Callable[[Gathered], Iterator[Wait]]
     leader_first: Callable[[Document], bool] = lambda _: False
     """Whether other pods start only after the leader is ready."""
     division: Callable[[Document], Division | None] = lambda _: None
@@ -220,12 +234,13 @@ class Start:
     """Path of the number of copies of all pods. Each copy is a gang of its own."""
 
 
-def no_waits(_document: Document) -> Iterator[Wait]:
+def no_waits(_gathered: Gathered) -> Iterator[Wait]:
     """Yields nothing: the controller makes all pods at once."""
     yield from ()
 
 
 ALL_AT_ONCE = Start(waits=no_waits)
+"""No pod waits for another of its gang. A page says why."""
 
 Values = Callable[[Section], Iterator[tuple[KeyPath, Any]]]
 
@@ -307,6 +322,7 @@ class Fixed:
 
 
 SERVER = "the API server"
+OF_CRD = "a rule of its CRD"
 TEMPLATE: tuple[KeyPath, ...] = (("spec", "template"),)
 SCHEDULING = (
     *("metadata.labels", "metadata.annotations"),
@@ -483,11 +499,25 @@ class Makes:
 
 
 @dataclass(frozen=True, slots=True)
+class Lost:
+    """A field that only another scheduler reads."""
+
+    path: str
+    lost: str
+    """What the object loses, in words."""
+    instead: str
+    """The hint: what to do so that it has it."""
+    is_gang: bool = False
+    """Whether nothing is lost if this tool makes the pods a gang."""
+
+
+@dataclass(frozen=True, slots=True)
 class Marks:
-    """Keys of an object from which others than KAI take queue or priority."""
+    """What others than KAI read of an object."""
 
     queue: str = ""
     """The annotation of the object from which its operator takes the queue of all pods."""
+    lost: tuple[Lost, ...] = ()
 
 
 Check = Callable[[Section], Iterator[Refused]]
@@ -578,7 +608,7 @@ def declared(recognition: Recognition, pods: tuple[Pods, ...], gang: Grouping) -
 
 _PATHS = (
     *("path", "default", "at_most", "factor", "least", "paused", "unless", "within", "completions", "instead", "job"),
-    *("jobs", "beside", "beside_where"),
+    *("jobs", "beside", "beside_where", "gpus_used"),
 )
 
 
@@ -611,9 +641,9 @@ def embedded(page: WorkloadKind, at: str) -> Embedded:
         at_paths: Any = {name: moved(getattr(pods, name)) for name in _PATHS}
         return replace(pods, **at_paths, count=count, most=most, indexed=indexed, metadata=metadata)
 
-    def waits(document: Document) -> Iterator[Wait]:
-        for path, spec in values_at(document, path_steps(at)):
-            for wait in page.start.waits({SPEC: spec}):
+    def waits(gathered: Gathered) -> Iterator[Wait]:
+        for path, spec in values_at(gathered.document, path_steps(at)):
+            for wait in page.start.waits(replace(gathered, document={SPEC: spec})):
                 yield replace(wait, path=(*path, *wait.path[1:]))
 
     def leader_first(document: Document) -> bool:

@@ -12,7 +12,9 @@ from kubectl_tas.kinds import kubeflow, page, ray
 from kubectl_tas.kinds.section import Refused, Section
 
 _SPECS = "pytorchReplicaSpecs"
-_JOB = kubeflow.job("PyTorchJob", _SPECS, "Master and Worker.", leader="Master", container="pytorch")
+_JOB = kubeflow.job(
+    "PyTorchJob", _SPECS, "Master and Worker.", leader="Master", container="pytorch", gpus_used="spec.nprocPerNode"
+)
 _LEAST = ("spec", "elasticPolicy", "minReplicas")
 
 

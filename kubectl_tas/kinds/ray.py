@@ -113,7 +113,7 @@ def grouping(*cluster: str) -> Grouping:
 
     return Grouping(
         minimums,
-        sub_groups=Feature.REPLICA_SUBGROUPS,
+        sub_groups=Feature.RAY_SUBGROUPS,
         placed_parts=Feature.RAY_CONSTRAINTS,
         part_name=part_name,
         late_sub_group=HEAD,

@@ -34,6 +34,7 @@ PAGE = page.WorkloadKind(
             within="spec",
             beside="spec.autoscalerOptions",  # mergeAutoscalerOverrides
             beside_where="spec.enableInTreeAutoscaling",
+            gpus_used="spec.headGroupSpec.rayStartParams.num-gpus",
         ),
         page.Pods(
             f"{_GROUPS}.template",
@@ -43,12 +44,13 @@ PAGE = page.WorkloadKind(
             paused=f"{_GROUPS}.suspend",
             name_field="groupName",
             word="worker group",
+            gpus_used=f"{_GROUPS}.rayStartParams.num-gpus",
             sub_group=ray.sub_group,
         ),
     ),
-    pod_rules=page.ANY_PODS,
+    pod_rules=page.PodRules(restart=(), added_volumes=("ray-logs", "shared-mem")),  # DefaultHeadPodTemplate of pod.go
     gang=ray.grouping("spec"),
-    start=page.ALL_AT_ONCE,
+    start=page.ALL_AT_ONCE,  # reconcilePods of raycluster_controller.go; init containers wait for a head that exists
     filled_in=page.FilledIn(counts=ray.implied_counts),
     stop=page.Stop(switch=("spec", "suspend"), suspended_by=("spec.suspend",), deletes_itself=page.never_deleted),
     changes=(  # shouldRecreatePodsForUpgrade

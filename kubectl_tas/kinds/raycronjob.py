@@ -35,7 +35,7 @@ PAGE = page.WorkloadKind(
         ray.grouping("spec", "jobTemplate", "rayClusterSpec"),
         named_by=("", "the number of the run and its UID, one for each run"),
         name_middle="(-[0-9]+)?",
-        placed_at=(),
+        may_be_read=False,
         not_owned="all its runs would join one PodGroup",
     ),
     start=_JOB.start,

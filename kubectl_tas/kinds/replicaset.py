@@ -13,7 +13,7 @@ PAGE = page.WorkloadKind(
     pods=PODS,
     pod_rules=page.PodRules(restart=("Always",), selector="spec.selector", ports_known=True),
     gang=Grouping(first_pod),
-    start=page.ALL_AT_ONCE,
+    start=page.ALL_AT_ONCE,  # manageReplicas of replica_set.go
     filled_in=page.FilledIn(),
     stop=page.Stop(switch=("spec", "replicas"), suspended_by=(), deletes_itself=page.never_deleted),
     changes=(

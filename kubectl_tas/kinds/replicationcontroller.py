@@ -12,8 +12,8 @@ PAGE = page.WorkloadKind(
     fields=FIELDS,
     pods=PODS,
     pod_rules=page.PodRules(restart=("Always",), selector="spec.selector", selects_by_labels=True, ports_known=True),
-    gang=Grouping(first_pod, one_pod_group=False, has_plugin=False),
-    start=page.ALL_AT_ONCE,
+    gang=Grouping(first_pod, one_pod_group=False, has_plugin=False, may_be_read=False),
+    start=page.ALL_AT_ONCE,  # each pod is a gang of its own
     filled_in=page.FilledIn(),
     stop=page.Stop(switch=("spec", "replicas"), suspended_by=(), deletes_itself=page.never_deleted),
     changes=(page.Fixed(page.Effect.KEPT, page.TEMPLATE, "the ReplicationController"),),

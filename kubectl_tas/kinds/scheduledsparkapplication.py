@@ -7,9 +7,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kubectl_tas.kinds import cronjob, page, sparkapplication
-from kubectl_tas.kinds.naming import ANY
+from kubectl_tas.kinds.naming import Alphabet, Names, Naming
+from kubectl_tas.model.labels import MAX_LABEL
 
 _AT = "spec.template"
+_TIME = len("-1700000000000000000")
+"""The characters that a run adds to the name of its SparkApplication: the time in nanoseconds (controller.go)."""
 _APPLICATION = page.embedded(sparkapplication.PAGE, _AT)
 PAGE = page.WorkloadKind(
     recognition=page.Recognition(
@@ -31,5 +34,5 @@ PAGE = page.WorkloadKind(
     makes=page.Makes((page.Made("SparkApplication", "sparkoperator.k8s.io"),), is_scheduled=True),
     marks=page.Marks(),
     refusals=replace(_APPLICATION.refusals, operator=(*_APPLICATION.refusals.operator, ("spec", page.schedule))),
-    names=ANY,
+    names=Names((Naming(Alphabet.SERVICE, "the time of a run is added to it", MAX_LABEL - _TIME, since="2.4"),)),
 )

@@ -44,13 +44,14 @@ PAGE = page.WorkloadKind(
     ),
     pod_rules=page.PodRules(
         restart=("Always",),
+        added_volumes=("podinfo", "seldon-podinfo"),  # seldondeployment_types.go
         none=(
             "this SeldonDeployment has no pod template, so the default scheduler of the cluster runs its pods",
             "Add componentSpecs to each predictor, with a container for each server of its graph.",
         ),
     ),
-    gang=Grouping(first_pod),
-    start=page.ALL_AT_ONCE,
+    gang=Grouping(first_pod, plugin_versions=("machinelearning.seldon.io/v1", "machinelearning.seldon.io/v1alpha2")),
+    start=page.ALL_AT_ONCE,  # KAI waits for one pod
     filled_in=page.FilledIn(),
     stop=page.Stop(switch=("spec", "suspend"), suspended_by=(), deletes_itself=page.never_deleted),
     changes=(

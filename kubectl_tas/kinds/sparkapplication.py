@@ -21,14 +21,24 @@ PAGE = page.WorkloadKind(
             form="podforms:SparkPod",
         ),
     ),
-    pod_rules=page.ANY_PODS,
+    pod_rules=page.PodRules(
+        restart=(),  # pkg/common/spark.go, and Constants.scala of Spark 3.5
+        added_volumes=(
+            "hadoop-configmap-volume",
+            "spark-configmap-volume",
+            "spark-conf-volume-driver",
+            "spark-local-dir-1",
+        ),
+    ),
     gang=Grouping(
         first_pod,
         named_by=("spark", "the digits of the ID that Spark gives the application"),
         placed_at=("spec", "driver", "annotations"),
         has_plugin=False,
+        may_be_read=False,
+        not_owned="the driver makes the executors once it runs",
     ),
-    start=page.ALL_AT_ONCE,
+    start=page.ALL_AT_ONCE,  # KAI waits for one pod, the driver
     filled_in=page.FilledIn(),
     stop=page.Stop(switch=("spec", "suspend"), suspended_by=("spec.suspend",), deletes_itself=page.never_deleted),
     changes=(page.Fixed(page.Effect.RESTARTED, page.paths("spec"), "the Spark operator"),),

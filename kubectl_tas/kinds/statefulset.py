@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubectl_tas.kinds import page
-from kubectl_tas.kinds.grouping import Grouping, every_pod
+from kubectl_tas.kinds.grouping import Gathered, Grouping, every_pod, one_pod
 from kubectl_tas.kinds.naming import HASH, HASHED, Alphabet, Names, Naming
 from kubectl_tas.kinds.replicated import FIELDS, PODS
-from kubectl_tas.kinds.section import Document, value_at
+from kubectl_tas.kinds.section import value_at
 from kubectl_tas.model.labels import MAX_LABEL
 
 _ON_DELETE = page.becomes("OnDelete", "spec.updateStrategy.type")
 
 
-def _waits(document: Document) -> Iterator[page.Wait]:
-    policy = value_at(document, "spec", "podManagementPolicy") or "OrderedReady"
-    if policy == "OrderedReady" and (value_at(document, "spec", "replicas") or 0) > 1:
+def _waits(gathered: Gathered) -> Iterator[page.Wait]:
+    """Yields the order of the pods (``processReplica`` of pkg/controller/statefulset/stateful_set_control.go)."""
+    policy = value_at(gathered.document, "spec", "podManagementPolicy") or "OrderedReady"
+    if policy == "OrderedReady":
         why = "podManagementPolicy: OrderedReady makes each pod only when the one before it is ready"
-        yield page.Wait(("spec", "podManagementPolicy"), why, "Parallel", of_several=False)
+        yield page.Wait(("spec", "podManagementPolicy"), why, "Set podManagementPolicy: Parallel", one_pod(gathered))
 
 
 PAGE = page.WorkloadKind(

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from kubectl_tas.kinds import page
-from kubectl_tas.kinds.grouping import Grouping, first_pod
+from kubectl_tas.kinds.grouping import Gathered, Grouping, first_pod
 from kubectl_tas.kinds.naming import REFUSED, Alphabet, Names, Naming, PartNaming, last_index, longest
-from kubectl_tas.kinds.section import Document, mappings, value_at
+from kubectl_tas.kinds.section import Document, Section, mappings, value_at
+
+_APART = "each pod starts without the others"
+_OWNED = "Write the label kubectl-tas/podgroup: owned. All pods then start together."
+_PLACED = (
+    "Remove it. Write a level in the annotation kai.scheduler/topology-required-placement, and the label "
+    "kubectl-tas/podgroup: owned."
+)
 
 
 def _longest_end(document: Document) -> str:
@@ -14,15 +23,26 @@ def _longest_end(document: Document) -> str:
     return longest(f"-{task.get('name')}-{last_index(task.get('replicas'))}" for task in tasks)
 
 
+def _waits(gathered: Gathered) -> Iterator[page.Wait]:
+    """Yields tasks with dependsOn (``waitDependsOnTaskMeetCondition`` of job_controller_actions.go)."""
+    late = {
+        task.get("name"): task for task in Section(gathered.document, ("spec",)).each("tasks") if task.get("dependsOn")
+    }
+    first = [0 if (pods.written or pods.name) in late else pods.replicas for pods in gathered.pods]
+    for name, task in late.items():
+        why = f"{name} is made only when the tasks in its dependsOn are ready or complete"
+        yield page.Wait((*task.path, "dependsOn"), why, "Remove dependsOn", first)
+
+
 PAGE = page.WorkloadKind(
     recognition=page.Recognition(
         "Job", ("batch.volcano.sh/v1alpha1",), "volcano", name="Job.batch.volcano.sh", schema="VolcanoJob"
     ),
     fields=(),
     pods=(page.Pods("spec.tasks[].template", "spec.tasks[].replicas"),),
-    pod_rules=page.ANY_PODS,
-    gang=Grouping(first_pod, one_pod_group=False, has_plugin=False),
-    start=page.ALL_AT_ONCE,
+    pod_rules=page.PodRules(restart=(), added_volumes=("{}-ssh", "{}-svc")),  # ssh.go and svc.go of job/plugins
+    gang=Grouping(first_pod, one_pod_group=False, has_plugin=False, may_be_read=False),
+    start=page.Start(waits=_waits),
     filled_in=page.FilledIn(),
     stop=page.Stop(switch=("spec", "suspend"), suspended_by=(), deletes_itself=page.never_deleted),
     changes=(
@@ -35,7 +55,17 @@ PAGE = page.WorkloadKind(
     ),
     growth=page.Growth(),
     makes=page.Makes(),
-    marks=page.Marks(),
+    marks=page.Marks(
+        lost=(
+            *(
+                page.Lost(path, _APART, _OWNED, is_gang=True)
+                for path in ("spec.minAvailable", "spec.tasks[].minAvailable")
+            ),
+            page.Lost("spec.networkTopology", "its pods run anywhere", _PLACED),
+            page.Lost("spec.tasks[].partitionPolicy", "its partitions run anywhere", "Remove it."),
+            page.Lost("spec.queue", "the pool says which queue it is in", "Remove it."),
+        )
+    ),
     names=Names(
         (Naming(Alphabet.SUBDOMAIN, "the names of its pods begin with it", added=_longest_end),),
         (PartNaming("spec.tasks[].name", "task", Alphabet.LABEL, REFUSED),),

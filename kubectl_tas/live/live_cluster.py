@@ -15,7 +15,7 @@ from kubectl_tas.gpus import GPU
 from kubectl_tas.late import dataclass
 from kubectl_tas.live import cliquesets, kubectl
 from kubectl_tas.live.kubectl import Access, ForbiddenError, NoSuchResourceError
-from kubectl_tas.model.labels import WORKFLOW
+from kubectl_tas.model.labels import POD_GROUP, WORKFLOW
 from kubectl_tas.quantities import NOTHING, RESOURCES, Amounts, said
 
 QUEUES = "queues.scheduling.run.ai"
@@ -333,6 +333,23 @@ def work_of(fields: Mapping[str, Any]) -> str:
         return f"Workflow/{workflow}"
     named = owners[0] if owners else {"kind": fields.get("kind"), "name": metadata.get("name")}
     return f"{named.get('kind')}/{named.get('name')}"
+
+
+def work_called(name: str, objects: Iterable[Mapping[str, Any]]) -> str:
+    """Returns the work of the pod or PodGroup of this name, as KIND/NAME. Empty: no object has the name.
+
+    A pod names its PodGroup, which knows the work that owns it; its own owner may be a Job of a JobSet.
+    """
+    kind, _, short = name.rpartition("/")
+    wanted = {"": ("Pod", "PodGroup"), **dict.fromkeys(("pod", "pods", "po"), ("Pod",))}
+    kinds = wanted.get(kind.lower(), ("PodGroup",) if kind.lower() in ("podgroup", "podgroups") else ())
+    items = [item for item in objects if item.get("kind") in ("Pod", "PodGroup")]
+    groups = {item["metadata"]["name"]: item for item in items if item["kind"] == "PodGroup"}
+    for item in items:
+        if item["kind"] in kinds and item["metadata"]["name"] == short:
+            group = groups.get((item["metadata"].get("annotations") or {}).get(POD_GROUP, ""))
+            return work_of(item if group is None else group)
+    return ""
 
 
 def _usage(

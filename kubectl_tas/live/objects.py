@@ -191,6 +191,11 @@ _KINDS: dict[str, dict[str, Shape]] = {
         ),
     },
     "Topology": {"spec": _fields(levels=[_fields("nodeLabel", nodeLabel=WORD, alias=WORD)])},
+    "SchedulingShard": {"spec": _fields(partitionLabelValue=WORD)},
+    **{
+        f"{kind}WebhookConfiguration": {"webhooks": [_fields(rules=[_fields(apiGroups=[WORD])])]}
+        for kind in ("Validating", "Mutating")
+    },
     "PriorityClass": {"value": WHOLE, "globalDefault": FLAG, "description": TEXT},
     RUNS_KAI: {"spec": _fields(template=_fields(spec=_fields(containers=[_fields(name=WORD, image=TEXT)])))},
     SET.kind: {

@@ -226,6 +226,8 @@ def recognise(document: Document, config: ConfigSpec | None = None) -> Kind | Di
             return Kind(kind, item.apiVersion, COMPANION, _workload)
     group = group_of(api_version) if isinstance(api_version, str) else ""
     own = [item for item in KINDS if item.unique_name == item.name or group_of(item.api_version) == group]
+    is_of_others = "." in group and not group.endswith("k8s.io")
+    own = [item for item in own if not (is_of_others and "." not in group_of(item.api_version))]
     same = [candidate for candidate in own if candidate.name == kind] or _other_versions(api_version, kind)
     advice = _ADVICE.get((group, kind), "")
     if same and not advice:
@@ -259,7 +261,7 @@ def _of_other_api(group: str, kind: str) -> str:
         return ""
     found = closest(kind, [candidate.name for candidate in KINDS], folds=True)
     version = next((candidate.api_version for candidate in KINDS if candidate.name == found), "")
-    return f'Did you mean "{found}", of apiVersion: {version}?' if found else ""
+    return f'Did you mean "{found}", of apiVersion: {version}?' if found and found != kind else ""
 
 
 def _of_osmo(document: Document) -> Diagnostic | None:

@@ -248,7 +248,9 @@ class _Editor:
         style.
         """
         is_list, step = type(node) is SequenceNode, path[depth]
-        entries = [(None, item) for item in node.value] if is_list else node.value if type(node) is MappingNode else []
+        entries: list[tuple[Any, Any]] = (
+            [(None, item) for item in node.value] if is_list else node.value if type(node) is MappingNode else []
+        )
         keys = range(len(entries)) if is_list else [key.value for key, _ in entries]
         place = next((place for place, key in enumerate(keys) if key == step), None)
         if place is None or len(entries) < 2:

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property, partial
-from itertools import product
+from itertools import chain, product
 from math import prod
 from types import MappingProxyType
 from typing import Any
@@ -204,6 +204,8 @@ def _check(*workloads: FleetWorkload) -> None:
         raise _Unknown("its SubGroups are too many to be listed")
     if any(map(podgrouper.asks_for_more, workloads)):
         raise _Unknown("KAI does not make the segments that it asks for")
+    for wait in chain.from_iterable(map(podgrouper.waits, workloads)):
+        raise _Unknown(f"it waits for itself: {wait.why}")
     for workload, replica_type in types:
         never = podgrouper.never_runs(workload, replica_type)
         if never is not None:

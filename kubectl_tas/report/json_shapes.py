@@ -1089,7 +1089,7 @@ class CheckedJson(TypedDict):
     """ok, note, problem, or unknown if nobody could tell."""
     message: str
     todo: str
-    """What to do. Empty if nothing has to be done."""
+    """The step to take. Empty if nothing has to be done."""
 
 
 class DoctorJson(TypedDict):

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from kubectl_tas.kinds import DEFAULT_SCALED
 from kubectl_tas.kinds.backdoors import containers_in, pods_at
-from kubectl_tas.kinds.section import key_path
+from kubectl_tas.kinds.section import key_path, path_steps, values_at
 from kubectl_tas.late import dataclass
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Origin
@@ -49,6 +49,14 @@ _SELECTORS = {
     **dict.fromkeys(("PodMonitor", "PodMonitoring", "VMPodScrape"), ("spec", "selector")),
 }
 """Kinds that select pods, with the path of the selector."""
+_PORTS = {
+    "Service": "ports[].targetPort",
+    "NetworkPolicy": "ingress[].ports[].port",
+    "CiliumNetworkPolicy": "ingress[].toPorts[].ports[].port",
+    **dict.fromkeys(("PodMonitor", "VMPodScrape"), "podMetricsEndpoints[].port"),
+    "PodMonitoring": "endpoints[].port",
+}
+"""Paths below ``spec`` of the ports of the selected pods."""
 _ROUTES = ("GRPCRoute", "HTTPRoute", "TCPRoute", "TLSRoute")
 
 
@@ -104,10 +112,12 @@ class Selection(NamedTuple):
     space: Space
     selector: Mapping[str, Any]
     """``matchLabels`` and ``matchExpressions``."""
-    ports: Sequence[tuple[int, str]] = ()
-    """Ports of a Service that name a port of the pods: index and name of each."""
+    ports: Sequence[tuple[KeyPath, str]] = ()
+    """The names of ports of the pods, each with its path."""
     least: int = 0
     """The number of pods that a disruption budget keeps."""
+    is_peer: bool = False
+    """Whether the pods are those to which a policy allows connections, which may belong to others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +153,10 @@ def read_rows(rows: Sequence[Any], path: str, finder: Callable[[int], Finder]) -
             for document, by, where, kind, space, name, is_optional, part, part_path in uses
         ],
         [
-            Selection(document, by, tuple(where), tuple(space), *rest)
-            for document, by, where, space, *rest in selections
+            Selection(
+                document, by, tuple(where), tuple(space), selector, [(tuple(at), port) for at, port in ports], *rest
+            )
+            for document, by, where, space, selector, ports, *rest in selections
         ],
     )
 
@@ -377,18 +389,29 @@ class Reader:
             self._use(source, ("spec", "tls", index, "secretName"), "Secret", space, item.get("secretName"))
 
     def _selection(self, source: Source, space: Space, spec: Mapping[str, Any], path: KeyPath) -> None:
-        selector = spec.get(str(path[-1]))
-        if not isinstance(selector, dict) or not selector or "namespaceSelector" in spec:  # of a monitor
+        selector, kind = spec.get(str(path[-1])), source[1]
+        if not isinstance(selector, dict) or "namespaceSelector" in spec:  # of a monitor
             return
-        ports: list[tuple[int, str]] = []
-        if source[1] == "Service":
-            ports = [
-                (i, port) for i, item in _items(spec.get("ports")) if isinstance(port := item.get("targetPort"), str)
-            ]
-            selector = {"matchLabels": selector}
-        least = spec.get("minAvailable") if source[1] == "PodDisruptionBudget" else 0
-        kept = least if type(least) is int else 0
-        self._selections.append(Selection(*source, path, space, selector, tuple(ports), kept))
+        ports = _named_ports(spec, _PORTS.get(kind, ""), ("spec",))
+        if selector or (ports and kind != "Service"):
+            least = spec.get("minAvailable") if kind == "PodDisruptionBudget" else 0
+            kept = least if type(least) is int else 0
+            selector = {"matchLabels": selector} if kind == "Service" else selector
+            self._selections.append(Selection(*source, path, space, selector, ports, kept))
+        for index, rule in _items(spec.get("egress")) if kind == "NetworkPolicy" else ():
+            where: KeyPath = ("spec", "egress", index)
+            ports = _named_ports(rule, "ports[].port", where)
+            for place, peer in _items(rule.get("to")) if ports else ():
+                if isinstance(pods := peer.get("podSelector"), dict) and "namespaceSelector" not in peer:
+                    at = (*where, "to", place, "podSelector")
+                    self._selections.append(Selection(*source, at, space, pods, ports, is_peer=True))
+
+
+def _named_ports(written: Mapping[str, Any], pattern: str, path: KeyPath) -> tuple[tuple[KeyPath, str], ...]:
+    """Returns the names of ports at the pattern's paths. Cilium writes numbers as text."""
+    ports = values_at(written, path_steps(pattern), path) if pattern else ()
+    names = ((at, port) for at, port in ports if isinstance(port, str))
+    return tuple((at, port) for at, port in names if not port.isdecimal() and "{{" not in port)
 
 
 def _secrets(kind: str, name: str, spec: Mapping[str, Any]) -> Iterator[object]:

@@ -26,12 +26,6 @@ def spark(fields: str) -> str:
     return f"{head}metadata: {metadata}\nspec: {{{spec}, driver: {{cores: 1}}, executor: {{instances: 2}}}}\n"
 
 
-OTHERS = (
-    *("kueue.x-k8s.io/podset-required-topology", "kueue.x-k8s.io/podset-preferred-topology"),
-    *("kueue.x-k8s.io/podset-slice-required-topology", "kueue.x-k8s.io/podset-slice-size"),
-    *("scheduling.volcano.sh/queue-name", "volcano.sh/queue-name", "kueue.x-k8s.io/queue-name"),
-)
-"""Keys by which other schedulers know the queue and the place of work."""
 SLIPS = (
     *("kai.scheduler.x-k8s.io/topology", "kai.scheduler.io/topology", "kai.scheduler.dev/topology"),
     *("kai.scheduler.com/topology", "kai.scheduler.ai/topology", "kai.scheduler.org/topology"),
@@ -91,7 +85,13 @@ ROWS = {
             '"kai.scheduler/topology"?)'
         ],
     ),
-    "the queue of Kueue as an annotation": (job(own="kueue.x-k8s.io/queue-name: q"), []),
+    "the queue of Kueue as an annotation": (
+        job(own="kueue.x-k8s.io/queue-name: q"),
+        [
+            "w.yaml:3:69 other-queue: KAI ignores kueue.x-k8s.io/queue-name, which is Kueue's: the pool says which "
+            "queue this work is in (Remove kueue.x-k8s.io/queue-name.)"
+        ],
+    ),
     "a level of Kueue as an annotation": (
         job(pods="kueue.x-k8s.io/podset-required-topology: rack"),
         [
@@ -100,7 +100,6 @@ ROWS = {
             "the workload instead.)"
         ],
     ),
-    "a level of Kueue as a label": (job(labels=", kueue.x-k8s.io/podset-required-topology: rack"), []),
     "a hook": (
         job(own="argocd.argoproj.io/hook: Sync"),
         [
@@ -160,55 +159,6 @@ ROWS = {
         ],
     ),
     "no executors of any number": (spark("dynamicAllocation: {}"), []),
-    "annotations of other queues": (
-        own(OTHERS),
-        [
-            (
-                "w.yaml:3:69 other-queue: KAI ignores kueue.x-k8s.io/podset-required-topology, which is Kueue's: "
-                "these pods run anywhere (Write kai.scheduler/topology-required-placement among the annotations "
-                "of the workload instead.)"
-            ),
-            (
-                "w.yaml:3:115 other-queue: KAI ignores kueue.x-k8s.io/podset-preferred-topology, which is "
-                "Kueue's: these pods run anywhere (Write kai.scheduler/topology-preferred-placement among the "
-                "annotations of the workload instead.)"
-            ),
-            (
-                "w.yaml:3:162 other-queue: KAI ignores kueue.x-k8s.io/podset-slice-required-topology, which is "
-                "Kueue's: these pods run anywhere (Write kai.scheduler/segment-topology-required-placement "
-                "instead.)"
-            ),
-            (
-                "w.yaml:3:214 other-queue: KAI ignores kueue.x-k8s.io/podset-slice-size, which is Kueue's: these "
-                "pods run anywhere (Write kai.scheduler/segment-size instead.)"
-            ),
-            (
-                "w.yaml:3:253 other-queue: KAI ignores the queue of Volcano: the pool says which queue this work "
-                "is in (Remove scheduling.volcano.sh/queue-name.)"
-            ),
-            (
-                "w.yaml:3:292 other-queue: KAI ignores the queue of Volcano: the pool says which queue this work "
-                "is in (Remove volcano.sh/queue-name.)"
-            ),
-        ],
-    ),
-    "labels of other queues": (
-        labelled(OTHERS),
-        [
-            (
-                "w.yaml:3:238 other-queue: KAI ignores the queue of Volcano: the pool says which queue this work "
-                "is in (Remove scheduling.volcano.sh/queue-name.)"
-            ),
-            (
-                "w.yaml:3:277 other-queue: KAI ignores the queue of Volcano: the pool says which queue this work "
-                "is in (Remove volcano.sh/queue-name.)"
-            ),
-            (
-                "w.yaml:3:305 other-queue: Kueue holds this workload until a queue of Kueue has room, in "
-                "addition to the quota of its pool (Remove the label kueue.x-k8s.io/queue-name.)"
-            ),
-        ],
-    ),
     "annotations that are misspelled": (
         own(SLIPS),
         [

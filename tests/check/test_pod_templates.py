@@ -132,3 +132,63 @@ def test_restart_policies(kind: str) -> None:
     found = told_of(text.replace("restartPolicy: X, ", ""))
     said = f"{needs}, and say none (Write restartPolicy: Never.)"
     assert [line.partition(" ")[2] for line in found] == ([said] if kind in DEMANDING else [])
+
+
+def argo(spec: str, template: str = "") -> str:
+    head = "apiVersion: argoproj.io/v1alpha1\nkind: Workflow\nmetadata: {name: w, labels: {kubectl-tas/pool: team}}\n"
+    return f"{head}spec: {{entrypoint: t, {spec}, templates: [{{name: t, {template}}}]}}\n"
+
+
+ROOT = "is 0, which is root, but runAsNonRoot is true: no container starts (Write another user, such as 1000, or "
+
+
+def with_users(of_pod: str, of_container: str) -> str:
+    return job(
+        f"securityContext: {{{of_pod}}}, containers: [{{name: a, image: a, securityContext: {{{of_container}}}}}]"
+    )
+
+
+NOT_ROOT, USER_0 = "runAsNonRoot: true", "runAsUser: 0"
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        (with_users(f"{NOT_ROOT}, {USER_0}", ""), "template.spec.securityContext"),
+        (with_users(USER_0, NOT_ROOT), "template.spec.securityContext"),
+        (with_users(NOT_ROOT, USER_0), "containers[0].securityContext"),
+        (with_users(f"{NOT_ROOT}, {USER_0}", "runAsUser: 1"), ""),
+        (with_users(f"{NOT_ROOT}, {USER_0}", "runAsNonRoot: false"), ""),
+        (with_users(NOT_ROOT, ""), ""),
+        (argo(f"securityContext: {{{NOT_ROOT}, {USER_0}}}", "container: {image: a}"), "spec.securityContext"),
+        (
+            argo(
+                f"securityContext: {{{NOT_ROOT}, {USER_0}}}", f"securityContext: {{{USER_0}}}, container: {{image: a}}"
+            ),
+            "",
+        ),
+    ],
+)
+def test_root_where_the_pod_must_not_be_root(text: str, place: str) -> None:
+    """What a container says comes before what its pod says, and a template's context replaces that of the workflow."""
+    found = [line for line in told_of(text) if "root" in line]
+    assert len(found) == bool(place)
+    assert all(f"{place}.runAsUser {ROOT}" in line for line in found)
+
+
+@pytest.mark.parametrize(
+    ("folder", "is_refused"), [("data", True), ("./x", True), ("/data", False), ('""', False), ("'C:\\app'", False)]
+)
+def test_a_folder_to_run_in(folder: str, *, is_refused: bool) -> None:
+    found = told_of(job(f"containers: [{{name: a, image: a, workingDir: {folder}}}]"))
+    assert [line.partition(": ")[0].partition(" ")[2] for line in found] == ["invalid-value"] * is_refused
+
+
+def test_an_operator_may_add_ports() -> None:
+    """Only where no operator adds ports, a port that is not written is certain to be missing."""
+    pods = "containers: [{name: pytorch, image: a, livenessProbe: {tcpSocket: {port: job-port}}}]"
+    head = "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: j, labels: {kubectl-tas/pool: team}}\n"
+    of_kubeflow = f"{head}spec: {{pytorchReplicaSpecs: {{Worker: {{replicas: 1, template: {{spec: {{{pods}}}}}}}}}}}\n"
+    assert not any("reference-unknown" in line for line in told_of(of_kubeflow))
+    (line,) = told_of(job(pods))
+    assert line.endswith('this container has no port "job-port", so its kubelet cannot call it (Write its number.)')

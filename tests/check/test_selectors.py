@@ -106,6 +106,55 @@ def test_ports_by_name(port: str, ports: str, hint: str) -> None:
     assert told_of(service(port, ports)) == ([SAID.format(port, hint)] if hint else [])
 
 
+OF_X = "{matchLabels: {app: x}}"
+POLICY = "networking.k8s.io/v1\nkind: NetworkPolicy"
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec"),
+    [
+        (POLICY, f"podSelector: {OF_X}, ingress: [{{ports: [{{port: PORT}}]}}]"),
+        (POLICY, "podSelector: {}, policyTypes: [Ingress], ingress: [{ports: [{port: PORT}]}]"),
+        (POLICY, f"podSelector: {OF_X}, egress: [{{to: [{{podSelector: {OF_X}}}], ports: [{{port: PORT}}]}}]"),
+        (
+            "cilium.io/v2\nkind: CiliumNetworkPolicy",
+            f'endpointSelector: {OF_X}, ingress: [{{toPorts: [{{ports: [{{port: "80"}}, {{port: PORT}}]}}]}}]',
+        ),
+        (
+            "monitoring.coreos.com/v1\nkind: PodMonitor",
+            f"selector: {OF_X}, podMetricsEndpoints: [{{port: PORT}}]",
+        ),
+        ("monitoring.googleapis.com/v1\nkind: PodMonitoring", f"selector: {OF_X}, endpoints: [{{port: PORT}}]"),
+        (
+            "operator.victoriametrics.com/v1beta1\nkind: VMPodScrape",
+            f"selector: {OF_X}, podMetricsEndpoints: [{{port: PORT}}]",
+        ),
+    ],
+)  # fmt: skip
+def test_ports_by_name_of_every_kind(kind: str, spec: str) -> None:
+    work = service("80", HTTP).partition("---")[0]
+    own = "{name: s, labels: {kubectl-tas/pool: team}}"
+
+    def found(port: str) -> list[str]:
+        text = f"{work}---\napiVersion: {kind}\nmetadata: {own}\nspec: {{{spec.replace('PORT', port)}}}\n"
+        return [line.partition(" ")[2] for line in told_of(text, **config)]
+
+    version, _, name = kind.replace("\n", " ").split(" ")
+    config = {} if kind == POLICY else {"companions": f"[{{apiVersion: {version}, kind: {name}}}]"}
+    others = found("http")
+    wrong = f'reference-unknown: port "htp" is no port of the pods that this {name} selects (Did you mean "http"?)'
+    assert not any("port" in line for line in others)
+    assert sorted(set(found("htp")) - set(others)) == [wrong]
+
+
+def test_pods_of_others_to_which_a_policy_allows_connections() -> None:
+    """They may be in no file, and have any port."""
+    others = "{podSelector: {matchLabels: {app: y}}}"
+    spec = f"podSelector: {OF_X}, egress: [{{to: [{others}], ports: [{{port: db}}]}}]"
+    work, own = service("80", HTTP).partition("---")[0], "{name: s, labels: {kubectl-tas/pool: team}}"
+    assert told_of(f"{work}---\napiVersion: {POLICY}\nmetadata: {own}\nspec: {{{spec}}}\n") == []
+
+
 def test_a_label_that_names_work_of_several_kinds() -> None:
     jobs = (
         "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\n"

@@ -46,10 +46,10 @@ def tool(request: pytest.FixtureRequest, clusters: list[Running]) -> Iterator[Gi
     kind = TOOLS[cast(str, getattr(request, "param", "argocd"))]
     if not kind.runs_in(clusters[0]):
         pytest.skip(f"the cluster lacks the kinds of {kind.name}")
-    for known in TOOLS.values():
-        if known.runs_in(clusters[0]):
-            known(clusters[0]).forget()
     for cluster in clusters:
+        for known in TOOLS.values():
+            if known.runs_in(cluster):
+                known(cluster).forget()
         clear(cluster)
     given = kind(clusters[0])
     yield given

@@ -76,6 +76,7 @@ NUMBERS = {
     """,
     (0, 9_223_372_036_854_775_807): """
         CronJobSpec.startingDeadlineSeconds JobSpec.activeDeadlineSeconds PodSpec.terminationGracePeriodSeconds
+        SleepAction.seconds
     """,
     (1, 9_223_372_036_854_775_807): "Probe.terminationGracePeriodSeconds",
     (1, 65_535): "ContainerPort.containerPort GRPCAction.port",

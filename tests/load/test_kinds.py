@@ -82,6 +82,9 @@ NEITHER = (
 NO_KIND = "this document has neither a kind nor a workflow"
 ELSEWHERE = "Move it out of the folders that are read."
 TO_IMPORT = "Move it elsewhere, and make files of it: kubectl tas import osmo w.yaml"
+OTHERS = (
+    "If it makes pods, say in spec.kinds of the Config where they are. Else move it out of the folders that are read."
+)
 SIDES = "Keep one of the two sides and remove the markers."
 
 
@@ -111,6 +114,21 @@ SIDES = "Keep one of the two sides and remove the markers."
             "kind: PodDisruptionBudget\napiVersion: policy/v2\n",
             '2:13 unknown-kind: PodDisruptionBudget has apiVersion policy/v1, not "policy/v2" '
             "(Write apiVersion: policy/v1.)",
+        ),
+        *(
+            (
+                f"apiVersion: {version}\nkind: {kind}\n",
+                f'2:7 unknown-kind: the kind "{kind}" of {version} is not read ({OTHERS})',
+            )
+            for version, kind in (
+                ("apps.kruise.io/v1beta1", "StatefulSet"),
+                ("example.com/v1", "Job"),
+            )
+        ),
+        (
+            "apiVersion: batch.volcano.sh/v1alpha1\nkind: CronJob\n",
+            '2:7 unknown-kind: the kind "CronJob" of batch.volcano.sh/v1alpha1 is not read (Say in spec.kinds of the '
+            "Config where its pods are, or move it out of the folders that are read.)",
         ),
         ("kind: Widget\n", f'1:7 unknown-kind: the kind "Widget" is not read ({KNOWN})'),
         (

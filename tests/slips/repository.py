@@ -487,6 +487,7 @@ spec:
             port: {name: http}
 """,
     "workflows/steps.yaml": head("jobset.x-k8s.io/v1alpha2", "JobSet", "steps")
+    + '  annotations: {kai.scheduler/batch-min-member: "1"}\n'
     + "spec:\n  replicatedJobs:\n  - name: prepare\n    template:\n      spec:\n        template:\n"
     + pods(10)
     + "  - name: learn\n    dependsOn:\n    - name: prepare\n      status: Complete\n    template:\n      spec:\n"

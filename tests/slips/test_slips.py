@@ -988,7 +988,7 @@ KEYS: tuple[Row, ...] = (
         JOB,
         '    kai.scheduler/batch-min-member: "2"',
         "    kueue.x-k8s.io/podset-required-topology: rack",
-        "KAI ignores Kueue kai.scheduler/topology-required-placement",
+        "KAI ignores Kueue remove",
     ),
     ("workflows/deployment", "labels: {app: x}\n    spec", "labels: {app: x, runai/queu: a}\n    spec", "runai/queu"),
     (JOB, LIVE, "    volcano.sh/queue-name: team", "KAI Volcano pool remove"),

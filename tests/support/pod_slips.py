@@ -65,6 +65,10 @@ _STARTING: list[Object] = [
     {"name": "setup", "image": "setup:1"},
 ]
 _MOUNTS = ["/a:/data", "/b:/data", "/c:/var/run/nvidia-container-devices/0"]
+_AS_ROOT = {"runAsNonRoot": True, "runAsUser": 0}
+_HTTP, _TCP, _SLEEP = {"httpGet": {"port": "htpp"}}, {"tcpSocket": {"port": "htpp"}}, {"sleep": {"seconds": -1}}
+_GATES = [{"name": "example.com/a"}, {"name": "example.com/a"}]
+_SYSCTLS = [{"name": "net.core.somaxconn", "value": "1"}, {"name": "net.core.somaxconn", "value": "2"}]
 _TERMS = ("affinity", "nodeAffinity", _REQUIRED, "nodeSelectorTerms")
 
 SLIPS: tuple[Slip, ...] = (
@@ -199,9 +203,13 @@ SLIPS: tuple[Slip, ...] = (
         ("another priority class", ("priorityClassName",), "system-node-critical", "workload-conflict"),
         ("a priority as a number", ("priority",), 1000, "pod-priority"),
         ("a scheduling gate", ("schedulingGates",), [{"name": "example.com/gate"}], "pod-held"),
+        ("a name of a scheduling gate", ("schedulingGates",), [{"name": "a b"}], "invalid-value", 0, "name"),
+        ("two scheduling gates of one name", ("schedulingGates",), _GATES, "item-duplicate", 1, "name"),
+        ("a sysctl twice", ("securityContext",), {"sysctls": _SYSCTLS}, "fields-conflict", "sysctls", 1, "name"),
         ("a deadline of 0", ("activeDeadlineSeconds",), 0, "invalid-value"),
         ("a DNS policy without servers", ("dnsPolicy",), "None", "fields-conflict"),
         ("a negative user", ("securityContext", "runAsUser"), -1, "invalid-value"),
+        ("a pod as root that must not be", ("securityContext",), _AS_ROOT, "fields-conflict", "runAsUser"),
         ("GPUs of the pod as a whole", ("resources", "limits", "nvidia.com/gpu"), 1, "resource-name"),
         ("an address of a host", ("hostAliases", NEW), {"ip": "1.2.3", "hostnames": ["a"]}, "invalid-value", "ip"),
         ("a misspelled field of an init container", _SETUP, _STARTING, UNKNOWN, 0, "comand"),
@@ -348,6 +356,13 @@ SLIPS: tuple[Slip, ...] = (
             "periodSeconds",
         ),
         ("a hook that does nothing", ("lifecycle", "preStop"), {}, "fields-conflict"),
+        ("a hook that sleeps less than no time", ("lifecycle", "preStop"), _SLEEP, "invalid-value", "sleep", "seconds"),
+        ("a hook at an unknown port", ("lifecycle", "preStop"), _HTTP, "reference-unknown", "httpGet", "port"),
+        ("a probe of an unknown port", ("readinessProbe",), _HTTP, "reference-unknown", "httpGet", "port"),
+        ("a connection to an unknown port", ("livenessProbe",), _TCP, "reference-unknown", "tcpSocket", "port"),
+        ("a startup at an unknown port", ("startupProbe",), _HTTP, "reference-unknown", "httpGet", "port"),
+        ("a relative folder", ("workingDir",), "data", "invalid-value"),
+        ("a container as root that must not be", ("securityContext",), _AS_ROOT, "fields-conflict", "runAsUser"),
         (
             "rights that contradict each other",
             ("securityContext",),
