@@ -63,8 +63,8 @@ class _Guarded:
     classes: dict[str, int]
     """Known PriorityClasses, with their values."""
     leaves: tuple[Expression, ...]
-    """Tables of the leaf queues that take work, with their quota in GPUs, or a list with the quotas of ``other_resources`` too.
-    -1 means no limit.
+    """Tables of the leaf queues that take work, with their quota in GPUs, or a list with the quotas of
+    ``other_resources`` too. -1 means no limit.
     """
     other_resources: tuple[ResourceName, ...]
     """Of cpu (in millicores) and memory (in bytes), the resources for which a leaf queue has a quota."""
@@ -362,7 +362,9 @@ def _is_scheduler(guarded: _Guarded) -> str:
 def _within_quotas(guarded: _Guarded, unless: str, because: str) -> Iterator[Validation]:
     """Yields validations that non-preemptible work stays within quota. ``because`` joins the amount and the queue."""
     listed = "" if not guarded.over_quota else " || variables.kept.exists(k, {} <= variables.overQuotaHere[k]{})"
-    indices = ["", ""] if not guarded.other_resources else [f"[{index}]" for index in range(1 + len(guarded.other_resources))]
+    indices = (
+        ["", ""] if not guarded.other_resources else [f"[{index}]" for index in range(1 + len(guarded.other_resources))]
+    )
     yield cel.refuse_unless(
         f"{unless}!variables.nonPreemptible || variables.quota < 0 || "
         f"variables.hundredths <= variables.quota * 100{listed.format('variables.hundredths', f'{indices[0]} * 100')}",

@@ -231,7 +231,8 @@ def _needs(growth: ClusterGrowth) -> str:
         return f"not known: pending work can use no existing {growth.word}"
     never = ", but for what never goes" if any(waiting.racks is None for waiting in growth.waiting) else ""
     one_by_one = "" if growth.at_once else ", added one after the other"
-    return f"{plural(growth.racks_needed, growth.word) if growth.racks_needed else f'no {growth.word}'} more{one_by_one}{never}"
+    needed = plural(growth.racks_needed, growth.word) if growth.racks_needed else f"no {growth.word}"
+    return f"{needed} more{one_by_one}{never}"
 
 
 def _by_item(waiting: Sequence[Waiting]) -> list[tuple[Waiting, int]]:
@@ -252,7 +253,9 @@ def _when(waiting: Waiting, copies: int, growth: ClusterGrowth) -> str:
         return helps
     if not short.best[0].pods:
         return f"{helps}: it has room for none of its pods"
-    return f"{helps}: {must_share(short, short.level, waiting.to_place.gang)}, and one has room for {short.best[0].pods}"
+    return (
+        f"{helps}: {must_share(short, short.level, waiting.to_place.gang)}, and one has room for {short.best[0].pods}"
+    )
 
 
 def growth_data(growths: Sequence[tuple[str, ClusterGrowth]], left_out: Sequence[LeftOut]) -> shapes.GrowthJson:

@@ -150,7 +150,9 @@ class _Drawing:
     @cached_property
     def _pods(self) -> dict[str, list[PodShape]]:
         """The pods of each SubGroup in one copy of the gang."""
-        return {unit.name: [self.shapes[index] for index in unit.pods] for unit in self.answer.to_place.request.unit.units}
+        return {
+            unit.name: [self.shapes[index] for index in unit.pods] for unit in self.answer.to_place.request.unit.units
+        }
 
     def _asked(self, unit: str, pods: int, resource: str) -> int:
         """Returns what this many pods of a SubGroup ask for; 0 if the amount depends on which pods they are."""

@@ -69,7 +69,12 @@ def render(impact: Impact) -> str:
             "after": impact.guard[1] if impact.guard else None,
             "rules": [{"rule": rule.code, "before": rule.before, "after": rule.after} for rule in impact.rules],
             "policies": [
-                {"cluster": policy.backend, "policy": policy.name, "change": policy.kind, "what": list(policy.changed_parts)}
+                {
+                    "cluster": policy.backend,
+                    "policy": policy.name,
+                    "change": policy.kind,
+                    "what": list(policy.changed_parts),
+                }
                 for policy in impact.policies
             ],
         },

@@ -132,13 +132,17 @@ def _no_pod_group(work: LiveWork) -> Iterator[Cause]:
         if name not in ours:
             is_right = work.gang_of(name) is not None
             subject, hint = (CauseKind.ABSENT, _WITHOUT) if is_right else (CauseKind.DIFFERS, _RIGHT)
-            yield Cause(subject, f"{pods_naming}, and the cluster has none of that name", location=work.place, hint=hint)
+            yield Cause(
+                subject, f"{pods_naming}, and the cluster has none of that name", location=work.place, hint=hint
+            )
             continue
         (group,) = (group for group in work.groups if group.name == name)
         is_known = len(work.known) == len(work.expected) > 0
         if is_known and work.gang_of(name) is None and not owners & set(group.owners):
             right = " or ".join(gang.gang.name for gang in work.known[:3])
-            yield Cause(CauseKind.DIFFERS, f"{pods_naming}; by the file it is {right}", location=work.place, hint=_RIGHT)
+            yield Cause(
+                CauseKind.DIFFERS, f"{pods_naming}; by the file it is {right}", location=work.place, hint=_RIGHT
+            )
 
 
 _WITHOUT = "Apply its manifests: the PodGroup is one of them, unless KAI's podgrouper makes it."
@@ -195,7 +199,9 @@ def _queue_tree(work: LiveWork) -> Iterator[Cause]:
     below = [name for name, parent in sorted(parents.items()) if parent == queue]
     if below:
         text = f"the queue {queue} has queues below it ({', '.join(below[:3])}), and KAI starts nothing in such a queue"
-        yield Cause(CauseKind.QUEUE, text, location=work.sent.place, hint="Delete those, or send the work to one of them.")
+        yield Cause(
+            CauseKind.QUEUE, text, location=work.sent.place, hint="Delete those, or send the work to one of them."
+        )
     parent = parents[queue]
     if parent and parent not in parents:
         text = f"the queue {queue} is below the queue {parent}, and the cluster has no queue {parent}"

@@ -128,7 +128,11 @@ def _grown(
         replace(answer, racks=None if answer.racks is None else min(answer.racks, racks_added)) for answer in answers
     ]
     growth = replace(
-        growth, racks_needed=racks_added, at_once=fewest is not None, waiting=tuple(answers), added=racks.nodes(0, racks_added)
+        growth,
+        racks_needed=racks_added,
+        at_once=fewest is not None,
+        waiting=tuple(answers),
+        added=racks.nodes(0, racks_added),
     )
     return growth, Space([node for node in grown.now() if node.name in space.nodes])
 

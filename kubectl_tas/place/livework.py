@@ -144,7 +144,7 @@ class LiveWork:
     @cached_property
     def queues(self) -> Mapping[str, LiveQueueUsage] | None:
         """Usage of the cluster's queues; None if unknown."""
-        return None if "Queue" in self.cluster.gaps else state_of(self.cluster.items).queues
+        return None if "Queue" in self.cluster.gaps else state_of(self.cluster.objects).queues
 
     @property
     def queue(self) -> str:

@@ -151,7 +151,8 @@ class _Question:
         """Whether the cluster has the submission's object or the Jobs of a workflow, or events about it."""
         sent = self.sent
         return bool(self.work.controllers) or (
-            not self.work.reads_own and (sent.namespace, f"{written(sent.kind)} {sent.name}") in self.work.cluster.events
+            not self.work.reads_own
+            and (sent.namespace, f"{written(sent.kind)} {sent.name}") in self.work.cluster.events
         )
 
     def answer(self) -> Why:
@@ -254,7 +255,9 @@ class _Question:
             for cause in [candidate for candidate in causes if candidate.kind is subject]:
                 mine = [saying for saying in unclaimed if re.search(cause.claims, f"{saying.reason}: {saying.text}")]
                 unclaimed = [saying for saying in unclaimed if saying not in mine]
-                yield replace(cause, sayings=gathered(mine), location=cause.location or self._place(subject, mine, fits))
+                yield replace(
+                    cause, sayings=gathered(mine), location=cause.location or self._place(subject, mine, fits)
+                )
             if unclaimed:
                 yield Cause(
                     subject,
