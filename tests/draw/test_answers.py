@@ -305,8 +305,8 @@ def grown(**more: Any) -> ClusterGrowth:
     ("growth", "text"),
     [
         (grown(), "no rack more"),
-        (grown(more=2), "2 racks more"),
-        (grown(more=2, at_once=False), "2 racks more, added one after the other"),
+        (grown(racks_needed=2), "2 racks more"),
+        (grown(racks_needed=2, at_once=False), "2 racks more, added one after the other"),
     ],
 )
 def test_racks_that_must_come_one_by_one_are_told_apart(growth: ClusterGrowth, text: str) -> None:
