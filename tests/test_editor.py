@@ -164,7 +164,7 @@ def work(name: str, target: str = "team", *, gpus: int = 1) -> str:
 
 
 def rules(found: Judgement) -> list[tuple[str, int, str]]:
-    return [(place.path, place.line, item.rule.code) for item, place in shown(found.found)]
+    return [(place.path, place.line, item.rule.code) for item, place in shown(found.findings)]
 
 
 @pytest.mark.parametrize(
@@ -238,8 +238,8 @@ def test_a_name_that_several_files_use_is_shown_in_each(path: str, target: str, 
     assert found is not None
     expected = judged(tmp_path, typed)
     assert sorted(rules(found)) == sorted(rules(expected))
-    assert {place for item in found.found for place in item.places} == {
-        place for item in expected.found for place in item.places
+    assert {place for item in found.findings for place in item.places} == {
+        place for item in expected.findings for place in item.places
     }
 
 
@@ -312,7 +312,7 @@ def test_a_file_that_is_open_and_the_same_is_no_change(tmp_path: Path) -> None:
     known = judged(tmp_path, {"tas.yaml": CONFIG.encode()})
     found = looked_at(known, {"tas.yaml": CONFIG.encode(), FIRST: work("a").encode()})
     assert found is not None
-    assert found.found == known.found
+    assert found.findings == known.findings
 
 
 def test_what_can_be_said_at_once_does_not_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
