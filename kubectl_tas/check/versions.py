@@ -122,9 +122,11 @@ def _beside_karta(workload: FleetWorkload, fleet: Fleet) -> Iterator[Diagnostic]
     from kubectl_tas.model.karta import KartaKind
 
     spec, backend, gang = workload.declared.spec, workload.pool.backend, workload.declared.spec.page.gang
-    karta = next((kind for kind in fleet.config.kinds if isinstance(kind, KartaKind)), None)
+    kartas = [kind for kind in fleet.config.kinds if isinstance(kind, KartaKind)]
+    karta = next(iter(kartas), None)
     has_plugin = gang.has_plugin and spec.apiVersion in (gang.plugin_versions or (spec.apiVersion,))
-    if karta is None or gang.by_karta or (has_plugin and not spec.page.is_declared):
+    is_described = (spec.apiVersion, spec.document["kind"]) in {(kind.apiVersion, kind.kind) for kind in kartas}
+    if karta is None or is_described or (has_plugin and not spec.page.is_declared):
         return
     if kai.KARTA_PANIC.is_in(backend.release) and podgrouper.is_made_by_kai(workload):
         kind, release = spec.document["kind"], backend.spec.scheduler.version
