@@ -59,7 +59,7 @@ class Rule:
         return self.protects or (Waiving.NOBODY if self.severity is Severity.ERROR else Waiving.ANYBODY)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class Location:
     """A place in an input file, or the file as a whole."""
 

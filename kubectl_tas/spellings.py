@@ -19,6 +19,8 @@ from kubectl_tas.late import imported
 Refusal = tuple[str, str] | None
 """The rule that a value violates, and a hint; None for a valid value."""
 
+TEMPLATED = "This is a template of Helm: keep here what `helm template` prints of it."
+"""The hint for a name with braces."""
 _KEPT = 512
 _LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"

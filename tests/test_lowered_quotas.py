@@ -365,3 +365,16 @@ class TestCluster:
         owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "big", "uid": "u"}
         state = self.state(lowered, self.group("pg-big-u", gpus, ownerReferences=[owner]))
         assert [item for item in kinds(lowered, "--cluster-state", state) if item[0] != "info"] == expected
+
+
+def test_a_change_judges_the_work_of_a_queue_as_a_set(repository: Path) -> None:
+    """Each of the two gangs has room in the lower quota, and what runs goes on."""
+    write(repository, {"pools/team.yaml": pool(), "subpools/a.yaml": subpool("a", 40)})
+    write(repository, {f"workflows/{gpu}.yaml": workflow(f"w{gpu}", gpu) for gpu in (32, 8)})
+    commit(repository)
+    write(repository, {"subpools/a.yaml": subpool("a", 36)})
+    changes = json.loads(kubectl_tas("diff", "--base", "HEAD", "-o", "json", "-C", repository).out)["work"]
+    why = "the work of team--a asks for 40 GPUs together; its quota is 36: not all of it can run at once, and what runs"
+    assert [change["after"]["message"] for change in changes] == [f"{why} goes on"] * 2
+    kubectl_tas("report", "--to", repository / "site", "--since", "HEAD", "-C", repository)
+    assert "stays Pending" not in (repository / "site/changes.html").read_text()

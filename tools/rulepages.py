@@ -6,12 +6,15 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from difflib import SequenceMatcher, unified_diff
 from functools import cache
 from itertools import chain, zip_longest
 from pathlib import Path
+from typing import NamedTuple
 
 from kubectl_tas.diagnostics import Rule, Severity
 from kubectl_tas.report.text import rule_page
+from tools.advice import mended
 from tools.declared import declared_rules
 from tools.goldens import ROOT, SILENCE, Case, read
 from tools.rule_nodes import nodes_of_rules
@@ -79,6 +82,8 @@ SUBJECTS = {
     "The output folder": ("emit",),
 }
 """The modules or rooms whose rules belong to a subject, and single rules of other modules."""
+ALIKE = 0.5
+"""The part of its lines that a right example keeps of the wrong one, to count as the same file."""
 MAX_LINES = 40
 AROUND = 8
 """Lines before and after a finding that are shown of a file with more than MAX_LINES."""
@@ -142,31 +147,88 @@ def _declared(path: Path) -> Iterator[str]:
             yield str(ast.literal_eval(call.args[0]))
 
 
+class Example(NamedTuple):
+    """A finding of a rule in a case."""
+
+    case: Case
+    path: str
+    line: int
+    said: str
+
+
 def _page(rule: Rule) -> str:
-    """Returns the text of ``kubectl tas rule``, with examples if the rule has a case that fires."""
+    """Returns the text of ``kubectl tas rule``, with examples if the rule has a case that fires. The right example is
+    the wrong file with the change: of a silent case, else as the help of the finding says. Else it is another file.
+    """
     folder = ROOT / "golden/rules" / rule.code
     cases = [read(path.parent) for path in sorted(folder.glob("*/about.txt"))]
     cases.sort(key=lambda case: case.folder.name not in ("fires", "silent"))
-    found = [(case, _found(rule, case)) for case in cases if (case.folder / "output.txt").is_file()]
-    wrong = [(case, finding) for case, finding in found if finding is not None]
+    wrong = [example for case in cases for example in _found(rule, case)]
     if not wrong:
         return rule_page(rule)
     right = [case for case in cases if case.is_silent]
-    pairs = [(pair, case) for pair in wrong for case in right if pair[1][0] in _changed(pair[0], case)]
-    (shown, (path, line, said)), mended = pairs[0] if pairs else (wrong[0], next(iter(right), None))
-    text = _excerpt(_files(shown)[path], line)
-    example = f"## Wrong\n\n{_sentence(shown)}:\n\n{_fenced(path, text)}\n```text\n{said}\n```\n"
-    return f"{rule_page(rule)}\n{example}{_right(shown, mended, path) if mended else ''}"
+    alike = ((example, case) for example in wrong for case in right if _likeness(example, case) >= ALIKE)
+    shown, silent = next(alike, (wrong[0], None))
+    mended_text, how = "", ""
+    if silent is not None:
+        mended_text, how = _files(silent)[shown.path], _sentence(silent)
+    for example in wrong if silent is None or "= help: Did you mean" in wrong[0].said else ():
+        advised = _advised(rule, example)
+        if advised is not None:
+            shown, mended_text, how = example, advised, "The same file, after the help"
+            break
+    if mended_text:
+        after = f"\n## Right\n\n{how}:\n\n{_difference(shown.path, _files(shown.case)[shown.path], mended_text)}"
+    else:
+        pairs = ((example, case) for example in wrong for case in right if example.path in _changed(example.case, case))
+        shown, other = next(pairs, (wrong[0], next(iter(right), None)))
+        after = _right(shown.case, other, shown.path) if other else ""
+    text = _excerpt(_files(shown.case)[shown.path], shown.line)
+    wrong_file = _fenced(shown.path, text)
+    example_text = f"## Wrong\n\n{_sentence(shown.case)}:\n\n{wrong_file}\n```text\n{shown.said}\n```\n"
+    return f"{rule_page(rule)}\n{example_text}{after}"
 
 
-def _found(rule: Rule, case: Case) -> tuple[str, int, str] | None:
-    """Returns the path, line and text of the rule's first finding in a case; None if the finding has no file."""
-    blocks = (case.folder / "output.txt").read_text(encoding="utf-8").split("\n\n")
-    block = next((block for block in blocks if f" [{rule.code}]" in block.partition("\n")[0]), None)
-    place = _PLACE.match(block) if block else None
-    if block is None or place is None or place[1] not in _files(case):
+def _found(rule: Rule, case: Case) -> Iterator[Example]:
+    """Yields the findings of a rule in a case that are in a file of the case."""
+    output = case.folder / "output.txt"
+    for block in output.read_text(encoding="utf-8").split("\n\n") if output.is_file() else ():
+        place = _PLACE.match(block) if f" [{rule.code}]" in block.partition("\n")[0] else None
+        if place is not None and place[1] in _files(case):
+            yield Example(case, place[1], int(place[2] or 1), block.strip())
+
+
+def _likeness(wrong: Example, right: Case) -> float:
+    """Returns how much of the file with the finding a right case keeps, from 0 to 1."""
+    before, after = _files(wrong.case)[wrong.path], _files(right).get(wrong.path, "")
+    return 0.0 if before == after else SequenceMatcher(None, before.splitlines(), after.splitlines()).ratio()
+
+
+def _advised(rule: Rule, wrong: Example) -> str | None:
+    """Returns a file after the help of a finding in it; None if that mends nothing, or brings a new finding."""
+    if wrong.case.layers["base"] or (wrong.case.folder / "base").is_dir():
         return None
-    return place[1], int(place[2] or 1), block.strip()
+    for place, after in _mended(wrong.case.folder, rule.code):
+        if place == (wrong.path, wrong.line):
+            return after
+    return None
+
+
+@cache
+def _mended(folder: Path, code: str) -> list[tuple[tuple[str, int], str]]:
+    """Returns the texts of files after advice that helps, each with the place of its finding."""
+    found = mended(read(folder), code)
+    helped = ((finding.location, after) for finding, after, new, is_gone in found if is_gone and not new)
+    return [((place.path, place.line), after) for place, after in helped if place is not None]
+
+
+def _difference(path: str, before: str, after: str) -> str:
+    """Returns the changed lines of a file with those around them, marked as in a patch."""
+    rows = unified_diff(
+        _excerpt(before, 1, whole=True).splitlines(), _excerpt(after, 1, whole=True).splitlines(), n=AROUND
+    )
+    body = ["..." if row.startswith("@@") else row for row in list(rows)[2:]]
+    return "\n".join(("```diff", f"# {path}", *(body[1:] if body[:1] == ["..."] else body), "```", ""))
 
 
 def _right(wrong: Case, right: Case, path: str) -> str:
@@ -176,6 +238,8 @@ def _right(wrong: Case, right: Case, path: str) -> str:
     if name is None:
         return f"\n## Right\n\n{_sentence(right)}.\n"
     before, after = _files(wrong).get(name, ""), _files(right)[name]
+    if before and SequenceMatcher(None, before.splitlines(), after.splitlines()).ratio() >= ALIKE:
+        return f"\n## Right\n\n{_sentence(right)}:\n\n{_difference(name, before, after)}"
     lines = enumerate(zip_longest(before.splitlines(), after.splitlines()), 1)
     line = next((number for number, (old, new) in lines if old != new), 1)
     return f"\n## Right\n\n{_sentence(right)}:\n\n{_fenced(name, _excerpt(after, line))}"
@@ -210,11 +274,11 @@ def _texts(homes: tuple[Path, ...]) -> dict[str, str]:
     }
 
 
-def _excerpt(text: str, line: int) -> str:
+def _excerpt(text: str, line: int, *, whole: bool = False) -> str:
     """Returns a text, of a long one only the lines around ``line``, with control characters escaped."""
     shown = _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text.removeprefix("\ufeff"))
     lines = shown.splitlines()
-    if len(lines) <= MAX_LINES:
+    if whole or len(lines) <= MAX_LINES:
         return "\n".join(lines)
     first, last = max(0, line - 1 - AROUND), min(len(lines), line + AROUND)
     before, after = ["# ..."] if first else [], ["# ..."] if last < len(lines) else []

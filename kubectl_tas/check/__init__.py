@@ -75,7 +75,14 @@ from kubectl_tas.check.resource_requests import check_gpu_requests, check_member
 from kubectl_tas.check.secrets import check_companion_secrets, check_workflow_secrets
 from kubectl_tas.check.segment_annotations import check_segment_sizes, check_segments
 from kubectl_tas.check.selectors import check_selected, check_selectors
-from kubectl_tas.check.settings import check_admin_sources, check_config, check_kartas, check_layout, check_operator
+from kubectl_tas.check.settings import (
+    check_admin_sources,
+    check_config,
+    check_given,
+    check_kartas,
+    check_layout,
+    check_operator,
+)
 from kubectl_tas.check.task_platforms import JudgedTasks, check_task_platform, check_unused_platforms
 from kubectl_tas.check.timeouts import Evictions, check_default_lifetimes, check_evictions, check_lifetimes
 from kubectl_tas.check.unique import check_folded_names, check_part_names, check_unique, check_unique_work
@@ -103,6 +110,7 @@ from kubectl_tas.resolve.fleet import Fleet
 FLEET_CHECKS: tuple[Look[Any], ...] = (
     look_at_fleet(check_config, "the Config alone"),
     look_at_fleet(check_admin_sources, "the Config alone"),
+    look_at_fleet(check_given, "the Config and the pools"),
     look_at_fleet(check_layout, "counts the objects of all work in a folder"),
     look_at_fleet(check_kubernetes, "the Config alone"),
     look_at_fleet(check_names, "the Config alone"),

@@ -20,7 +20,15 @@ from kubectl_tas.load.schema import invalid_value
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.config import Config
-from kubectl_tas.model.kindlists import CompanionKind, belongs_elsewhere, group_of, is_harmless, makes_pods
+from kubectl_tas.model.kindlists import (
+    HARMLESS,
+    CompanionKind,
+    belongs_elsewhere,
+    group_of,
+    is_harmless,
+    makes_pods,
+    why_elsewhere,
+)
 from kubectl_tas.model.labels import MAX_LABEL, MAX_NAME
 from kubectl_tas.model.podkinds import DeclaredKind
 from kubectl_tas.model.repository import Declared
@@ -220,7 +228,9 @@ def check_kinds(fleet: Fleet) -> Iterator[Diagnostic]:
         elif not is_harmless(item.apiVersion, item.kind):
             message = f"kubectl-tas does not know what controllers make of {item.kind} of {item.apiVersion}"
             off = f"set {COMPANION_KIND.code}: off in spec.rules"
-            hint = f"Remove it. If controllers make no pods and no other objects of it, {off}."
+            alike = [kind for group, kind in HARMLESS if group == group_of(item.apiVersion)]
+            near = did_you_mean(item.kind, alike, "Remove it.")
+            hint = f"{near} If controllers make no pods and no other objects of it, {off}."
             yield Diagnostic(COMPANION_KIND, message, config.at("spec", "companions", index), hint=hint)
     for index, declared in enumerate(config.spec.spec.kinds):
         reason = _declared_reason(declared)
@@ -255,7 +265,7 @@ def _declared_reason(item: CompanionKind | DeclaredKind) -> tuple[str, str] | No
     if isinstance(item, DeclaredKind) and is_harmless(item.apiVersion, item.kind):
         return "it makes no pods, and already belongs to workloads", "Remove it, or move it to spec.companions."
     elsewhere = belongs_elsewhere(item.apiVersion, item.kind)
-    return None if elsewhere is None else ("it could change quotas or rights", elsewhere)
+    return None if elsewhere is None else (why_elsewhere(item.kind), elsewhere)
 
 
 def _reason(item: CompanionKind) -> tuple[str, str] | None:

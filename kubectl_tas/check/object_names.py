@@ -14,6 +14,7 @@ from kubectl_tas.model.repository import Declared
 from kubectl_tas.model.topology_kinds import ClusterTopology
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.spellings import TEMPLATED
 
 NAME_INVALID = Rule(
     "name-invalid",
@@ -140,6 +141,8 @@ def _invalid(what: str, name: str, place: Location, *, dots: bool = False) -> Di
 
 
 def _example(name: str) -> str:
+    if "{{" in name:
+        return TEMPLATED
     suggestion = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
     return f"For example: {suggestion}." if suggestion else "Choose another name."
 

@@ -4,7 +4,7 @@ which work exceeds its quota, and whether listed draining or over-quota work sti
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 
 from pydantic import BaseModel
@@ -22,10 +22,11 @@ from kubectl_tas.gangs.admission import (
     kept,
     needless,
 )
+from kubectl_tas.gangs.admission import asked as asked_by_queue
 from kubectl_tas.gangs.lasting import Past
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.pool_kinds import MaximumAmounts, amount
-from kubectl_tas.quantities import NO_LIMIT, RESOURCES, UNITS, Amount, Amounts, ResourceName, said, show
+from kubectl_tas.quantities import NO_LIMIT, NOTHING, RESOURCES, UNITS, Amount, Amounts, ResourceName, said, show
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Part, Submission, work_name
 from kubectl_tas.words import misspelled, question
@@ -102,7 +103,7 @@ def check_quotas(pool: FleetPool, fleet: Fleet) -> Iterator[Diagnostic]:
     for subpool in pool.active:
         yield from _own_maximum(pool, subpool)
         yield from _missing(pool, subpool)
-    yield from _exceeded(pool, frozenset())
+    yield from _exceeded(fleet, pool, frozenset())
 
 
 def blamed(found: Iterable[Diagnostic], before: Fleet, after: Fleet) -> Iterator[Diagnostic]:
@@ -111,7 +112,7 @@ def blamed(found: Iterable[Diagnostic], before: Fleet, after: Fleet) -> Iterator
     earlier = _specs(before)
     changed = frozenset(name for name, spec in _specs(after).items() if earlier.get(name) != spec)
     for pool in after.pools:
-        yield from _exceeded(pool, changed)
+        yield from _exceeded(after, pool, changed)
 
 
 def _specs(fleet: Fleet) -> dict[str, BaseModel]:
@@ -120,9 +121,9 @@ def _specs(fleet: Fleet) -> dict[str, BaseModel]:
     return {**pools, **{part.canonical: part.declared.spec.spec for pool in fleet.pools for part in pool.subpools}}
 
 
-def _exceeded(pool: FleetPool, changed: Container[str]) -> Iterator[Diagnostic]:
+def _exceeded(fleet: Fleet, pool: FleetPool, changed: Container[str]) -> Iterator[Diagnostic]:
     for name in pool.taken.exceeding(pool.guarantee):
-        yield _exceeds(pool, name, changed)
+        yield _exceeds(pool, name, changed, asked_by_queue(fleet))
 
 
 def check_admission(fleet: Fleet, past: Past | None = None) -> Iterator[Diagnostic]:
@@ -330,7 +331,9 @@ def _missing(pool: FleetPool, subpool: FleetSubpool) -> Iterator[Diagnostic]:
         yield Diagnostic(QUOTA_RESOURCE_MISSING, message, subpool.declared.at("spec", "quota"), hint=hint)
 
 
-def _exceeds(pool: FleetPool, resource: ResourceName, changed: Container[str]) -> Diagnostic:
+def _exceeds(
+    pool: FleetPool, resource: ResourceName, changed: Container[str], held: Mapping[str, Amounts]
+) -> Diagnostic:
     """Reports one finding for a resource of a pool, with all parts. If the pool changed and its unchanged parts alone
     exceed the guarantee, the place is the guarantee. Else it is the part that first exceeds it, with changed parts
     last.
@@ -340,7 +343,8 @@ def _exceeds(pool: FleetPool, resource: ResourceName, changed: Container[str]) -
     in_order = sorted(holding, key=lambda part: (part.canonical in changed, _place(part, resource)))
     sums = list(accumulate(part.quota.of(resource) for part in in_order))
     culprit = next(part for part, sum_ in zip(in_order, sums, strict=True) if sum_ > whole)
-    more = show(resource, taken)
+    own = held.get(pool.shared_queue, NOTHING).of(resource)  # what the pool's own work asks for must be left to it
+    more = show(resource, taken + own)
     total = f"the {pool.parts_are} of pool {pool.name} add up to {said(resource, taken)}"
     total += f", but the pool is guaranteed {show(resource, whole)}"
     raise_it = f"aise the guarantee of pool {pool.name} to {more}"
@@ -350,8 +354,10 @@ def _exceeds(pool: FleetPool, resource: ResourceName, changed: Container[str]) -
         return Diagnostic(QUOTA_EXCEEDS_POOL, total, place, _quotas(in_order, resource), hint=hint)
     others = [part for part in in_order if part is not culprit]
     room = whole - sum(other.quota.of(resource) for other in others)
+    room -= own
+    least = held.get(culprit.queue, NOTHING).of(resource) if isinstance(culprit, FleetSubpool) else 0
     lower = f"Lower this quota to {show(resource, room)} or less, or r{raise_it}."
-    hint = lower if room >= 0 else f"R{raise_it}, or lower quotas."
+    hint = lower if room >= least else f"R{raise_it}, or lower quotas."
     message = f"{total}; {culprit.name} has {show(resource, culprit.quota.of(resource))}"
     place = culprit.declared.at(*culprit.quota_path(resource))
     return Diagnostic(QUOTA_EXCEEDS_POOL, message, place, _quotas(others, resource), hint=hint)

@@ -237,7 +237,8 @@ def _words(item: Dangling, fleet: Fleet) -> tuple[str, str]:
             return f'the topology key "{item.name}" is unknown: {item.context} {has}', hint or fallback
         case "platform":
             message = f'the platform "{item.name}" does not exist: {item.context} has {known or "none"}'
-            return message, hint or f"Name one of {known}."
+            otherwise = f"Name one of {known}." if known else "Remove it, or declare it in spec.platforms of the pool."
+            return message, hint or otherwise
         case "subpool":
             short = item.name.rpartition(names.SEPARATOR)[2]
             pool = item.context.removeprefix("pool ")

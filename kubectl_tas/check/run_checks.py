@@ -44,10 +44,13 @@ class Judged:
     fleet: Fleet
     found: tuple[Diagnostic, ...]
     """All findings, with the severities of their rules."""
-    complete: bool
-    """False if a document could not be read. Seemingly missing objects may be in that document."""
     refused: tuple[str, ...]
     """Errors in the template settings of the command line."""
+
+    @property
+    def complete(self) -> bool:
+        """False if a document could not be read. Seemingly missing objects may be in that document."""
+        return not self.fleet.repository.unread
 
 
 def judge(
@@ -61,10 +64,10 @@ def judge(
     """
     loaded = load_repository(source, tick, settings)
     if loaded.refused:
-        return Judged(resolve(loaded.repository), loaded.diagnostics, loaded.complete, loaded.refused)
+        return Judged(resolve(loaded.repository), loaded.diagnostics, loaded.refused)
     fleet = resolve(adjust(loaded.repository) if adjust else loaded.repository)
     found = (*loaded.diagnostics, *check_fleet(fleet, complete=loaded.complete))
-    return Judged(fleet, found, loaded.complete, ())
+    return Judged(fleet, found, ())
 
 
 def settled(

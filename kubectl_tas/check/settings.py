@@ -17,13 +17,13 @@ from kubectl_tas.load.kinds import KIND_ELSEWHERE, KINDS
 from kubectl_tas.load.rights import misplaced, outside
 from kubectl_tas.load.schema import INVALID_VALUE, MISSING_FIELD
 from kubectl_tas.model.config import Config
-from kubectl_tas.model.kindlists import belongs_elsewhere
+from kubectl_tas.model.kindlists import belongs_elsewhere, why_elsewhere
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.handwritten import SubmittedPodGroup
 from kubectl_tas.resolve.pools import FleetPool
-from kubectl_tas.words import closest
+from kubectl_tas.words import closest, did_you_mean, shortened
 
 if TYPE_CHECKING:
     from kubectl_tas.model.karta import Karta
@@ -186,6 +186,22 @@ def check_operator(fleet: Fleet) -> Iterator[Diagnostic]:
             yield Diagnostic(HOST_LABEL, message, place, hint=f"Write key: {HOSTNAME}.")
 
 
+def check_given(fleet: Fleet) -> Iterator[Diagnostic]:
+    """Reports entries of ``given`` for namespaces in which no work of this repository runs."""
+    config = fleet.repository.config
+    if config is None or fleet.not_counted:
+        return
+    known = {name for pool in fleet.pools for name in pool.namespaces}
+    known |= {name for pool in fleet.pools for subpool in pool.subpools for name in subpool.namespaces}
+    known |= {backend.namespace for backend in fleet.backends}
+    for index, given in enumerate(fleet.config.given):
+        if given.namespace is not None and given.namespace not in known:
+            place = config.at("spec", "given", index, "namespace")
+            message = f'no work of this repository runs in namespace "{given.namespace}", so this entry says nothing'
+            hint = did_you_mean(given.namespace, sorted(known), f"Name one of {shortened(sorted(known))}.")
+            yield Diagnostic(INVALID_VALUE, message, place, hint=hint, level=Severity.WARNING)
+
+
 def check_admin_sources(fleet: Fleet) -> Iterator[Diagnostic]:
     """Reports documents outside the admin folders. The cause is the setting, if the Config has one."""
     config, folders = fleet.repository.config, fleet.config.adminSources
@@ -266,7 +282,7 @@ def _of_karta(fleet: Fleet, declared: Declared[Karta]) -> Iterator[Diagnostic]:
         message = f"kubectl-tas knows where the pods of {kind.kind} are, but KAI would group them by this Karta"
         yield Diagnostic(NAME_DUPLICATE, message, place, hint="Remove the Karta, here and in the cluster.")
     elif elsewhere is not None:
-        message = f"{kind.kind} of {kind.apiVersion} cannot be declared by a Karta: it could change quotas or rights"
+        message = f"{kind.kind} of {kind.apiVersion} cannot be declared by a Karta: {why_elsewhere(kind.kind)}"
         yield Diagnostic(KIND_ELSEWHERE, message, place, hint=elsewhere)
     elif any(
         (item.apiVersion, item.kind) == (kind.apiVersion, kind.kind) and not isinstance(item, KartaKind)

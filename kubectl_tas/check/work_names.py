@@ -16,6 +16,7 @@ from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.labels import MAX_NAME
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.spellings import TEMPLATED
 
 if TYPE_CHECKING:
     from kubectl_tas.model.grovekinds import CliqueSet
@@ -72,6 +73,8 @@ def _of_part(declared: Declared[Any], part: PartNaming, path: KeyPath, name: str
 
 def _example(name: str, alphabet: Alphabet) -> str:
     """Returns a hint with a name that the alphabet allows."""
+    if "{{" in name:
+        return TEMPLATED
     kept = "." if alphabet is Alphabet.SUBDOMAIN else ""
     suggestion = re.sub(rf"[^a-z0-9{kept}]+", "-", name.lower()).strip("-.")
     if alphabet is Alphabet.SERVICE and suggestion[:1].isdigit():

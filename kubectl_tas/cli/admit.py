@@ -22,14 +22,13 @@ from kubectl_tas.cli.session import (
     show_findings,
     tell_errors,
 )
-from kubectl_tas.cli.terminal import hand_over, show
+from kubectl_tas.cli.terminal import hand_over_data, show
 from kubectl_tas.diagnostics import has_errors
 from kubectl_tas.draw import verdicts as pages
 from kubectl_tas.gangs.admission import VERDICTS, Answer, answers, sent_by, split_findings
 from kubectl_tas.load.source import FolderSource, OverlaySource
 from kubectl_tas.load.splice import sent_elsewhere
 from kubectl_tas.model.osmo_workflow import Priority
-from kubectl_tas.report import json
 from kubectl_tas.resolve.fleet import Fleet, files_of
 from kubectl_tas.resolve.pools import Submission
 
@@ -63,7 +62,7 @@ def admit(
 
     By default, the usage of the queue is what other HIGH and NORMAL work of the repository declares. --used, --live or
     --cluster-state give another usage; then other members of the gang count as running. A workload replaces the
-    repository's workload of the same kind and name. Exits 1 if one is rejected or can never run.
+    repository's workload of the same kind and name. Exits 1 if one is rejected, can never run, or no answer is certain.
     """
     root = find_root(directory)
     place = place_of(root, work) or _declared(directory, work)
@@ -83,11 +82,12 @@ def admit(
     asked = named_clusters(session.fleet, cluster, live=live)
     found = list(_answers(session.fleet, sent, used, asked, is_new=is_new))
     if output == "json":
-        hand_over(json.dump(pages.told_data(found)))
+        hand_over_data(pages.told_data(found))
     else:
         show(pages.told(found))
     code = tell_errors(replace(session, diagnostics=others))
-    return 1 if any(answer.verdict.rule in VERDICTS for answer in found) else code
+    verdicts = [answer.verdict for answer in found]
+    return 1 if any(item.rule in VERDICTS or item.outcome == "unknown" for item in verdicts) else code
 
 
 def _declared(directory: str | None, word: str) -> Place:

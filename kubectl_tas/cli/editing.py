@@ -29,15 +29,17 @@ def edit(
 ) -> int:
     """Plans the edit, checks the repository as edited, writes the files, and renders, all under one lock.
 
-    ``rename`` maps the message of a finding to the message after the edit. An edit with ``rename`` affects all files
-    that name something, so it is refused if any file cannot be read. ``tell`` prints what the edit means for work.
+    An edit depends on sums and names, so it is refused if a document is not counted. ``rename`` maps the message of a
+    finding to the message after the edit; such an edit depends on names alone, and finishes one that was killed.
+    ``tell`` prints what the edit means for work.
     """
     root = find_root(directory)
     with lock(root):
         session = open_session(directory)
-        if rename is not None and not session.complete:
+        fleet = session.fleet
+        if fleet.not_counted if rename is None else fleet.repository.unread:
             show_findings([item for item in session.diagnostics if item.severity is Severity.ERROR])
-            say("Nothing was written: what cannot be read may name the pool too.", err=True)
+            say(f"Nothing was written: {fleet.gap}.", err=True)
             return 1
         planned = plan(session.fleet)
         if isinstance(planned, Diagnostic):

@@ -13,6 +13,8 @@ import click
 from kubectl_tas.cli.terminal import UNREAD, say, show
 from kubectl_tas.diagnostics import TasError
 
+_MEANT = {"--gpu": "--quota", "--guarantee": "--quota"}
+"""Options that people try, with the option that a command has for it."""
 INTERRUPTED = 130
 """The exit code of a shell for a program that SIGINT ended."""
 
@@ -26,7 +28,10 @@ def told(error: BaseException, context: click.Context | None, words: Sequence[st
     if isinstance(error, click.ClickException):
         code = _refuse(error, words)
         if context is not None and UNREAD in context.meta:
-            context.meta[UNREAD]()
+            lacking = context.meta[UNREAD]
+            if lacking.text:
+                say(f"Incomplete: {lacking.text}.", err=True)
+            lacking.tell()
         return code
     if isinstance(error, (click.Abort, KeyboardInterrupt)):
         say("interrupted", err=True)
@@ -51,8 +56,14 @@ def _refuse(error: click.ClickException, words: Sequence[str]) -> int:
     if isinstance(error, click.NoSuchOption):
         from kubectl_tas.words import closest  # only a slip waits for it
 
-        near = closest(error.option_name, error.possibilities or ())
-        error = click.NoSuchOption(error.option_name, possibilities=[near] if near else None, ctx=error.ctx)
+        parameters = error.ctx.command.params if error.ctx else ()
+        meant = _MEANT.get(error.option_name, "")
+        if any(meant in parameter.opts for parameter in parameters):
+            message = f"No such option '{error.option_name}'. Did you mean {meant}?"
+            error = click.NoSuchOption(error.option_name, message, ctx=error.ctx)
+        else:
+            near = closest(error.option_name, error.possibilities or ())
+            error = click.NoSuchOption(error.option_name, possibilities=[near] if near else None, ctx=error.ctx)
     shown = io.StringIO()
     error.show(shown)
     if isinstance(error, click.exceptions.NoArgsIsHelpError):

@@ -12,7 +12,7 @@ from kubectl_tas.cli.addressing import meant, open_work, work_arguments
 from kubectl_tas.cli.backends import NodeSource, chosen_backends, nodes_options, refuse_several
 from kubectl_tas.cli.options import PICTURES, POOL, TEXT, output_option, repository_option, template_options
 from kubectl_tas.cli.session import Session, open_session, refuse_errors, tell_errors
-from kubectl_tas.cli.terminal import hand_over, progress, say, show, show_figures, waiting
+from kubectl_tas.cli.terminal import hand_over_data, progress, say, show, show_figures, waiting
 from kubectl_tas.compile.cluster_objects import compile_queues
 from kubectl_tas.draw import capacitypages
 from kubectl_tas.draw import fitpages as pages
@@ -31,7 +31,6 @@ from kubectl_tas.place.queues import held_gangs, trees
 from kubectl_tas.place.schedulers import SeenCluster, ShardScheduler, schedulers
 from kubectl_tas.place.scheduling_session import sum_of
 from kubectl_tas.quantities import total
-from kubectl_tas.report import json
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import Submission
@@ -108,7 +107,7 @@ def fit_command(
     answers = [answer for _, answer in known if answer is not None]
     left_out = [item for item, answer in known if isinstance(item, LeftOut) and answer is None]
     if output == "json":
-        hand_over(json.dump(pages.data(answers, left_out)))
+        hand_over_data(pages.data(answers, left_out))
     elif output in PICTURES and answers:
         show_figures([figure(one, source.nodes(one.sent.pool.backend.name), source.given) for one in answers], output)
     elif answers:
@@ -149,7 +148,7 @@ def _all(
             with waiting("Placing"):
                 answers.append((scheduler, pending(scheduler.start, scheduler.jobs)))
     if output == "json":
-        hand_over(json.dump(queue_pages.data(answers, left_out)))
+        hand_over_data(queue_pages.data(answers, left_out))
     elif answers:
         show(queue_pages.render(answers, source.given))
     turns = [turn for _, found in answers for turn in (*found.turns, *found.further)]
@@ -185,7 +184,7 @@ def _grow(
         with waiting("Placing"):
             found += [(backend, growth) for growth in growth_of(copies, nodes_of(own[0], nodes))]
     if output == "json":
-        hand_over(json.dump(capacitypages.growth_data(found, left_out)))
+        hand_over_data(capacitypages.growth_data(found, left_out))
     elif found:
         show(capacitypages.growth_text(found))
     return _finish(session, left_out, is_placed=not any(growth.waiting for _, growth in found))

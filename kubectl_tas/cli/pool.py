@@ -37,14 +37,13 @@ from kubectl_tas.cli.options import (
     template_options,
 )
 from kubectl_tas.cli.session import open_session, open_summaries, refuse_errors, tell_errors, tell_unread
-from kubectl_tas.cli.terminal import hand_over, say, show, show_figures, show_list
+from kubectl_tas.cli.terminal import hand_over, hand_over_data, say, show, show_figures, show_list
 from kubectl_tas.diagnostics import Diagnostic
 from kubectl_tas.draw import pooltables as pages
 from kubectl_tas.draw.poolfigure import figure
 from kubectl_tas.edit import pool_edits
 from kubectl_tas.gangs.admission import VERDICTS
 from kubectl_tas.gangs.quota_usage import Account, accounts
-from kubectl_tas.report import json
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
@@ -104,7 +103,7 @@ def list_pools(
     found = _chosen(listed, targets, archived=archived)
     source = CLUSTER if asked else DECLARED
     if output == "csv":
-        hand_over(pages.comma_separated(found))
+        hand_over(pages.comma_separated(found, [str(document.place) for document in fleet.not_counted]))
     else:
         show_list(
             output,
@@ -174,7 +173,7 @@ def describe(name: str, output: str, live: bool, directory: str | None, **cluste
     rows = _at_or_below(accounts(fleet.of_backend(backend), queues, archived=True, free=partial(_free, held)), target)
     source = CLUSTER if asked else DECLARED
     if output == "json":
-        hand_over(json.dump(pages.describe_data(fleet, target, rows, source)))
+        hand_over_data(pages.describe_data(fleet, target, rows, source))
     elif output == TEXT:
         show(pages.page(fleet, target, rows))
         say(f"Used: {USED[source]}.", err=True)
@@ -330,7 +329,7 @@ def plan(
     found = [_planned(fleet, pool, source.nodes(pool.backend.name), gpus) for pool in pools]
     broken = [item for name in sorted({pool.backend.name for pool in pools}) for item in _not_kept(fleet, source, name)]
     if output == "json":
-        hand_over(json.dump(capacitypages.plan_data(found, broken)))
+        hand_over_data(capacitypages.plan_data(found, broken))
     else:
         show(capacitypages.plan_text(found, broken))
     tell_errors(session)

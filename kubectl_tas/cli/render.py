@@ -33,7 +33,7 @@ from kubectl_tas.diagnostics import Diagnostic, TasError, has_errors, in_order
 from kubectl_tas.emit import manifest_text
 from kubectl_tas.emit.disk import Stamps
 from kubectl_tas.emit.file_plan import Plan, apply_plan, bereft, folder_of, layout, plan, stale
-from kubectl_tas.emit.foreign import OUTPUT_FOREIGN
+from kubectl_tas.emit.foreign import OUTPUT_FOREIGN, ignored_by
 from kubectl_tas.emit.manifest_text import Deferred
 from kubectl_tas.load.ignored_files import NOTHING_DECLARED
 from kubectl_tas.load.source import CONFIG_FILE
@@ -148,11 +148,16 @@ def check(output: str, backend: str | None, guard: bool, directory: str | None) 
     empty = [item for item in session.with_emptiness().shown if item.rule is NOTHING_DECLARED]
     changed = (change.path for change in plan.changes)
     beside = [*empty, *_beside(session, plan.output, changed, whole.settled if not whole.changes else ())]
+    is_missing = any(change.before is None for change in plan.changes)
+    ignored = ignored_by(session.root, session.fleet.config.output) if is_missing else None
+    mend = f"Run: {command}"
+    if ignored is not None:
+        mend = f"git ignores this folder by {ignored}: remove that line, run `{command}`, and commit what it writes."
     if output != TEXT:
-        _print_stale(session, [*stale(plan, command), *beside], plan, output)
+        _print_stale(session, [*stale(plan, mend), *beside], plan, output)
     if diff:
         show(diff, stream=None if output == TEXT else sys.stderr)
-        say(f"The manifests are not up to date. Run: {command}", err=True)
+        say(f"The manifests are not up to date. {mend}", err=True)
         lost = _lost(session, plan)
         if lost:
             say(f"But {lost}; render does that only with --allow-empty.", err=True)

@@ -21,7 +21,7 @@ from kubectl_tas.check.quota import judged_with
 from kubectl_tas.check.run_checks import Base, judge, settled
 from kubectl_tas.check.versions import check_guard
 from kubectl_tas.cli.options import group_directory, noted, settings
-from kubectl_tas.cli.terminal import UNREAD, progress, say, show, wants_colour
+from kubectl_tas.cli.terminal import UNREAD, Gap, progress, say, show, wants_colour
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, TasError, has_errors, in_order
 from kubectl_tas.emit.foreign import Foreign, check_output, checkout_of, foreign, left_behind
 from kubectl_tas.folders import MEBIBYTE, read_plain
@@ -58,10 +58,13 @@ class Session:
     """The findings that count, with the severities that the repository sets, in order."""
     waived: tuple[Diagnostic, ...] = ()
     """The findings that comments waive."""
-    complete: bool = True
-    """False if a document could not be read. Something that seems missing may be in that document."""
     run: RunOutcome | None = None
     """The result for each file, if files were judged one by one; the fleet has summaries of these results."""
+
+    @property
+    def complete(self) -> bool:
+        """False if a document could not be read. Something that seems missing may be in that document."""
+        return not self.fleet.repository.unread
 
     @cached_property
     def shown(self) -> tuple[Diagnostic, ...]:
@@ -157,9 +160,15 @@ def _opened(session: Session, *, allow_empty: bool = False) -> Session:
         )
     more = tuple(unread(root, session.fleet.config.sources, session.fleet.config.output))
     session = session.with_findings(more, None) if more else session
+    return _noting_gap(session)
+
+
+def _noting_gap(session: Session) -> Session:
+    """Makes all that this run prints say which documents are not counted."""
     context = click.get_current_context(silent=True)
-    if context is not None and not session.complete:
-        context.meta[UNREAD] = partial(tell_errors, session)
+    if context is not None and session.fleet.not_counted:
+        places = tuple(document.place for document in session.fleet.not_counted)
+        context.meta[UNREAD] = Gap(session.fleet.gap, places, partial(tell_errors, session))
     return session
 
 
@@ -169,7 +178,7 @@ def check_source(root: Path, source: Source, adjust: Callable[[Repository], Repo
         judged = judge(source, tick, settings(), adjust)
     if judged.refused:
         raise click.UsageError("\n".join(judged.refused))
-    return _settled(Session(root, judged.fleet, (), (), complete=judged.complete), judged.found, None)
+    return _settled(Session(root, judged.fleet, (), ()), judged.found, None)
 
 
 def open_summaries(
@@ -215,13 +224,13 @@ def check_added(root: Path, source: Source, path: str, adjust: Callable[[Reposit
     """
     with _effort(root, "Reading") as effort:
         files = judge_files(SourceFiles(source), settings(), effort)
-        return _of_run(root, RunOutcome.of(judge_repository(files, {path}, adjust)))
+        return _noting_gap(_of_run(root, RunOutcome.of(judge_repository(files, {path}, adjust))))
 
 
 def _of_run(root: Path, run: RunOutcome) -> Session:
     if run.loaded.refused:
         raise click.UsageError("\n".join(run.loaded.refused))
-    session = Session(root, run.fleet, (), (), complete=run.loaded.complete, run=run)
+    session = Session(root, run.fleet, (), (), run=run)
     return _settled(session, run.findings, None)
 
 

@@ -20,7 +20,7 @@ from kubectl_tas.cli.backends import (
 )
 from kubectl_tas.cli.options import TARGET, output_option, repository_option, template_options
 from kubectl_tas.cli.session import open_session, refuse_errors, tell_errors
-from kubectl_tas.cli.terminal import hand_over, say, show
+from kubectl_tas.cli.terminal import hand_over_data, say, show
 from kubectl_tas.compile.cluster_objects import compile_queues
 from kubectl_tas.draw import sharetables as pages
 from kubectl_tas.gangs.admission import VERDICTS
@@ -30,7 +30,6 @@ from kubectl_tas.model import manifest
 from kubectl_tas.place.fairshare_report import FairShareDivision, QueueDemand, called, divide
 from kubectl_tas.place.queues import Shard, declared, total_resources, trees
 from kubectl_tas.quantities import NO_LIMIT, NOTHING, Amounts, larger
-from kubectl_tas.report import json
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import FleetPool, Target
@@ -102,7 +101,7 @@ def share(
     if gpus is not None and len(chosen) > 1:
         raise click.UsageError("each shard of the scheduler divides its own nodes: name pools of one shard")
     if output == "json":
-        hand_over(json.dump(pages.data(chosen, names, CLUSTER if asked else DECLARED)))
+        hand_over_data(pages.data(chosen, names, CLUSTER if asked else DECLARED))
     else:
         show(pages.render(chosen, names))
         but = ", but for --demand" if demands else ""

@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 import click
 
 from kubectl_tas.cli import ALWAYS, NEVER
+from kubectl_tas.diagnostics import Location
 from kubectl_tas.late import imported
 from kubectl_tas.report import FINDINGS
 from kubectl_tas.report.style import printable, printable_lines
@@ -31,7 +33,23 @@ _AT_ONCE = 1000
 SUMMARY = "GITHUB_STEP_SUMMARY"
 """The environment variable in which GitHub names the file for the summary of a step."""
 UNREAD = "kubectl_tas.unread"
-"""The key for a function that reports unread documents, in the data that all contexts of a run share."""
+"""The key for the ``Gap`` of a repository, in the data that all contexts of a run share."""
+
+
+class Gap(NamedTuple):
+    """What an answer lacks, because documents are not counted."""
+
+    text: str
+    """Half a sentence; '' if all documents are counted."""
+    places: tuple[Location, ...]
+    tell: Callable[[], object]
+    """Says on stderr how many errors there are."""
+
+
+def gap() -> Gap | None:
+    """Returns what answers from the repository of this run lack; None if they lack nothing."""
+    context = click.get_current_context(silent=True)
+    return context.meta.get(UNREAD) if context else None
 
 
 def say(line: str, *, err: bool = False) -> None:
@@ -41,16 +59,25 @@ def say(line: str, *, err: bool = False) -> None:
 
 def show_names(names: Iterable[str]) -> None:
     """Prints one name a line, with control characters escaped."""
-    show("".join(f"{printable(name)}\n" for name in names))
+    _print("".join(f"{printable(name)}\n" for name in names), sys.stdout)
 
 
 def show(text: str, *, stream: TextIO | None = None, colour: bool = False) -> None:
-    """Prints lines for people, to stdout or another stream; with ``colour``, keeps the colours of ``style``.
+    """Prints lines for people, to stdout or another stream; with ``colour``, keeps the colours of ``style``. If answers
+    lack something, the first lines to stdout say so.
 
     Escapes control characters other than line breaks. The caller has already escaped each field, because a field's own
     line breaks look like others here.
     """
-    click.echo(printable_lines(text, colour=colour), nl=False, file=stream or sys.stdout, color=True)
+    lacking = gap() if stream is None else None
+    if lacking is not None and lacking.text:
+        _print(printable(f"Incomplete: {lacking.text}.") + "\n\n", sys.stdout)
+        click.get_current_context().meta[UNREAD] = lacking._replace(text="")
+    _print(text, stream or sys.stdout, colour=colour)
+
+
+def _print(text: str, stream: TextIO, *, colour: bool = False) -> None:
+    click.echo(printable_lines(text, colour=colour), nl=False, file=stream, color=True)
 
 
 def hand_over(text: str, *, is_safe: bool = False) -> None:
@@ -59,9 +86,20 @@ def hand_over(text: str, *, is_safe: bool = False) -> None:
     On a terminal, escapes the text as ``show`` does, because of comments in workloads, unless ``is_safe``.
     """
     if sys.stdout.isatty() and not is_safe:
-        show(text)
+        _print(text, sys.stdout)
     else:
         click.echo(text, nl=False, color=True)
+
+
+def hand_over_data(answer: Mapping[str, Any], output: str = "json") -> None:
+    """Prints an answer as JSON or YAML. It names the documents that are not counted."""
+    from kubectl_tas import yaml
+    from kubectl_tas.report import json
+
+    lacking = gap()
+    if lacking is not None:
+        answer = {**answer, "notCounted": [json.place_data(place) for place in lacking.places]}
+    hand_over((json.dump if output == "json" else yaml.block)(answer))
 
 
 def hand_over_parts(parts: Iterator[str]) -> None:
@@ -78,26 +116,32 @@ def hand_over_bytes(content: bytes) -> None:
 
 
 def show_list(
-    output: str, *, data: Callable[[], object], names: Callable[[], Iterable[str]], table: Callable[[], str], none: str
+    output: str,
+    *,
+    data: Callable[[], Mapping[str, Any]],
+    names: Callable[[], Iterable[str]],
+    table: Callable[[], str],
+    none: str,
 ) -> None:
     """Prints a list in one of the formats of LIST; for people, prints ``none`` if the list is empty."""
     if output in ("json", "yaml"):
-        from kubectl_tas import yaml
-        from kubectl_tas.report import json
-
-        hand_over((json.dump if output == "json" else yaml.block)(data()))
+        hand_over_data(data(), output)
     elif output == "name":
         show_names(names())
     elif any(names()):
         show(table())
     else:
-        say(none, err=True)
+        lacking = gap()
+        say(none if lacking is None else f"Incomplete: {lacking.text}.", err=True)
 
 
 def show_figures(figures: Sequence[Figure], output: str) -> None:
     """Prints figures in one of PICTURES."""
     from kubectl_tas.draw.diagrams import FORMATS  # most runs draw nothing
 
+    lacking = gap()
+    if lacking is not None and output != "tree":
+        figures = [replace(figure, facts=(*figure.facts, ("Incomplete", lacking.text))) for figure in figures]
     tell = show if output == "tree" else hand_over
     tell(FORMATS[output](figures))
 

@@ -12,7 +12,7 @@ from kubectl_tas import spellings, yaml
 from kubectl_tas.cli.backends import cluster_options, given_clusters, named_clusters, refuse_several, target_of
 from kubectl_tas.cli.options import LIST, POOL, TARGET, TOPOLOGY, Group, output_option, repository_option
 from kubectl_tas.cli.session import Session, open_session, open_summaries, tell_errors, tell_unread
-from kubectl_tas.cli.terminal import hand_over, say, show, show_list
+from kubectl_tas.cli.terminal import hand_over, hand_over_data, say, show, show_list
 from kubectl_tas.compare.cluster_nodes import Coverage, coverage, may_use
 from kubectl_tas.compare.nodelevels import suggest as suggested
 from kubectl_tas.compare.topology_drift import Drift, TopologyUse, declared_uses, drifts, live_uses
@@ -23,7 +23,6 @@ from kubectl_tas.late import dataclass
 from kubectl_tas.live.cliquesets import GroveState
 from kubectl_tas.live.kubectl import NoSuchResourceError
 from kubectl_tas.live.live_cluster import Cluster, LiveNode
-from kubectl_tas.report import json
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.words import nothing_called
@@ -131,7 +130,7 @@ def suggest(
             raise TasError(f"no node {f'is for pods of pool {pool}' if pool else 'is in the cluster'}", hint=hint)
         suggestion = suggested(found, labels)
         if output == "json":
-            hand_over(json.dump(pages.suggested_data(suggestion)))
+            hand_over_data(pages.suggested_data(suggestion))
         elif output == "table":
             show(pages.suggested(suggestion))
         elif suggestion.levels:
@@ -166,7 +165,7 @@ def usage(output: str, check: bool, live: bool, directory: str | None, **cluster
     uses = seen.uses if seen else declared_uses(fleet)
     if output == "json":
         parts = (seen.drifts, seen.nodes) if seen else (None, None)
-        hand_over(json.dump(pages.uses_data(uses, "cluster" if seen else "repository", *parts)))
+        hand_over_data(pages.uses_data(uses, "cluster" if seen else "repository", *parts))
     elif uses:
         show(pages.conditions(uses) if check else pages.uses(uses))
     elif seen is None:

@@ -19,15 +19,14 @@ from kubectl_tas.cli.options import (
     template_options,
 )
 from kubectl_tas.cli.session import Session, open_summaries, refuse_errors, tell_errors
-from kubectl_tas.cli.terminal import hand_over, show, show_figures, show_list
+from kubectl_tas.cli.terminal import hand_over_data, show, show_figures, show_list
 from kubectl_tas.diagnostics import TasError
 from kubectl_tas.draw import tree
 from kubectl_tas.draw import verdicts as pages
-from kubectl_tas.draw.gangfigure import Picture, as_json, figure, picture, segments_as_json
+from kubectl_tas.draw.gangfigure import Picture, as_data, figure, picture, segments_as_data
 from kubectl_tas.gangs.admission import VERDICTS
 from kubectl_tas.gangs.workload_gang import PodSegment, segments_of_pods
 from kubectl_tas.model.labels import WORKFLOW
-from kubectl_tas.report import json
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.pools import Submission
@@ -88,14 +87,14 @@ def explain(work: str, output: str, pod_index: int | None, directory: str | None
 
 def _draw(pictures: Sequence[Picture], output: str) -> None:
     if output == "json":
-        hand_over(as_json(pictures))
+        hand_over_data(as_data(pictures))
     else:
         show_figures([figure(item) for item in pictures], output)
 
 
 def _tell_segments(index: int, found: Sequence[tuple[FleetWorkload, PodSegment]], output: str) -> None:
     if output == "json":
-        hand_over(segments_as_json(index, found))
+        hand_over_data(segments_as_data(index, found))
     elif output == "tree":
         show(tree.pod_segments(index, found))
     else:
@@ -149,7 +148,7 @@ def why_command(work: str, output: str, live: bool, directory: str | None, **clu
     heard = {place: ask_cluster(clusters.of(place[0]), place[1], more) for place, more in wanted.items()}
     answers = [why(fleet, item, heard[item.pool.backend.name, item.namespace]) for item in found]
     if output == "json":
-        hand_over(json.dump(whypage.data(answers)))
+        hand_over_data(whypage.data(answers))
     else:
         show(whypage.render(answers, as_given(cluster, live=live)))
     tell_errors(session)

@@ -488,6 +488,8 @@ def _work(change: Change) -> Iterator[WorkChange]:
         if was and now and _asked(was) == _asked(now) and before.is_admitted(was) and after.is_admitted(now):
             continue
         old, new = _state(was, before), _state(now, after)
+        if was and now and new and _asked(was) == _asked(now):
+            new = replace(new, verdict=after.together(now, new.verdict))
         if _told(old) != _told(new):
             yield WorkChange(key[0], key[1], key[3], old, new)
 

@@ -168,7 +168,10 @@ def changed_subpools(change: Change) -> Iterator[Diagnostic]:
             )
             related = (Related(f"declared at {change.revision}", before.at("metadata", "name")),)
             location = parent.at("metadata", "name") if parent else None
-            hint = f"Restore it, with state ARCHIVED: git checkout {change.revision} -- {quote(before.origin.path)}"
+            path, is_there = before.origin.path, before.origin.path in change.after.repository.files
+            shown = f"git show {change.revision}:./{quote(path)}" if is_there else ""
+            way = f"its text is in {shown}" if shown else f"git checkout {change.revision} -- {quote(path)}"
+            hint = f"Restore it, with state ARCHIVED: {way}"
             yield Diagnostic(SUBPOOL_REMOVED, message, location, related, hint=hint)
 
 

@@ -16,7 +16,6 @@ from kubectl_tas.gangs.workflow_gang import gangs_of_workflow
 from kubectl_tas.gangs.workload_gang import PodSegment, gang_of, whole_placement
 from kubectl_tas.gangs.written_gangs import gang_of_pod_group, gangs_of_set
 from kubectl_tas.late import dataclass
-from kubectl_tas.report.json import dump
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.fleet_workload import MAX_SEGMENTS, FleetWorkload
@@ -201,15 +200,15 @@ def _task(member: Member) -> Box:
 VERSION = 1
 
 
-def as_json(pictures: Sequence[Picture]) -> str:
-    """Renders the facts and gangs as one JSON object; several pictures become a list in one object."""
+def as_data(pictures: Sequence[Picture]) -> shapes.ExplainedJson | shapes.SeveralExplainedJson:
+    """Returns the facts and gangs as JSON data; several pictures become a list in one object."""
     records = [_record(picture) for picture in pictures]
     several: shapes.SeveralExplainedJson = {"version": VERSION, "items": records}
-    return dump(records[0] if len(records) == 1 else several)
+    return records[0] if len(records) == 1 else several
 
 
-def segments_as_json(index: int, segments_of_work: Sequence[tuple[FleetWorkload, PodSegment]]) -> str:
-    """Renders the segments that contain the pods with ``index``."""
+def segments_as_data(index: int, segments_of_work: Sequence[tuple[FleetWorkload, PodSegment]]) -> shapes.SegmentsJson:
+    """Returns the segments that contain the pods with ``index``."""
     segments: list[shapes.SegmentJson] = [
         {
             "kind": workload.kind,
@@ -221,8 +220,7 @@ def segments_as_json(index: int, segments_of_work: Sequence[tuple[FleetWorkload,
         }
         for workload, segment in segments_of_work
     ]
-    answer: shapes.SegmentsJson = {"version": VERSION, "podIndex": index, "segments": segments}
-    return dump(answer)
+    return {"version": VERSION, "podIndex": index, "segments": segments}
 
 
 def _record(picture: Picture) -> shapes.ExplainedJson:

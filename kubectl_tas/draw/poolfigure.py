@@ -67,10 +67,12 @@ class _Boxes:
         return _box(replace(box, look=look, children=work), row.quota, row.used, row)
 
 
-def _box(box: Box, quota: Amounts, used: Amounts | None, row: Account) -> Box:
+def _box(box: Box, quota: Amounts | None, used: Amounts | None, row: Account) -> Box:
     """Adds the words and bars of an account to a box."""
     closed = row.subpool.state if row.subpool and row.subpool.state != "ACTIVE" else None
     words = [f"{closed}: {BEHAVIOUR[closed]}"] if closed else []
+    if quota is None:
+        return replace(box, words=(*words, "what is left to it, and what is used, is not known"))
     finite = [name for name in RESOURCES if quota.of(name) != NO_LIMIT]
     if "gpu" not in finite:
         words.append("GPUs without a limit" if used is None else f"{said('gpu', used.gpu)} used, without a limit")

@@ -59,7 +59,7 @@ FIELDS = (
     "name", "kind", "state", "quota", "total", "used", "available",
     "limit", "weight", "running", "backend", "queue", "file",
     *(f"{name}{field.capitalize()}" for name in OTHERS for field in AMOUNTS),
-    "parent", "depth", "totalUsed", *(f"{name}TotalUsed" for name in OTHERS),
+    "parent", "depth", "totalUsed", *(f"{name}TotalUsed" for name in OTHERS), "notCounted",
 )  # fmt: skip
 _LAST, _INNER, _PAST, _BLANK = "└─ ", "├─ ", "│  ", "   "
 
@@ -125,7 +125,7 @@ def _cells(row: Account, branch: str) -> tuple[str, ...]:
 
 def quota_text(resource: ResourceName, row: Account) -> str:
     """Returns the quota, and for a divided pool also its whole amount."""
-    quota = show(resource, row.quota.of(resource))
+    quota = amount_text(resource, row.quota)
     whole = NO_LIMIT if row.total is None else row.total.of(resource)
     return quota if whole == NO_LIMIT else f"{quota} (Total: {show(resource, whole)})"
 
@@ -198,13 +198,15 @@ def _amount(resource: ResourceName, amounts: Amounts | None) -> Amount | str | N
     return None if amounts is None else as_data(resource, amounts.of(resource))
 
 
-def comma_separated(rows: Sequence[Account]) -> str:
-    """Renders the rows as CSV with a header. An empty cell means: no limit, or not known."""
+def comma_separated(rows: Sequence[Account], not_counted: Sequence[str] = ()) -> str:
+    """Renders the rows as CSV with a header. An empty cell means: no limit, or not known. ``not_counted`` are the
+    places of documents that no sum has.
+    """
     out = io.StringIO()
     writer = csv.DictWriter(out, FIELDS, lineterminator="\n")
     writer.writeheader()
     for row in rows:
-        record: dict[str, Any] = {**_record(row)}
+        record: dict[str, Any] = {**_record(row), "notCounted": " ".join(not_counted)}
         for resource in OTHERS:
             amounts = record.pop(resource).items()
             record |= {f"{resource}{field[0].upper()}{field[1:]}": value for field, value in amounts}
@@ -425,12 +427,16 @@ def _order(priority: int | None) -> list[tuple[str, str]]:
 def queues(pool: FleetPool, rows: Sequence[Account]) -> list[tuple[str, ...]]:
     """Returns the queues of a pool, each with its state, quota, usage, limit and weight."""
     subpool_rows = [
-        (row.queue, row.state or "-", _all(row.quota), _used(row.used), _all(row.limit), weight(row.weight))
+        (row.queue, row.state or "-", _quota(row), _used(row.used), _all(row.limit), weight(row.weight))
         for row in rows
         if row.pool.name == pool.name and row.queue is not None
     ]
     used = _used(used_by(rows))
     return [(pool.queue, "-", _all(pool.guarantee), used, _all(pool.maximum), weight(pool.weight)), *subpool_rows]
+
+
+def _quota(row: Account) -> str:
+    return "unknown" if row.quota is None else _all(row.quota)
 
 
 def used_by(rows: Sequence[Account]) -> Amounts | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from kubectl_tas.gangs.admission import Admission, Answer
-from kubectl_tas.quantities import NO_LIMIT, ResourceName, as_data, said, show
+from kubectl_tas.quantities import NO_LIMIT, Amount, Amounts, ResourceName, as_data, said, show
 from kubectl_tas.report import style
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.fleet import Fleet
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from kubectl_tas.report import json_shapes as shapes
 
 HEADER = ("NAME", "QUEUE", "GPUS", "VERDICT")
+_GPU: tuple[ResourceName, ...] = ("gpu",)
 WIDE = ("POOL", "PRIORITY", "FILE", "WHY")
 
 
@@ -77,9 +78,10 @@ def told(answers: Sequence[Answer]) -> str:
 
 
 def _facts(answer: Answer) -> str:
-    submission, verdict, quota = answer.item, answer.verdict, answer.item.quota
-    limited = [name for name in submission.asks.asked if name != "gpu" and quota.of(name) != NO_LIMIT]
-    used = f"{plural(quota.gpu, 'GPU')}, {answer.used.gpu} used by others" if quota.gpu != NO_LIMIT else "no limit"
+    submission, verdict, quota = answer.item, answer.verdict, answer.quota
+    limited: list[ResourceName] = [
+        name for name in submission.asks.asked if name != "gpu" and submission.quota.of(name) != NO_LIMIT
+    ]
     facts = [
         (submission.kind, submission.name),
         ("Pool", submission.target),
@@ -89,7 +91,7 @@ def _facts(answer: Answer) -> str:
             "Asks",
             ", ".join((plural(submission.gpus, "GPU"), *(said(name, submission.asks.of(name)) for name in limited))),
         ),
-        ("Quota", "; ".join((used, *(_of(answer, name) for name in limited)))),
+        ("Quota", "; ".join(_of(answer, name) for name in (*_GPU, *limited)) if quota else "unknown"),
         ("Verdict", verdict.outcome.upper()),
         ("Why", verdict.text),
     ]
@@ -99,9 +101,11 @@ def _facts(answer: Answer) -> str:
 
 
 def _of(answer: Answer, resource: ResourceName) -> str:
-    return (
-        f"{said(resource, answer.item.quota.of(resource))}, {show(resource, answer.used.of(resource))} used by others"
-    )
+    quota = answer.item.quota.of(resource)
+    if quota == NO_LIMIT:
+        return "no limit"
+    used = "an unknown part" if answer.used is None else show(resource, answer.used.of(resource))
+    return f"{said(resource, quota)}, {used} used by others"
 
 
 def told_data(answers: Sequence[Answer]) -> shapes.AnswersJson:
@@ -117,8 +121,8 @@ def _answer_record(answer: Answer) -> shapes.AdmittedJson:
         "queue": submission.queue,
         "priority": submission.priority,
         "asks": submission.gpus,
-        "quota": as_data("gpu", submission.quota.gpu),
-        "used": answer.used.gpu,
+        "quota": _amount(answer.quota, "gpu"),
+        "used": None if answer.used is None else answer.used.gpu,
         "verdict": verdict.outcome,
         "rule": verdict.rule.code if verdict.rule else None,
         "inQuota": verdict.in_quota.gpu,
@@ -130,12 +134,16 @@ def _answer_record(answer: Answer) -> shapes.AdmittedJson:
     }
 
 
+def _amount(amounts: Amounts | None, resource: ResourceName) -> Amount | str | None:
+    return None if amounts is None else as_data(resource, amounts.of(resource))
+
+
 def _answer_amounts(answer: Answer, resource: ResourceName) -> shapes.AskedJson:
-    """Returns the amounts as Kubernetes quantities. None means: no limit."""
+    """Returns the amounts as Kubernetes quantities. None means: no limit, or unknown."""
     return {
         "asks": as_data(resource, answer.item.asks.of(resource)),
-        "quota": as_data(resource, answer.item.quota.of(resource)),
-        "used": as_data(resource, answer.used.of(resource)),
+        "quota": _amount(answer.quota, resource),
+        "used": _amount(answer.used, resource),
         "inQuota": as_data(resource, answer.verdict.in_quota.of(resource)),
         "overQuota": as_data(resource, answer.verdict.over_quota.of(resource)),
     }

@@ -16,14 +16,13 @@ from kubectl_tas.edit.subpool_edits import (
     listed,
     unknown_pool,
 )
-from kubectl_tas.kinds.backdoors import BACKDOORS, Decides
 from kubectl_tas.late import dataclass
 from kubectl_tas.load.splice import Value
-from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Declared, Repository
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.named_at import names_in
 from kubectl_tas.resolve.pools import FleetPool
 from kubectl_tas.resolve.topologies import FleetTopology, Level
 
@@ -51,29 +50,9 @@ class _Renaming:
         is_meant = names.fold(written[: len(self.old)]) == self.old and names.fold(rest).startswith(names.SEPARATOR)
         return f"{self.new}{rest}" if is_meant or names.fold(written) == self.old else None
 
-    def made(self, written: str) -> str | None:
-        """Returns the new name of a queue or Topology; None if it belongs to another pool."""
-        return self.generated.get(written)
 
-
-_New = Callable[[_Renaming, str], str | None]
-FIELDS: tuple[tuple[Callable[[Repository], Iterable[Declared[Any]]], KeyPath, _New], ...] = (
-    (lambda found: found.subpools, ("spec", "parent"), _Renaming.target),
-    (lambda found: found.pools, ("spec", "parent"), _Renaming.target),
-    (lambda found: found.workflows, ("workflow", "pool"), _Renaming.target),
-    (lambda found: found.pools, ("metadata", "name"), _Renaming.target),
-)
-"""Documents with a field that names a pool. The pool's own name comes last: after a kill halfway, a second run still
-finds the pool.
-"""
-KEYS: dict[str, _New] = {
-    labels.POOL: _Renaming.target,
-    labels.TOPOLOGY: _Renaming.made,
-    "topology": _Renaming.made,
-    "topologyName": _Renaming.made,
-    **{door.key: _Renaming.made for door in BACKDOORS if door.decides is Decides.QUEUE},
-}
-"""Keys of workloads, PodCliqueSets and PodGroups, at any depth, whose value names a pool."""
+_OF_POOL = ("pool", "queue", "topology")
+"""Names that change with the name of a pool."""
 
 
 def rename(fleet: Fleet, old: str, new: str) -> list[Edit] | Diagnostic:
@@ -175,32 +154,18 @@ def _generated(fleet: Fleet, pool: FleetPool, name: str) -> Iterator[str]:
 
 
 def _named(repository: Repository, renaming: _Renaming) -> Iterator[tuple[Declared[Any], KeyPath, str]]:
-    """Yields every place that names the pool, with the new value."""
-    marked: tuple[Declared[Any], ...] = (
-        *repository.workloads,
-        *repository.pod_clique_sets,
-        *repository.pod_groups,
-    )
-    for item in marked:
-        for path, written in strings(item.origin.data):
-            new = KEYS[str(path[-1])](renaming, written) if path[-1] in KEYS else None
-            if new is not None:
-                yield item, path, new
-    for documents, field, renamed in FIELDS:
-        for declared in documents(repository):
-            found = declared.origin.value(field)
-            new = renamed(renaming, found) if isinstance(found, str) else None
-            if new is not None:
-                yield declared, field, new
-
-
-def strings(data: Any, path: KeyPath = ()) -> Iterator[tuple[KeyPath, str]]:
-    """Yields every text in a document, with its path."""
-    if isinstance(data, str):
-        yield path, data
-    elif isinstance(data, dict | list):
-        for step, item in data.items() if isinstance(data, dict) else enumerate(data):
-            yield from strings(item, (*path, step))
+    """Yields every place that names the pool, with the new value. The pool's own name comes last: after a kill halfway,
+    a second run still finds the pool.
+    """
+    for declared in repository.documents:
+        for what, path, name in names_in(declared.origin.data):
+            new = renaming.target(name) if what == "pool" else renaming.generated.get(name)
+            if new is not None and what in _OF_POOL:
+                yield declared, path, new
+    for pool in repository.pools:
+        new = renaming.target(pool.spec.metadata.name)
+        if new is not None:
+            yield pool, ("metadata", "name"), new
 
 
 def _work(fleet: Fleet, pool: FleetPool) -> dict[str, Declared[Any]]:
@@ -217,10 +182,6 @@ def _shown(declared: Declared[Any]) -> str:
     return f"{data['kind']}/{declared.spec.metadata.name}"
 
 
-_OF_SETS = ("packDomain", "required", "preferred")
-"""Fields of Grove's topologyConstraint that name a level."""
-
-
 def rename_level(fleet: Fleet, topology: FleetTopology, level: Level, new: str) -> list[SetValues]:
     """Renames the key of a level in every document that names it. Node labels stay."""
     found = [(declared, path, new) for declared, path in _naming_level(fleet, topology, level.key)]
@@ -232,15 +193,16 @@ def rename_level(fleet: Fleet, topology: FleetTopology, level: Level, new: str) 
 def _naming_level(fleet: Fleet, topology: FleetTopology, key: str) -> Iterator[tuple[Declared[Any], KeyPath]]:
     for item in fleet.workflows:
         if item.pool.topology is not None and item.pool.topology.declared is topology.declared:
-            for path, written in strings(item.declared.origin.data):
-                if written == key and path[-1] == "key" and "resources" in path and path[-3:-2] == ("topology",):
-                    yield item.declared, path
+            yield from _naming(item.declared, key)
     for workload in fleet.workloads:
         for asked in workload.levels:
             if asked.written == key and any(asked.level is level for level in topology.levels):
                 yield workload.declared, asked.path
     for clique_set in fleet.pod_clique_sets:
         if clique_set.topology is not None and clique_set.topology.declared is topology.declared:
-            for path, written in strings(clique_set.declared.origin.data):
-                if written == key and path[-1] in _OF_SETS and "topologyConstraint" in path:
-                    yield clique_set.declared, path
+            yield from _naming(clique_set.declared, key)
+
+
+def _naming(declared: Declared[Any], key: str) -> Iterator[tuple[Declared[Any], KeyPath]]:
+    found = names_in(declared.origin.data)
+    return ((declared, path) for what, path, name in found if what == "level" and name == key)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any
 
@@ -13,7 +12,6 @@ from kubectl_tas.edit.apply import applied, new_errors
 from kubectl_tas.edit.subpool_edits import Edit, SetValues
 from kubectl_tas.editor.project import Judgement, judged
 from kubectl_tas.kinds import SET
-from kubectl_tas.kinds.section import written
 from kubectl_tas.late import dataclass
 from kubectl_tas.load.document import Document
 from kubectl_tas.load.source import decode
@@ -21,6 +19,7 @@ from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.named_at import named_at
 from kubectl_tas.resolve.pools import FleetPool
 from kubectl_tas.resolve.topologies import FleetTopology
 
@@ -30,45 +29,10 @@ class Reference:
     """A name in a document, and the kind of thing that it refers to."""
 
     what: str
-    """pool, queue, topology, level, backend, podgroup or platform; within a document also resource, task or clique."""
+    """As ``named_at`` says."""
     name: str
     document: Document
     path: KeyPath
-
-
-_BY_KEY = {
-    labels.POOL: "pool",
-    labels.QUEUE: "queue",
-    labels.TOPOLOGY: "topology",
-    labels.PLACEMENT_REQUIRED: "level",
-    labels.PLACEMENT_PREFERRED: "level",
-    labels.SEGMENT_REQUIRED: "level",
-    labels.SEGMENT_PREFERRED: "level",
-    labels.POD_GROUP: "podgroup",
-}
-"""The kind of thing that the value of a label or annotation refers to."""
-_BY_PATH = (
-    ("Workflow", "workflow.pool", "pool"),
-    ("Workflow", "workflow.backend", "backend"),
-    ("Workflow", "workflow.*tasks[[]*[]].resource", "resource"),
-    ("Workflow", "workflow.*tasks[[]*[]].inputs[[]*[]].task", "task"),
-    ("Workflow", "*resources.*.platform", "platform"),
-    ("Workflow", "*resources.*.topology[[]*[]].key", "level"),
-    ("Pool", "spec.parent", "pool"),
-    ("Pool", "spec.topology", "topology"),
-    ("Pool", "spec.backend", "backend"),
-    ("Pool", "spec.default_platform", "platform"),
-    ("Subpool", "spec.parent", "pool"),
-    ("PodGroup", "spec.queue", "queue"),
-    ("PodGroup", "spec.*topologyConstraint.topology", "topology"),
-    ("PodGroup", "spec.*topologyConstraint.*TopologyLevel", "level"),
-    (SET.kind, "spec.*opologyName", "topology"),
-    (SET.kind, "spec.*topologyConstraint.packDomain", "level"),
-    (SET.kind, "spec.*topologyConstraint.pack.*", "level"),
-    (SET.kind, "spec.*startsAfter[[]*[]]", "clique"),
-    (SET.kind, "spec.*cliqueNames[[]*[]]", "clique"),
-)
-"""The kind of thing that a field refers to, by the kind of the document and the path of the field."""
 
 
 def reference_at(document: Document, path: KeyPath) -> Reference | None:
@@ -76,13 +40,7 @@ def reference_at(document: Document, path: KeyPath) -> Reference | None:
     name = document.value(path)
     if not isinstance(name, str) or not name:
         return None
-    if len(path) > 1 and path[-2] in ("labels", "annotations") and path[-1] in _BY_KEY:
-        return Reference(_BY_KEY[str(path[-1])], name, document, path)
-    data = document.data
-    kind = "Workflow" if isinstance(data, dict) and "workflow" in data else _field(data, "kind")
-    where = written(path)
-    found = (what for of, pattern, what in _BY_PATH if of == kind and fnmatchcase(where, pattern))
-    what = next(found, None)
+    what = named_at(document.data, path)
     return Reference(what, name, document, path) if what else None
 
 

@@ -11,7 +11,6 @@ from kubectl_tas.diagnostics import Diagnostic, TasError
 from kubectl_tas.draw.diagrams import FORMATS
 from kubectl_tas.draw.gangfigure import figure, picture
 from kubectl_tas.draw.verdicts import told
-from kubectl_tas.edit.pool_edits import strings
 from kubectl_tas.editor.definition import Reference
 from kubectl_tas.editor.project import Judgement
 from kubectl_tas.gangs.admission import answers
@@ -27,6 +26,7 @@ from kubectl_tas.report.style import printable_lines
 from kubectl_tas.report.text import plural, rule_page
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet, is_called
+from kubectl_tas.resolve.named_at import strings
 from kubectl_tas.resolve.pools import Submission
 
 _NAMED_AT = (("metadata", "name"), ("workflow", "name"))
@@ -44,7 +44,7 @@ def hover_of_reference(reference: Reference, fleet: Fleet) -> Iterator[str]:
     for account in accounts(fleet, None, archived=True):
         is_named = names.fold(account.name) == names.fold(reference.name)
         if is_named if reference.what == "pool" else reference.what == "queue" and account.queue == reference.name:
-            yield _card(account)
+            yield _card(account, fleet.gap)
 
 
 def hover_of_name(document: Document, path: KeyPath, fleet: Fleet) -> Iterator[str]:
@@ -60,11 +60,11 @@ def hover_of_name(document: Document, path: KeyPath, fleet: Fleet) -> Iterator[s
                 yield _block(error.message)
     for account in accounts(fleet, None, archived=True):
         if (account.subpool or account.pool).declared.at(*path) == location:
-            yield _card(account)
+            yield _card(account, fleet.gap)
 
 
-def _card(account: Account) -> str:
-    facts = [("Pool", account.name)]
+def _card(account: Account, gap: str) -> str:
+    facts = [("Pool", account.name), *((("Incomplete", gap),) if gap else ())]
     if account.state is not None:
         facts.append(("State", account.state))
     if account.queue is not None:
@@ -72,16 +72,16 @@ def _card(account: Account) -> str:
     facts.append(("Quota", _said(account.quota)))
     if account.total is not None:
         facts.append(("In all", f"{_said(account.total)}, subpools and child pools included"))
-    if account.used is not None:
-        facts.append(("Declared", _said(account.used, limits=account.quota)))
-    if account.available is not None:
-        facts.append(("Left", _said(account.available, limits=account.quota)))
+    facts.append(("Declared", _said(account.used, limits=account.quota)))
+    facts.append(("Left", _said(account.available, limits=account.quota)))
     facts.append(("Limit", _said(account.limit)))
     return _block(style.pairs(facts))
 
 
-def _said(amounts: Amounts, limits: Amounts | None = None) -> str:
+def _said(amounts: Amounts | None, limits: Amounts | None = None) -> str:
     """Formats GPUs, and other resources with a limit in ``limits`` or, without ``limits``, in the amounts."""
+    if amounts is None:
+        return "unknown"
     whole = amounts if limits is None else limits
     return ", ".join(
         "no limit" if whole.of(name) == NO_LIMIT else said(name, amounts.of(name))

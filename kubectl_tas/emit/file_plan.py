@@ -266,10 +266,12 @@ class Present:
         return content
 
     def _read(self, path: str) -> bytes | None:
+        """Returns a file as git keeps it: with core.autocrlf, git checks texts out with other line endings."""
         try:
-            return self._disk.read(self._locate(path))
+            content = self._disk.read(self._locate(path))
         except OSError as error:
             raise unreadable(path, error) from error
+        return content and content.replace(b"\r\n", b"\n")
 
     def _locate(self, path: str) -> str:
         return self.real + path.removeprefix(self.output)
@@ -338,8 +340,8 @@ MANIFESTS_STALE = Rule(
 )
 
 
-def stale(plan: Plan, command: str) -> list[Diagnostic]:
-    """Returns a finding for each file that is missing, differs or has no source. ``command`` fixes the files."""
+def stale(plan: Plan, hint: str) -> list[Diagnostic]:
+    """Returns a finding for each file that is missing, differs or has no source. ``hint`` mends it."""
     findings = []
     for change in plan.changes:
         location, message = Location(change.path), "this manifest is missing"
@@ -348,7 +350,7 @@ def stale(plan: Plan, command: str) -> list[Diagnostic]:
         elif change.before is not None:
             location, message = _first_difference(change), "this manifest differs from what is rendered"
         if not is_leftover(change.path):
-            findings.append(Diagnostic(MANIFESTS_STALE, message, location, hint=f"Run: {command}"))
+            findings.append(Diagnostic(MANIFESTS_STALE, message, location, hint=hint))
     return findings
 
 

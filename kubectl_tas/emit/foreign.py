@@ -50,6 +50,7 @@ OUTPUT_MOVED = Rule(
     "more, so whoever edits them changes the cluster unseen. Remove the old folder in the same change.",
     protects=Waiving.CONFIG,
 )
+_GITIGNORE = ".gitignore"
 _IGNORE, _MODULES = ".sourceignore", ".gitmodules"
 _READ = {
     ".argocd-source*.yaml": "Argo CD merges it over the source of its Application, patches included",
@@ -90,6 +91,7 @@ _FOLDERS_OF_CHECKOUT = (".github", ".gitlab")
 _NOT_LISTED = ("/.", "\n- .", "ustomization", "Chart.yaml", ".yml", "sonnet")
 """Texts that no name in a kustomization of kubectl-tas contains. If one is found, each file is checked."""
 _MODULE_PATH = late_pattern(r"\bpath\s*=([^\n#;]*)", re.IGNORECASE)
+_CONTENTS = late_pattern(r"/\*{0,2}$")
 _MARK = MARK.encode()
 
 
@@ -234,6 +236,22 @@ def _above(root: Path, real: str) -> Iterator[Foreign]:
             return
 
 
+def ignored_by(root: Path, output: str) -> Location | None:
+    """Returns the line of a ``.gitignore`` because of which git leaves out the output folder; None if none does."""
+    real = Path(os.path.realpath(root))
+    top, folder, found = checkout_of(str(real)), real / output, None
+    for above in (*(path for path in folder.parents[::-1] if path.is_relative_to(top)),):
+        file, below = above / _GITIGNORE, folder.relative_to(above).as_posix()
+        rows = (settings_of_git(file) or "").splitlines() if file.is_file() else []
+        for number, row in enumerate(rows, 1):
+            pattern = _CONTENTS.sub("", row.strip().removeprefix("!"))
+            parts = [below] if "/" in pattern else below.split("/")
+            if pattern and not row.startswith("#") and any(fnmatchcase(part, pattern.lstrip("/")) for part in parts):
+                path = Path(os.path.relpath(file, real)).as_posix()
+                found = None if row.startswith("!") else Location(path, number, 1, row, len(row))
+    return found
+
+
 def checkout_of(real_root: str) -> Path:
     """Returns the folder of the git repository around the root. A submodule (.git is a file) lies in another one."""
     checkout = Path(real_root)
@@ -298,7 +316,7 @@ def _in_output(path: str, real: str, output: str) -> str:
 
 def _resources(dir_entry: os.DirEntry[str]) -> tuple[frozenset[str], frozenset[str] | None]:
     """Returns listed files to skip (none if a tool reads one by name), and all listed files (None if not generated)."""
-    text = os.fsdecode(_content(Path(dir_entry.path)))
+    text = os.fsdecode(_content(Path(dir_entry.path))).replace("\r\n", "\n")  # of git's core.autocrlf
     body = f"\n{text.partition('resources:')[2].strip()}"
     if not text.startswith(MARK):
         return frozenset(), None

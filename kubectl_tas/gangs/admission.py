@@ -17,6 +17,7 @@ from kubectl_tas.gangs.summary import Request, Summary
 from kubectl_tas.gangs.written_gangs import least_of
 from kubectl_tas.late import dataclass
 from kubectl_tas.model.osmo_workflow import Priority
+from kubectl_tas.model.repository import Unread
 from kubectl_tas.quantities import (
     NO_LIMIT,
     NOTHING,
@@ -86,7 +87,7 @@ SENT_TWICE = frozenset({"name-duplicate", "name-collision"})
 """Errors that a file outside of the repository may cause, because the file submits a workflow once more."""
 MAX_SUGGESTED = 3
 """Most queues with room that a refusal names."""
-Outcome = Literal["admitted", "pending", "draining", "unschedulable", "rejected"]
+Outcome = Literal["admitted", "pending", "draining", "unschedulable", "rejected", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +130,12 @@ class Answer:
 
     item: Submission
     verdict: Verdict
-    used: Amounts
-    """Resources that other work of the queue uses: as the user says, as the cluster says, or as declared."""
+    used: Amounts | None
+    """Resources that other work of the queue uses: as the user says, as the cluster says, or as declared. None if
+    unknown.
+    """
+    quota: Amounts | None
+    """The quota of the queue; None if unknown."""
 
 
 class Admission:
@@ -141,6 +146,11 @@ class Admission:
         self._past = past or Past()
         self._shared: dict[int, dict[tuple[str, Priority], Request]] = {}
         self._over: dict[int, tuple[_Excess, ...]] = {}
+
+    @property
+    def gaps(self) -> tuple[Unread, ...]:
+        """The documents that are not counted."""
+        return self._fleet.not_counted
 
     @cached_property
     def _declared(self) -> dict[str, dict[str, Amounts]]:
@@ -256,7 +266,26 @@ class Admission:
     def verdict(self, item: Submission) -> Verdict:
         """Returns the verdict beside everything else that the repository declares."""
         request = self.request(item)
-        return self.admit(item, request, self.others(item), self.declared(item), request.asks)
+        verdict = self.admit(item, request, self.others(item), self.declared(item), request.asks)
+        return verdict if not self._fleet.not_counted else self.doubted(verdict)
+
+    def together(self, item: Submission, verdict: Verdict) -> Verdict:
+        """Returns the verdict on work that may run already. If each gang has room, but not all at once, the verdict is
+        one on the work of the queue: a lower quota ends nothing that runs.
+        """
+        asks, quota = self.declared(item)[item.queue], item.quota
+        if verdict.outcome != "pending" or self.request(item).asks.exceeding(quota) or not asks.exceeding(quota):
+            return verdict
+        name = asks.exceeding(quota)[0]
+        sum_ = f"the work of {item.target} asks for {said(name, asks.of(name))} together"
+        most = f"its quota is {show(name, quota.of(name))}"
+        return replace(verdict, text=f"{sum_}; {most}: not all of it can run at once, and what runs goes on")
+
+    def doubted(self, verdict: Verdict) -> Verdict:
+        """Returns the verdict if documents are not counted: who has room may lack it then, and the reverse."""
+        if verdict.outcome not in ("admitted", "pending"):
+            return verdict
+        return Verdict("unknown", None, self._fleet.gap, NOTHING, NOTHING, "Correct it, and ask again.")
 
     def admit(
         self, item: Submission, request: Request, used: Amounts, elsewhere: Mapping[str, Amounts | None], new: Amounts
@@ -360,7 +389,16 @@ def _answer(
     if item.gang and (used is not None or queues is not None):
         sent_now = total(other.asks for other in items if (other.queue, other.priority, other.gang) == gang)
         new = sent_now if queues is not None else replace(new, gpu=sent_now.gpu)
-    return Answer(item, admission.admit(item, request, rest, held, new), rest)
+    verdict, gaps = admission.admit(item, request, rest, held, new), admission.gaps
+    is_rest_known = item.subpool is not None or all(document.is_work for document in gaps)
+    is_use_known = used is not None or queues is not None or not gaps
+    is_certain = is_use_known and all(document.is_work for document in gaps)
+    return Answer(
+        item,
+        verdict if is_certain else admission.doubted(verdict),
+        rest if is_use_known else None,
+        item.quota if is_rest_known else None,
+    )
 
 
 def _of_shared_gang(workloads: Sequence[FleetWorkload]) -> dict[tuple[str, Priority], Request]:
@@ -503,7 +541,7 @@ def _listed(item: Submission) -> Amounts:
 def needless(fleet: Fleet) -> Iterator[tuple[Leaf, str, str]]:
     """Yields entries of overQuota that are needless: the pool or subpool, the name in the list, and the reason."""
     listing = [leaf for pool in fleet.pools for leaf in pool.leaves if leaf.over_quota]
-    if not listing:
+    if not listing or fleet.not_counted:
         return
     admission = Admission(fleet)
     there: dict[tuple[str, str | None], list[Submission]] = defaultdict(list)

@@ -27,6 +27,8 @@ class Account:
     """Usage of a pool with child pools and all pools below; None if unknown, or for a pool without child pools."""
     free: Mapping[str, int] | None = None
     """GPUs on each node that guaranteed work can have; None if unknown."""
+    is_rest_known: bool = True
+    """Whether all pools and subpools that may divide the pool are counted."""
 
     @property
     def name(self) -> str:
@@ -57,19 +59,22 @@ class Account:
         return None if self.subpool.state == "ARCHIVED" else self.subpool.queue
 
     @property
-    def quota(self) -> Amounts:
-        """Guaranteed resources; nothing for a subpool that is not ACTIVE."""
-        return self.subpool.quota if self.subpool else self.pool.shared_quota
+    def quota(self) -> Amounts | None:
+        """Guaranteed resources; nothing for a subpool that is not ACTIVE. None if what others take of it is unknown."""
+        if self.subpool is not None:
+            return self.subpool.quota
+        return self.pool.shared_quota if self.is_rest_known else None
 
     @property
     def available(self) -> Amounts | None:
         """Resources that are left, negative while a queue drains, and no more than the nodes have; None if unknown."""
-        return None if self.used is None else _at_most(self.quota - self.used, self.free)
+        return _left(self.quota, self.used, self.free)
 
     @property
     def total(self) -> Amounts | None:
-        """Guarantee of a pool with subpools or child pools, theirs included; otherwise None."""
-        return self.pool.guarantee if self.subpool is None and self.pool.is_split else None
+        """Guarantee of a pool that others divide, or may divide, theirs included; otherwise None."""
+        is_split = self.pool.is_split or not self.is_rest_known
+        return self.pool.guarantee if self.subpool is None and is_split else None
 
     @property
     def limit(self) -> Amounts:
@@ -106,7 +111,9 @@ def accounts(
             wholes[upper.name] = _sum(wholes.get(upper.name, NOTHING), wholes[name])
     return [
         replace(
-            row, whole=wholes[row.pool.name] if row.subpool is None and row.pool.children else None, free=free(row.pool)
+            row,
+            whole=wholes[row.pool.name] if row.subpool is None and row.pool.children else None,
+            free=free(row.pool),
         )
         for row in found
     ]
@@ -114,12 +121,14 @@ def accounts(
 
 def _each(fleet: Fleet, queues: Mapping[str, QueueUsage] | None, *, archived: bool) -> Iterator[Account]:
     declared = asked(fleet)
+    is_rest_known = all(document.is_work for document in fleet.not_counted)
     for pool in _by_tree(fleet.pools):
         for subpool in (None, *pool.subpools):
             if subpool is None or subpool.state != "ARCHIVED" or archived:
                 queue = subpool.queue if subpool else pool.shared_queue
-                used = declared.get(queue, NOTHING)
-                yield Account(pool, subpool, used) if queues is None else _held(Account(pool, subpool, NOTHING), queues)
+                used = None if fleet.not_counted else declared.get(queue, NOTHING)
+                row = Account(pool, subpool, used if queues is None else NOTHING, is_rest_known=is_rest_known)
+                yield row if queues is None else _held(row, queues)
 
 
 def _by_tree(pools: Sequence[FleetPool]) -> Iterator[FleetPool]:
@@ -139,8 +148,8 @@ class Total:
     backend: str
     pools: int
     """Number of rows that are added up: rows without a listed pool above."""
-    quota: Amounts
-    """Guaranteed resources."""
+    quota: Amounts | None
+    """Guaranteed resources; None if a pool may be missing."""
     used: Amounts | None
     """Resources that HIGH and NORMAL work holds; None if unknown for any row."""
     free: Mapping[str, int] | None = None
@@ -149,7 +158,7 @@ class Total:
     @property
     def available(self) -> Amounts | None:
         """Resources that are left, and no more than the nodes have; None if the usage is unknown."""
-        return None if self.used is None else _at_most(self.quota - self.used, self.free)
+        return _left(self.quota, self.used, self.free)
 
 
 def depths(rows: Sequence[Account]) -> list[int]:
@@ -170,7 +179,8 @@ def totals(rows: Sequence[Account]) -> list[Total]:
         known = [amounts for amounts in used if amounts is not None]
         free = [row.free for row, _ in own if row.free is not None]
         merged = {name: gpus for part in free for name, gpus in part.items()} if len(free) == len(own) else None
-        found.append(Total(backend, len(tops), total(tops), total(known) if len(known) == len(used) else None, merged))
+        quota = total(amounts for amounts in tops if amounts) if all(row.is_rest_known for row, _ in own) else None
+        found.append(Total(backend, len(tops), quota, total(known) if len(known) == len(used) else None, merged))
     return found
 
 
@@ -178,7 +188,10 @@ def _sum(one: Amounts | None, other: Amounts | None) -> Amounts | None:
     return None if one is None or other is None else one + other
 
 
-def _at_most(left: Amounts, free: Mapping[str, int] | None) -> Amounts:
+def _left(quota: Amounts | None, used: Amounts | None, free: Mapping[str, int] | None) -> Amounts | None:
+    if quota is None or used is None:
+        return None
+    left = quota - used
     return left if free is None else replace(left, gpu=min(left.gpu, sum(free.values())))
 
 

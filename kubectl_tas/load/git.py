@@ -98,6 +98,8 @@ class Git:
                 "git is asked for a revision with characters that cannot be printed",
                 hint="Name the commit by its full name.",
             )
+        if not revision.strip():
+            raise TasError("the revision is empty", hint="Name one. A variable of the CI job may be unset.")
         found = self._named(revision)
         if _is_name(found):
             return _line(found)

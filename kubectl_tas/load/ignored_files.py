@@ -72,6 +72,12 @@ def unread(root: Path, folders: Sequence[str], output: str) -> Iterator[Diagnost
     others = [root / top for top in tops if str(root / top) not in known]
     entries = [entry for folder in folders for entry in _walk(root / folder, MAX_DEPTH)]
     linked = {os.path.realpath(entry.path) for entry in entries if entry.is_symlink()}  # what links lead to is read
+    for entry in entries:
+        is_file = entry.name.endswith(SUFFIXES) and entry.is_file(follow_symlinks=False)
+        if is_file and not entry.stat(follow_symlinks=False).st_size:
+            place = Location(Path(entry.path).relative_to(root).as_posix())
+            hint = "Restore its documents, or remove the file."
+            yield Diagnostic(FILE_UNREAD, "this file is empty, so it declares nothing", place, hint=hint)
     odd = [entry for entry in entries if not entry.name.endswith(SUFFIXES)]
     beside = islice((entry for top in others for entry in _beside(top, 0 if top == root else _DEPTH, known)), _MOST)
     odd += [entry for entry in beside if entry.name.lower().endswith(SUFFIXES)]

@@ -21,6 +21,7 @@ from kubectl_tas.model.kindlists import (
     group_of,
     is_harmless,
     makes_pods,
+    why_elsewhere,
 )
 from kubectl_tas.words import closest, did_you_mean
 
@@ -89,6 +90,11 @@ class Kind:
         return found
 
 
+def decides(kind: Kind) -> bool:
+    """Whether documents of a kind decide for others, as pools and settings do."""
+    return kind.page is None and kind.name in _DECIDING
+
+
 def _pod_group(data: dict[str, Any]) -> dict[str, Any]:
     """Returns a PodGroup with ``subGroups`` spelled as in the API, and without nulls."""
     data = without_nulls(data)
@@ -119,6 +125,7 @@ def without_nulls(data: Any, texts: Sequence[str] = ()) -> Any:
     return [without_nulls(item, texts) for item in data] if isinstance(data, list) else data
 
 
+_DECIDING = {name for name, version, _ in OWN if version != POD_GROUPS and name != kinds.SET.kind}
 WORKFLOW = Kind("Workflow", "", "osmo_workflow:Workflow")
 FUNCTION = Kind("Function", API_VERSION, "function:Function")
 """The configuration in a ResourceList; no file holds this kind."""
@@ -219,7 +226,7 @@ def recognise(document: Document, config: ConfigSpec | None = None) -> Kind | Di
         return _unknown(document, ("kind",), message, hint)
     elsewhere = belongs_elsewhere(api_version, kind) if isinstance(api_version, str) else None
     if elsewhere is not None and not did_you_mean(kind, related, folds=True):
-        message = f"{kind} of {api_version} cannot be declared here: it could change quotas or rights"
+        message = f"{kind} of {api_version} cannot be declared here: {why_elsewhere(kind)}"
         return Diagnostic(KIND_ELSEWHERE, message, document.locate(("kind",)), hint=elsewhere)
     for item in (*COMPANIONS, *(config.companions if config is not None else ())):
         if (item.apiVersion, item.kind) == (api_version, kind):

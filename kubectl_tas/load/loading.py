@@ -17,14 +17,14 @@ from kubectl_tas.jinja.bounds import TEMPLATE_UNSUPPORTED
 from kubectl_tas.kinds import SET
 from kubectl_tas.late import dataclass, imported
 from kubectl_tas.load.document import Document, Lines, lookalikes, parse, waivers
-from kubectl_tas.load.kinds import COMPANION, Kind, recognise
+from kubectl_tas.load.kinds import COMPANION, Kind, decides, recognise
 from kubectl_tas.load.osmofiles import expanded_by_osmo, template_root
 from kubectl_tas.load.rights import ADMIN_SOURCE_UNREAD, holds_nothing
 from kubectl_tas.load.schema import INVALID_VALUE, items_of, validate
 from kubectl_tas.load.source import CONFIG_FILE, MemorySource, RawFile, Source, decode
-from kubectl_tas.model.config import DEFAULTS, VALUES_FOLDER, Config, ConfigSpec, Setting
+from kubectl_tas.model.config import DEFAULT_ADMIN_SOURCES, DEFAULTS, VALUES_FOLDER, Config, ConfigSpec, Setting
 from kubectl_tas.model.osmo_workflow import File, Workflow
-from kubectl_tas.model.repository import Declared, LocalFile, Repository, Waiver, local_path
+from kubectl_tas.model.repository import Declared, LocalFile, Repository, Unread, Waiver, local_path
 
 if TYPE_CHECKING:
     from kubectl_tas.load.templates import Templates
@@ -52,10 +52,13 @@ class Loaded:
 
     repository: Repository
     diagnostics: tuple[Diagnostic, ...]
-    complete: bool
-    """False if a document could not be read. A name that seems undefined may be defined in that document."""
     refused: tuple[str, ...] = ()
     """Problems with the template settings from the command line."""
+
+    @property
+    def complete(self) -> bool:
+        """False if a document could not be read. A name that seems undefined may be defined in that document."""
+        return not self.repository.unread
 
 
 def load_repository(
@@ -109,7 +112,7 @@ class _Loader:
         self.made: Templates | None = None
         self.found: dict[str, list[Declared[Any]]] = defaultdict(list)
         self.diagnostics: list[Diagnostic] = []
-        self.complete = True
+        self.unread: list[Unread] = []
         self.waivers: list[Waiver] = []
         self.refused_config: Document | None = None
         self.files: list[str] = []
@@ -159,7 +162,7 @@ class _Loader:
         self.diagnostics += problems
         if self.made is not None:
             refused = tuple(self.made.refused)
-        if self.made is not None and self.complete:
+        if self.made is not None and not self.unread:
             self.diagnostics += self.made.finish()
             refused += tuple(self.made.unused())
         repository = Repository(
@@ -179,11 +182,12 @@ class _Loader:
             workloads=tuple(sorted(found[_WORK], key=lambda item: _ORDER.get(item.spec.kind, len(_ORDER)))),
             local_files=local_files,
             waivers=tuple(self.waivers),
+            unread=tuple(self.unread),
             files=tuple(self.files),
             absent=tuple(self.absent),
             links=self.links,
         )
-        return Loaded(repository, tuple(self.diagnostics), self.complete, refused)
+        return Loaded(repository, tuple(self.diagnostics), refused)
 
     def read_file(self, raw: RawFile, *, expand: bool = True) -> bool:
         """Reads the documents of one file. Without ``expand``, skips a template and returns False."""
@@ -237,7 +241,7 @@ class _Loader:
                 self.refused_config = document
             return self._refuse(kind)
         model, problems = validate(kind, document)
-        self._refuse(*problems)
+        self._refuse(*problems, is_work=not decides(kind))
         if model is not None:
             self._declare(kind, model, document)
         elif kind.schema == "config" and document.path == CONFIG_FILE:
@@ -263,9 +267,12 @@ class _Loader:
         self.found[name].append(declared)
         return None
 
-    def _refuse(self, *problems: Diagnostic) -> None:
+    def _refuse(self, *problems: Diagnostic, is_work: bool = False) -> None:
+        """Adds the problems of one document, which is not read because of them."""
         self.diagnostics += problems
-        self.complete = self.complete and not problems
+        place = min((item.location for item in problems if item.location), default=None)
+        if problems:
+            self.unread.append(Unread(place or Location(CONFIG_FILE), is_work))
 
     def _check_folders(self, declared: Declared[Any], spec: ConfigSpec) -> None:
         """Adds a finding for each folder of the Config that is outside the repository or absent."""
@@ -276,10 +283,11 @@ class _Loader:
             if "sources" in spec.model_fields_set and not self.source.has_folder(folder):
                 message = f'the folder "{folder}" does not exist'
                 hint = "Correct the name, or create the folder."
-                self.diagnostics.append(Diagnostic(SOURCE_MISSING, message, place, hint=hint))
+                self._refuse(Diagnostic(SOURCE_MISSING, message, place, hint=hint))
         for index, folder in enumerate(spec.adminSources if "adminSources" in spec.model_fields_set else ()):
             place = declared.at("spec", "adminSources", index)
-            if self._is_folder(folder, place) and holds_nothing(folder, spec.sources):
+            is_other = folder not in DEFAULT_ADMIN_SOURCES  # a repository may do without some of the defaults
+            if self._is_folder(folder, place) and is_other and holds_nothing(folder, spec.sources):
                 hint = "Correct its name, or add it to spec.sources."
                 message = f"no file of {folder} is read, so nothing in it counts"
                 self.diagnostics.append(Diagnostic(ADMIN_SOURCE_UNREAD, message, place, hint=hint))

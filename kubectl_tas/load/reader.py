@@ -19,6 +19,8 @@ from kubectl_tas.yaml import LargeNumber
 MAX_VALUES = MAX_NODES
 """The most values in a document after aliases are expanded."""
 MERGE_KEY = "<<"
+_FIRST_KEYS = ("apiVersion", "kind", "workflow")
+"""Keys that documents begin with."""
 CORE_TAG = "tag:yaml.org,2002:"
 """The prefix that ``!!`` abbreviates."""
 
@@ -124,7 +126,11 @@ class Reader:
             name = _quoted(key) if key.style else key.value
             if name in keys:
                 message = f'the key "{name}" is here twice'
-                raise FoundError(YAML_DUPLICATE_KEY, message, key, "Remove one of them.", keys[name])
+                is_next = name in _FIRST_KEYS and key.start_mark.column == 0
+                hint = (
+                    "A second document begins here: write --- on the line before." if is_next else "Remove one of them."
+                )
+                raise FoundError(YAML_DUPLICATE_KEY, message, key, hint, keys[name])
             keys[name] = key
             value = self.read(child)
             if self._size > most:

@@ -195,14 +195,16 @@ def _explain_union(error: Any, document: Document) -> Iterator[Diagnostic]:
     types = [branch.get("type") for branch in error.validator_value]
     texts: list[dict[str, Any]] = [branch for branch in error.validator_value if "pattern" in branch]
     others = ("type", "enum", "const") if texts else ("type",)
-    fitting = [inner for inner in error.context if inner.validator not in others]
+    depth = len(error.absolute_path)  # an error below the value is one of the branch whose type fits
+    fitting = [inner for inner in error.context if inner.validator not in others or len(inner.absolute_path) > depth]
     if fitting and fitting[0].validator == "enum" and "boolean" in types:
         path, choices = tuple(error.absolute_path), ["true", "false", *fitting[0].validator_value]
         yield _no_choice(document, path, error.instance, choices, error.schema)
     elif fitting:
         yield from _explain(fitting[0], document)
     else:
-        named = list(dict.fromkeys(name for name in types if name))
+        refused = (inner.validator_value for inner in error.context if inner.validator == "type")
+        named = list(dict.fromkeys(name for name in (*types, *refused) if name))
         yield wrong_type(document, tuple(error.absolute_path), error.instance, named, texts[0] if texts else {})
 
 

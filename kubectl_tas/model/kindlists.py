@@ -244,6 +244,13 @@ def belongs_elsewhere(api_version: str, kind: str) -> str | None:
     return DECIDING.get((group, kind)) or DECIDING.get((group, ""))
 
 
+def why_elsewhere(kind: str) -> str:
+    """Returns why a kind that ``belongs_elsewhere`` cannot stand next to workloads."""
+    return (
+        "everybody who reads the repository could read it" if kind == "Secret" else "it could change quotas or rights"
+    )
+
+
 def makes_pods(api_version: str, kind: str) -> bool:
     """Whether a kind is known to make pods."""
     group = group_of(api_version)

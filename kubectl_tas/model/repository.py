@@ -106,6 +106,15 @@ class Waiver:
 
 
 @dataclass(frozen=True, slots=True)
+class Unread:
+    """A document, or a file, that could not be read. What it declares is unknown, which is not the same as nothing."""
+
+    place: Location
+    is_work: bool = False
+    """Whether it is work for certain, and so decides nothing for others."""
+
+
+@dataclass(frozen=True, slots=True)
 class LocalFile:
     """A file of the repository that a task finds in its container."""
 
@@ -141,6 +150,8 @@ class Repository:
     local_files: Mapping[str, LocalFile] = field(default_factory=dict)
     """The files that tasks of workflows name as localpath, by path from the repository root."""
     waivers: tuple[Waiver, ...] = ()
+    unread: tuple[Unread, ...] = ()
+    """The documents that could not be read, in no particular order."""
     files: tuple[str, ...] = ()
     """The paths of all files that the tool has read."""
     absent: tuple[str, ...] = ()
@@ -155,6 +166,11 @@ class Repository:
         """The documents that decide for others."""
         yield from chain(self.pools, self.subpools, self.pod_templates, self.resource_validations)
         yield from chain(self.topologies, self.operators, self.kartas)
+
+    @property
+    def documents(self) -> Iterator[Declared[Any]]:
+        """All documents."""
+        return chain(*([(self.config,)] if self.config else ()), self.deciding, self.pod_groups, self.work)
 
     @property
     def work(self) -> Iterator[Declared[Any]]:

@@ -57,21 +57,19 @@ def record(diagnostic: Diagnostic) -> shapes.FindingJson:
         "message": diagnostic.message,
         "hint": diagnostic.hint,
         "fix": {"written": fix.written, "meant": fix.meant} if fix else None,
-        "location": _location(diagnostic.location),
+        "location": place_data(diagnostic.location),
         "related": [
-            {"message": related.message, "location": _location(related.location)} for related in diagnostic.related
+            {"message": related.message, "location": place_data(related.location)} for related in diagnostic.related
         ],
-        "waiver": _location(diagnostic.waiver),
+        "waiver": place_data(diagnostic.waiver),
     }
 
 
-def _location(location: Location | None) -> shapes.PlaceJson | None:
+def place_data(location: Location | None) -> shapes.PlaceJson | None:
     """Returns a place as data. ``line`` and ``column`` are null if the finding is about the whole file."""
-    return (
-        None
-        if location is None
-        else {"path": location.path, "line": location.line or None, "column": location.column or None}
-    )
+    if location is None:
+        return None
+    return {"path": location.path, "line": location.line or None, "column": location.column or None}
 
 
 Place = Callable[[Location], Mapping[str, Any]]

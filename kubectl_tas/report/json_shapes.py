@@ -76,6 +76,14 @@ class FindingsJson(TypedDict):
     diagnostics: list[FindingJson]
 
 
+class CountedJson(TypedDict):
+    """An answer that is computed from a repository."""
+
+    version: int
+    notCounted: NotRequired[list[PlaceJson]]
+    """Documents that could not be read or that nothing holds. The answer lacks what they declare."""
+
+
 class LevelJson(TypedDict):
     """A level of a topology."""
 
@@ -115,10 +123,9 @@ class FactJson(TypedDict):
     text: str
 
 
-class ExplainedJson(TypedDict):
+class ExplainedJson(CountedJson):
     """The queue of one piece of work, its verdict and its PodGroups."""
 
-    version: int
     kind: str
     workflow: str
     file: str
@@ -134,10 +141,9 @@ class ExplainedJson(TypedDict):
     facts: list[FactJson]
 
 
-class SeveralExplainedJson(TypedDict):
+class SeveralExplainedJson(CountedJson):
     """The queue, verdict and PodGroups of each piece of work with one name."""
 
-    version: int
     items: list[ExplainedJson]
 
 
@@ -152,10 +158,9 @@ class SegmentJson(TypedDict):
     indexLabel: str
 
 
-class SegmentsJson(TypedDict):
+class SegmentsJson(CountedJson):
     """The segments that contain the pods with one index."""
 
-    version: int
     podIndex: int
     segments: list[SegmentJson]
 
@@ -175,10 +180,9 @@ class WorkJson(TypedDict):
     file: str
 
 
-class WorkListJson(TypedDict):
+class WorkListJson(CountedJson):
     """All work of a repository."""
 
-    version: int
     workflows: list[WorkJson]
 
 
@@ -201,7 +205,7 @@ class AdmittedJson(TypedDict):
     priority: str
     asks: Number
     quota: Value
-    used: Number
+    used: Number | None
     verdict: str
     rule: str | None
     inQuota: Number
@@ -212,10 +216,9 @@ class AdmittedJson(TypedDict):
     memory: AskedJson
 
 
-class AnswersJson(TypedDict):
+class AnswersJson(CountedJson):
     """The verdicts on work: whether KAI would admit it."""
 
-    version: int
     workflows: list[AdmittedJson]
 
 
@@ -322,10 +325,9 @@ class FitGangJson(TypedDict):
     changes: list[ChangeJson]
 
 
-class FitsJson(TypedDict):
+class FitsJson(CountedJson):
     """Whether each gang alone has a placement on the free resources."""
 
-    version: int
     gangs: list[FitGangJson]
     leftOut: list[LeftOutJson]
 
@@ -419,10 +421,9 @@ class PendingSchedulerJson(TypedDict):
     further: list[FurtherPodsJson]
 
 
-class PendingJson(TypedDict):
+class PendingJson(CountedJson):
     """The gangs that start and the gangs that stay pending, with --all."""
 
-    version: int
     schedulers: list[PendingSchedulerJson]
     leftOut: list[LeftOutJson]
 
@@ -454,10 +455,9 @@ class GrowthClusterJson(TypedDict):
     waiting: list[GrowthGangJson]
 
 
-class GrowthJson(TypedDict):
+class GrowthJson(CountedJson):
     """The number of additional racks that all gangs need, with --grow."""
 
-    version: int
     clusters: list[GrowthClusterJson]
     leftOut: list[LeftOutJson]
 
@@ -527,10 +527,9 @@ class WhyWorkJson(TypedDict):
     notKnown: dict[str, str]
 
 
-class WhysJson(TypedDict):
+class WhysJson(CountedJson):
     """Whether work runs in a cluster, and the reasons if it is pending."""
 
-    version: int
     workflows: list[WhyWorkJson]
 
 
@@ -589,10 +588,9 @@ class UnchargedJson(TypedDict):
     why: str
 
 
-class PoolListJson(TypedDict):
+class PoolListJson(CountedJson):
     """Pools and subpools with their quota, used and available resources."""
 
-    version: int
     usedFrom: str
     pools: list[PoolQueueJson]
     totals: list[TotalJson]
@@ -609,10 +607,9 @@ class PoolWorkJson(TypedDict):
     gpus: Number
 
 
-class PoolPageJson(TypedDict):
+class PoolPageJson(CountedJson):
     """A pool or a subpool with its queues and its work."""
 
-    version: int
     name: str
     kind: str
     usedFrom: str
@@ -622,10 +619,9 @@ class PoolPageJson(TypedDict):
     workflows: list[PoolWorkJson]
 
 
-class TopologyKeysJson(TypedDict):
+class TopologyKeysJson(CountedJson):
     """The topology keys of a pool, from the coarsest."""
 
-    version: int
     pool: str
     topologyKeys: list[LevelJson]
 
@@ -644,10 +640,9 @@ class ListedSubpoolJson(TypedDict):
     file: str
 
 
-class SubpoolListJson(TypedDict):
+class SubpoolListJson(CountedJson):
     """Subpools."""
 
-    version: int
     subpools: list[ListedSubpoolJson]
 
 
@@ -704,10 +699,9 @@ class NotGuaranteedJson(TypedDict):
     hint: str
 
 
-class PlanJson(TypedDict):
+class PlanJson(CountedJson):
     """The room for pools."""
 
-    version: int
     pools: list[PlannedPoolJson]
     guaranteesNotKept: list[NotGuaranteedJson]
 
@@ -756,10 +750,9 @@ class ShareJson(TypedDict):
     notes: list[str]
 
 
-class SharesJson(TypedDict):
+class SharesJson(CountedJson):
     """The division of clusters by KAI's scheduler."""
 
-    version: int
     askedFrom: str
     clusters: list[ShareJson]
 
@@ -775,10 +768,9 @@ class ListedTopologyJson(TypedDict):
     podCliqueSets: list[str]
 
 
-class TopologyListJson(TypedDict):
+class TopologyListJson(CountedJson):
     """All topologies."""
 
-    version: int
     topologies: list[ListedTopologyJson]
 
 
@@ -806,10 +798,9 @@ class LeftOutLevelJson(SuggestedLevelJson):
     reason: str
 
 
-class SuggestedTopologyJson(TypedDict):
+class SuggestedTopologyJson(CountedJson):
     """The topology that node labels suggest."""
 
-    version: int
     nodes: int
     withoutGpus: int
     levels: list[SuggestedLevelJson]
@@ -876,6 +867,7 @@ TopologyUses = TypedDict(
         "podCliqueSets": list[TopologyUseJson],
         "differences": NotRequired[list[DifferenceJson]],
         "nodes": NotRequired[list[CoveredJson]],
+        "notCounted": NotRequired[list[PlaceJson]],
     },
 )
 """The topology of each PodCliqueSet."""

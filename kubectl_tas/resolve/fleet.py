@@ -11,7 +11,7 @@ from kubectl_tas.diagnostics import Location
 from kubectl_tas.late import dataclass, imported
 from kubectl_tas.model import labels
 from kubectl_tas.model.config import DEFAULTS, ConfigSpec
-from kubectl_tas.model.repository import Declared, Repository
+from kubectl_tas.model.repository import Declared, Repository, Unread
 from kubectl_tas.quantities import NO_LIMIT, Amounts
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.autoscalers import counted
@@ -78,12 +78,22 @@ class Fleet:
     """Work whose documents are no longer in memory."""
     kept_mentions: tuple[Mentions, ...] = ()
     """Names that these documents use and declare."""
+    not_counted: tuple[Unread, ...] = ()
+    """The documents that no sum has: those that could not be read, pools and subpools that hang nowhere, and work whose
+    pool is unknown. Sorted by place.
+    """
 
     @property
     def settings(self) -> str:
         """The file with the settings, or "the defaults" without a Config."""
         config = self.repository.config
         return config.origin.path if config else "the defaults"
+
+    @property
+    def gap(self) -> str:
+        """Half a sentence which says that not all is counted; '' if all is."""
+        places = shortened([str(document.place) for document in self.not_counted])
+        return f"what {places} declares is not counted" if places else ""
 
     @property
     def submissions(self) -> tuple[Submission, ...]:
@@ -363,7 +373,25 @@ def resolve_work(repository: Repository, context: Context) -> Fleet:
         workloads=join_shared_gangs(sorted(workloads, key=lambda item: (item.name, item.kind, item.namespace))),
         companions=tuple(sorted(companions, key=lambda item: (item.kind, item.name, item.declared.origin.path))),
         dangling=tuple(dangling),
+        not_counted=_not_counted(repository, context, dangling),
     )
+
+
+def _not_counted(repository: Repository, context: Context, dangling: Sequence[Dangling]) -> tuple[Unread, ...]:
+    hung = [pool for pool in context.pools.values() if pool.parent or not pool.declared.spec.spec.parent]
+    counted = {id(pool.declared) for pool in hung}
+    counted |= {id(subpool.declared) for pool in context.pools.values() for subpool in pool.subpools}
+    every: list[Declared[Any]] = [*repository.pools, *repository.subpools]
+    lost = [item for item in every if id(item) not in counted]
+    hidden = [Unread(item.at("metadata", "name")) for item in lost if not _is_record(item, context)]
+    hidden += [Unread(name.location, is_work=True) for name in dangling if name.what in ("pool", "subpool")]
+    return tuple(sorted({*repository.unread, *hidden}, key=lambda document: (document.place, document.is_work)))
+
+
+def _is_record(document: Declared[Any], context: Context) -> bool:
+    """Whether a document is the ARCHIVED subpool of a removed pool, which has no quota."""
+    spec = document.spec.spec
+    return document.spec.kind == "Subpool" and spec.state == "ARCHIVED" and spec.parent not in context.declared_pools
 
 
 def _members(

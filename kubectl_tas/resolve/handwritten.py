@@ -152,8 +152,8 @@ def resolve_pod_group(
 
 
 def _is_below(queue: str, pool: FleetPool) -> bool:
-    """Whether a queue is a leaf of a pool. An undeclared queue is a leaf if its name starts like the pool's leaves."""
-    leaves = (pool.shared_queue, *(subpool.queue for subpool in pool.subpools))
+    """Whether a queue is the pool's, or a leaf of it. An undeclared queue is a leaf if its name starts like those."""
+    leaves = (pool.queue, pool.shared_queue, *(subpool.queue for subpool in pool.subpools))
     return queue in leaves or queue.startswith(pool.queue + names.SEPARATOR)
 
 

@@ -29,6 +29,7 @@ _TONES: dict[Outcome, Tone] = {
     "draining": "fair",
     "unschedulable": "bad",
     "rejected": "bad",
+    "unknown": "fair",
 }
 SEVERITIES: dict[Severity, tuple[str, Tone]] = {
     Severity.ERROR: ("error", "bad"),

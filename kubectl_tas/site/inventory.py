@@ -97,19 +97,19 @@ def _account(content: Content, row: Account) -> tuple[Cell, ...]:
     return Indented(where, row.depth), *owner, *amounts, _bar(quota, used), *_others(quota, used), state
 
 
-def _others(quota: Amounts, used: Amounts | None) -> tuple[str, ...]:
+def _others(quota: Amounts | None, used: Amounts | None) -> tuple[str, ...]:
     """Returns the used cpu and memory, each with its quota if there is one."""
     return tuple(_of_quota(name, quota, used) for name in OTHERS)
 
 
-def _of_quota(resource: ResourceName, quota: Amounts, used: Amounts | None) -> str:
-    text = amount_text(resource, used)
-    return text if quota.of(resource) == NO_LIMIT else f"{text} of {show(resource, quota.of(resource))}"
+def _of_quota(resource: ResourceName, quota: Amounts | None, used: Amounts | None) -> str:
+    text, whole = amount_text(resource, used), NO_LIMIT if quota is None else quota.of(resource)
+    return text if whole == NO_LIMIT else f"{text} of {show(resource, whole)}"
 
 
-def _bar(quota: Amounts, used: Amounts | None) -> Cell:
-    """Draws the used part of the quota; empty if the usage is unknown or there is no finite quota."""
-    if used is None or quota.gpu in (0, NO_LIMIT):
+def _bar(quota: Amounts | None, used: Amounts | None) -> Cell:
+    """Draws the used part of the quota; empty if the usage or the quota is unknown, or not finite."""
+    if used is None or quota is None or quota.gpu in (0, NO_LIMIT):
         return ""
     percent = int(100 * used.gpu / quota.gpu)
     return BarBlock(min(100, percent), "bad" if percent > 100 else "good"), f"{percent}%"

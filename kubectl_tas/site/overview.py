@@ -49,14 +49,14 @@ def _tiles(content: Content) -> Tiles:
     fleet = content.fleet
     counts = Counter(finding.severity for finding in content.findings)
     open_work = len(waiting(content).rows)
-    guaranteed = total(
-        backend_total.quota for backend_total in totals([row for row in content.accounts if row.state != "ARCHIVED"])
-    )
+    sums = totals([row for row in content.accounts if row.state != "ARCHIVED"])
+    quotas = [backend_total.quota for backend_total in sums if backend_total.quota is not None]
+    guaranteed = show("gpu", total(quotas).gpu) if len(quotas) == len(sums) else "unknown"
     errors, warnings = counts[Severity.ERROR], counts[Severity.WARNING]
     rows: list[tuple[str, str, str, Tone]] = [
         ("Clusters", places.CLUSTERS, str(len(fleet.backends)), "plain"),
         ("Pools", places.POOLS, str(len(fleet.pools)), "plain"),
-        ("GPUs guaranteed", places.POOLS, show("gpu", guaranteed.gpu), "plain"),
+        ("GPUs guaranteed", places.POOLS, guaranteed, "plain"),
         ("Topologies", places.TOPOLOGIES, str(len(fleet.topologies)), "plain"),
         ("Workflows, workloads", places.WORK, str(len(content.places.work)), "plain"),
         (LOOK_AT, places.OPEN_WORK, str(open_work), "fair" if open_work else "good"),

@@ -47,7 +47,8 @@ def _pages(content: Content) -> Iterator[Page]:
 def _html(page: Page, content: Content) -> str:
     """Renders one page of the site."""
     sections = SECTIONS if content.since is None else {**SECTIONS, "Changes": places.CHANGES}
-    return _template().render(page=page, site=content.title, mark=SITE_MARK, sections=sections, home=HOME)
+    shared = {"site": content.title, "mark": SITE_MARK, "sections": sections, "home": HOME, "gap": content.fleet.gap}
+    return _template().render(page=page, **shared)
 
 
 @cache

@@ -16,7 +16,7 @@ from kubectl_tas.site.blocks import Badge, Block, Cell, Drawing, Facts, Filters,
 from kubectl_tas.site.content import Content, verdict_badge
 from kubectl_tas.site.found import findings_of
 
-OPEN = ("rejected", "unschedulable", "pending", "draining")
+OPEN = ("rejected", "unschedulable", "pending", "draining", "unknown")
 """Verdicts that need attention, the worst first."""
 LOOK_AT = "Work to look at"
 """Title of the table of work that needs attention."""

@@ -10,7 +10,7 @@ from typing import Any
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Severity, Suggestion
 from kubectl_tas.gangs.summary import Request, Sent
 from kubectl_tas.gpus import Gpus, Hundredths
-from kubectl_tas.model.repository import Waiver
+from kubectl_tas.model.repository import Unread, Waiver
 from kubectl_tas.quantities import NO_LIMIT, Amounts
 from kubectl_tas.resources import all_rules
 
@@ -100,6 +100,16 @@ def to_waiver(plain: Plain) -> Waiver:
     """Restores a comment that waives rules from plain data."""
     rules, location, line = plain
     return Waiver(tuple(rules), Location(*location), line)
+
+
+def from_unread(document: Unread) -> Plain:
+    """Converts the place of an unread document to plain data."""
+    return [from_location(document.place), document.is_work]
+
+
+def to_unread(plain: Plain) -> Unread:
+    """Restores the place of an unread document from plain data."""
+    return Unread(Location(*plain[0]), plain[1])
 
 
 def _amount(value: Gpus) -> int | str:

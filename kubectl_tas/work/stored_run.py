@@ -21,10 +21,12 @@ from kubectl_tas.resolve.fleet import Fleet, resolve
 from kubectl_tas.store.cache import Store
 from kubectl_tas.work.plain import (
     from_diagnostic,
+    from_unread,
     from_waiver,
     of_entry,
     to_bytes,
     to_diagnostic,
+    to_unread,
     to_waiver,
 )
 from kubectl_tas.work.run import Effort, JudgedRepository, SourceFiles, judge_files, judge_repository
@@ -160,7 +162,8 @@ def judge_or_recall(source: Source, settings: Sequence[Setting], effort: Effort,
     if recalled is not None:
         return recalled
     outcome = RunOutcome.of(stored.full, stored)
-    about_run = [outcome.is_empty, outcome.loaded.complete, list(outcome.loaded.refused)]
+    unread = [from_unread(document) for document in outcome.loaded.repository.unread]
+    about_run = [outcome.is_empty, unread, list(outcome.loaded.refused)]
     findings = [from_diagnostic(finding) for finding in outcome.findings]
     waivers = [from_waiver(waiver) for waiver in outcome.fleet.repository.waivers]
     store.put([(stored.key, to_bytes([recorded.answers, *about_run, findings, waivers]))])
@@ -171,13 +174,14 @@ def _recalled(stored: StoredRun) -> RunOutcome | None:
     """Returns the findings of an earlier run, if the source still gives the same answers; else None."""
     plain = of_entry(stored.store.get(stored.key))
     try:
-        answers, is_empty, complete, refused, findings, waivers = plain or [None] * 6
+        answers, is_empty, unread, refused, findings, waivers = plain or [None] * 6
         if plain is None or not stored.source.still_answers(answers):
             return None
         stored.source.answers = answers
         loaded = stored.files.load((), stored.settings)
         repository = replace(loaded.repository, files=stored.files.paths, waivers=tuple(map(to_waiver, waivers)))
-        loaded = Loaded(repository, (), complete, tuple(refused))
+        repository = replace(repository, unread=tuple(map(to_unread, unread)))
+        loaded = Loaded(repository, (), tuple(refused))
         diagnostics = tuple(map(to_diagnostic, findings))
         return RunOutcome(resolve(repository), diagnostics, loaded, is_empty, None, stored)
     except (TypeError, ValueError, KeyError):  # another format

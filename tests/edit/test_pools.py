@@ -157,7 +157,7 @@ class TestRename:
         write(team, {"workflows/broken.yaml": "workflow: {name: x"})
         said = refused(team, "rename", "team", "core")
         assert "workflows/broken.yaml" in said
-        assert said.endswith("Nothing was written: what cannot be read may name the pool too.\n")
+        assert said.endswith("Nothing was written: what workflows/broken.yaml:1:19 declares is not counted.\n")
 
     def test_a_label_that_an_anchor_shares(self, team: Path) -> None:
         text = (
