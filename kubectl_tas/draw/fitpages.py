@@ -13,6 +13,7 @@ from kubectl_tas.place.answers import Fit, FitOutcome, Spread
 from kubectl_tas.place.feasibility import Lack, Shortage
 from kubectl_tas.place.gangs_to_place import LeftOut
 from kubectl_tas.place.kai_allocate import MEMORY
+from kubectl_tas.place.mending import PlacementChange
 from kubectl_tas.place.node_cells import without_copy
 from kubectl_tas.place.node_resources import CPU, Domain
 from kubectl_tas.quantities import show
@@ -205,7 +206,7 @@ def left_out_data(left_out: Sequence[LeftOut]) -> list[shapes.LeftOutJson]:
 
 
 def _record(answer: Fit) -> shapes.FitGangJson:
-    gang, short = answer.gang, answer.shortage
+    gang = answer.gang
     return {
         "workflow": answer.sent.name,
         "kind": answer.sent.kind,
@@ -227,27 +228,30 @@ def _record(answer: Fit) -> shapes.FitGangJson:
         "notKept": [
             {"part": spread.unit, "level": spread.level.key, "domains": spread.domains} for spread in answer.spreads
         ],
-        "shortage": None
-        if short is None
-        else {
-            "part": short.unit,
-            "level": short.level.key if short.level else None,
-            "pods": short.pods,
-            "best": [{"domain": list(best.domain), "pods": best.pods} for best in short.best],
-        },
+        "shortage": _shortage_record(answer.shortage) if answer.shortage else None,
         "lacks": lacks_data(answer.lacks),
         "best": [
             {"level": level.key if level else None, "domain": list(best.domain), "pods": best.pods}
             for level, best in answer.best
         ],
-        "changes": [
-            {
-                "kind": change.kind,
-                "text": change.text,
-                "nodes": list(change.nodes),
-                "pods": list(change.pods),
-                "fewer": change.fewer,
-            }
-            for change in answer.changes
-        ],
+        "changes": [_change_record(change) for change in answer.changes],
+    }
+
+
+def _shortage_record(shortage: Shortage) -> shapes.ShortageJson:
+    return {
+        "part": shortage.unit,
+        "level": shortage.level.key if shortage.level else None,
+        "pods": shortage.pods,
+        "best": [{"domain": list(best.domain), "pods": best.pods} for best in shortage.best],
+    }
+
+
+def _change_record(change: PlacementChange) -> shapes.ChangeJson:
+    return {
+        "kind": change.kind,
+        "text": change.text,
+        "nodes": list(change.nodes),
+        "pods": list(change.pods),
+        "fewer": change.fewer,
     }

@@ -191,7 +191,7 @@ class Record:
     @property
     def counts(self) -> dict[str, int]:
         """Number of objects by kind."""
-        counts = Counter(str(item["kind"]) for item in self.objects)
+        counts = Counter(str(manifest["kind"]) for manifest in self.objects)
         return {kind: counts[kind] for kind in sorted({*counts, *self.kinds})}
 
     @property

@@ -103,9 +103,9 @@ class NamedContent(str):
     @classmethod
     def of(cls, name: str, content: bytes) -> NamedContent:
         """Returns the name with its content."""
-        given = cls(name)
-        given.content = content
-        return given
+        named = cls(name)
+        named.content = content
+        return named
 
 
 def read_file(path: str) -> list[dict[str, Any]]:

@@ -341,14 +341,14 @@ def work_called(name: str, objects: Iterable[Mapping[str, Any]]) -> str:
     A pod names its PodGroup, which knows the work that owns it; its own owner may be a Job of a JobSet.
     """
     kind, _, short = name.rpartition("/")
-    wanted = {"": ("Pod", "PodGroup"), **dict.fromkeys(("pod", "pods", "po"), ("Pod",))}
-    kinds = wanted.get(kind.lower(), ("PodGroup",) if kind.lower() in ("podgroup", "podgroups") else ())
-    items = [item for item in objects if item.get("kind") in ("Pod", "PodGroup")]
-    groups = {item["metadata"]["name"]: item for item in items if item["kind"] == "PodGroup"}
-    for item in items:
-        if item["kind"] in kinds and item["metadata"]["name"] == short:
-            group = groups.get((item["metadata"].get("annotations") or {}).get(POD_GROUP, ""))
-            return work_of(item if group is None else group)
+    kinds_by_word = {"": ("Pod", "PodGroup"), **dict.fromkeys(("pod", "pods", "po"), ("Pod",))}
+    kinds = kinds_by_word.get(kind.lower(), ("PodGroup",) if kind.lower() in ("podgroup", "podgroups") else ())
+    manifests = [manifest for manifest in objects if manifest.get("kind") in ("Pod", "PodGroup")]
+    groups = {manifest["metadata"]["name"]: manifest for manifest in manifests if manifest["kind"] == "PodGroup"}
+    for manifest in manifests:
+        if manifest["kind"] in kinds and manifest["metadata"]["name"] == short:
+            group = groups.get((manifest["metadata"].get("annotations") or {}).get(POD_GROUP, ""))
+            return work_of(manifest if group is None else group)
     return ""
 
 
