@@ -106,7 +106,7 @@ def main() -> None:
         print(
             f"{size:7} {read - start:7.2f}s {end - read:7.2f}s {(end - start) / size * 1e6:8.0f}us "
             f"{queued - end:8.2f}s {grown - queued:8.2f}s  {said(found)}; {said(turns)}; "
-            f"{sum(one.more for one in growth)} racks more"
+            f"{sum(one.racks_needed for one in growth)} racks more"
         )
 
 

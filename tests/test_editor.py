@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,11 +20,12 @@ from kubectl_tas.editor import server
 from kubectl_tas.editor.definition import reference_at, renamed, renamed_at
 from kubectl_tas.editor.positions import Text, fix
 from kubectl_tas.editor.project import Judgement, documents, judged, looked_at, shown, text_of
-from kubectl_tas.editor.views import symbol
+from kubectl_tas.editor.views import adoptions, symbol
 from kubectl_tas.load.document import parse
 from kubectl_tas.words import question
 from tests.support.cli import pool, write
 from tests.support.editor import TIMEOUT
+from tests.support.fleets import fleet_of
 
 RULE = Rule("x", Severity.ERROR, "", "")
 LINES = "ab\r\n\U0001f680c\rä\u2028\n"
@@ -162,7 +164,7 @@ def work(name: str, target: str = "team", *, gpus: int = 1) -> str:
 
 
 def rules(found: Judgement) -> list[tuple[str, int, str]]:
-    return [(place.path, place.line, item.rule.code) for item, place in shown(found.found)]
+    return [(place.path, place.line, item.rule.code) for item, place in shown(found.findings)]
 
 
 @pytest.mark.parametrize(
@@ -236,8 +238,8 @@ def test_a_name_that_several_files_use_is_shown_in_each(path: str, target: str, 
     assert found is not None
     expected = judged(tmp_path, typed)
     assert sorted(rules(found)) == sorted(rules(expected))
-    assert {place for item in found.found for place in item.places} == {
-        place for item in expected.found for place in item.places
+    assert {place for item in found.findings for place in item.places} == {
+        place for item in expected.findings for place in item.places
     }
 
 
@@ -310,7 +312,7 @@ def test_a_file_that_is_open_and_the_same_is_no_change(tmp_path: Path) -> None:
     known = judged(tmp_path, {"tas.yaml": CONFIG.encode()})
     found = looked_at(known, {"tas.yaml": CONFIG.encode(), FIRST: work("a").encode()})
     assert found is not None
-    assert found.found == known.found
+    assert found.findings == known.findings
 
 
 def test_what_can_be_said_at_once_does_not_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -617,3 +619,18 @@ def test_a_finding_without_a_place_is_shown_in_the_config() -> None:
         Diagnostic(RULE, "b", there, (Related("", other),)),
     ]
     assert [place for _, place in shown(items)] == [Location("tas.yaml"), there, other, there]
+
+
+def test_work_of_another_scheduler_is_adopted_by_a_quick_fix() -> None:
+    """One way if the file says its pool, else one for each pool; none without a finding that calls for it."""
+    judgement: Any = SimpleNamespace(fleet=fleet_of({"pools/team.yaml": pool()}))
+    queue = "  labels: {kueue.x-k8s.io/queue-name: team}\n"
+    pods = "spec:\n  template:\n    spec: {restartPolicy: Never, containers: [{name: a, image: a}]}\n"
+    plain = f"apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: a\n{pods}"
+    text = plain.replace("  name: a\n", f"  name: a\n{queue}", 1)
+    adopted = text.replace("kueue.x-k8s.io/queue-name", "kubectl-tas/pool")
+    known = [*adoptions(judgement, "workflows/a.yaml", text, ["workload-pool"])]
+    assert known == [("Adopt the work of this file", adopted)]
+    ((title, _),) = adoptions(judgement, "workflows/a.yaml", plain, ["workload-pool"])
+    assert title == "Adopt the work of this file for team"
+    assert [*adoptions(judgement, "workflows/a.yaml", text, ["over-quota"])] == []

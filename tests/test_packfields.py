@@ -13,6 +13,7 @@ import pytest
 from kubectl_tas.kinds import kubernetes
 from kubectl_tas.kinds.kubernetes import OperatorShapes, Shapes
 from tools import packfields
+from tools.crdrules import UnreadableRuleError, read
 
 SCHEMA = "openAPIV3Schema"
 NEWEST = kubernetes.releases()[-1]
@@ -135,6 +136,41 @@ def test_releases(pack: Callable[..., dict[str, Any]], monkeypatch: pytest.Monke
     assert found[None] == (["a", "b", "c", "mode"], (), ("a", "b"))
     assert found["1.0"] == (["a", "mode"], ("a", "mode"), ("a",))
     assert found["v1.1.3"] == (["b", "c", "mode"], (), ("a", "b"))
+
+
+def test_rules_of_crds(pack: Callable[..., dict[str, Any]]) -> None:
+    rule = {"rule": "has(self.a) ||\n has(self.b)", "message": "must have a or b"}
+    kept = {"rule": "self == oldSelf"}
+    name = {"type": "string", "pattern": "^[a-z]$", "minLength": 1, "maxLength": 3}
+    item = {"type": "object", "properties": {"name": name, "at": {"type": "string", "format": "date-time"}}}
+    listed = {"type": "array", "items": item, "x-kubernetes-list-map-keys": ["name"], "maxItems": 2}
+    pod = schema_of("core.v1.PodSpec", 31)
+    pod["properties"]["hostname"]["maxLength"] = 3
+    choice = {"type": "object", "oneOf": [{"required": ["a"]}, {"required": ["b"]}], "properties": {"a": TEXT}}
+    fields = {"a": {**TEXT, "default": "x"}, "b": TEXT, "listed": listed, "pod": pod, "choice": choice}
+    data = pack(
+        {"properties": {"a": TEXT}},
+        {"properties": fields, "x-kubernetes-validations": [rule]},
+        {"properties": {**fields, "listed": {**listed, "x-kubernetes-validations": [kept]}}},
+    )
+    named = ["matches", ["name", "self"], ["value", "^[a-z]\\Z"]]
+    found = [(*row[:5], *data["trees"][row[5]]) for row in data["rules"]["example.com/v1 Train"]]
+    assert [row for row in found if row[0] in ("spec", "spec.listed", "spec.listed[name].name")] == [
+        ("spec", 1, 1, 0, 2, read(rule["rule"]), "must have a or b", True, {"self.a": "x"}),
+        ("spec.listed", 1, 2, 1, 2, read("size(self) <= 2"), "must have at most 2 items", False, {}),
+        ("spec.listed[name].name", 1, 2, 1, 2, named, "must match ^[a-z]$", False, {}),
+        ("spec.listed[name].name", 1, 2, 1, 2, read("size(self) >= 1"), "must not be empty", False, {}),
+        ("spec.listed[name].name", 1, 2, 1, 2, read("size(self) <= 3"), "must have at most 3 characters", False, {}),
+        ("spec.listed", 2, 2, 1, 2, read("self == oldSelf"), "failed rule: self == oldSelf", True, {}),
+    ]
+    others = {row[0] for row in found} - {"spec", "spec.listed", "spec.listed[name].name"}
+    assert others == {"spec.listed[name].at", "spec.choice"}, "rules of pods are Kubernetes' own"
+    assert data["unread"] == []
+
+
+def test_a_rule_without_a_tree_or_a_reason_is_not_packed(pack: Callable[..., dict[str, Any]]) -> None:
+    with pytest.raises(UnreadableRuleError, match="self"):
+        pack({"properties": {}, "x-kubernetes-validations": [{"rule": "self.map(a, a).size() > 1"}]})
 
 
 def test_kubernetes(tmp_path: Path) -> None:

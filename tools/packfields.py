@@ -1,5 +1,5 @@
 """Packs the fields of kinds by release: names, types, allowed words, bounds, and whether they are required; no texts.
-Run it by hand when a project has a new release.
+Of CRDs it packs also what ``tools.crdrules`` reads. Run it by hand when a project has a new release.
 
 ``python -m tools.packfields kubernetes DIR``: DIR holds ``v1.33.0-local/_definitions.json`` of each release, as does
 the folder ``kubernetes-json-schema`` of the Python package kubernetes-validate.
@@ -24,6 +24,7 @@ import yaml
 
 from kubectl_tas.kinds import pages
 from kubectl_tas.kinds.kubernetes import Shapes, numbers, read_packed, releases
+from tools.crdrules import ReadRule, paths, rules_of
 from tools.goldens import ROOT
 
 PACKED = ROOT / "kubectl_tas" / "packed"
@@ -147,7 +148,7 @@ def operator(name: str, clone: Path) -> dict[str, Any]:
             newest[found[1]] = max(newest.get(found[1], ((), "")), (numbers(tag), tag))
     parts: list[Types] = []
     kinds: dict[str, str] = {}
-    pods, names = [], []
+    pods, names, schemas = [], [], []
     for release, (_, tag) in sorted(newest.items(), key=lambda item: item[1]):
         crds = list(_crds(clone, tag, project))
         if crds:
@@ -156,8 +157,35 @@ def operator(name: str, clone: Path) -> dict[str, Any]:
             kinds |= made.kinds
             pods.append(made.release)
             names.append(release)
+            schemas.append((made.schemas, made.own))
             print(f"{name} {release}: {len(made.types)} types, pods of Kubernetes 1.{made.release}")
-    return {"kinds": kinds, "kubernetes": pods, "releases": names, **shared(merged(parts))}
+    return {"kinds": kinds, "kubernetes": pods, "releases": names, **shared(merged(parts)), **_rules(name, schemas)}
+
+
+def _rules(operator: str, schemas: list[tuple[dict[str, Any], set[int]]]) -> dict[str, Any]:
+    """Returns the rules of an operator's kinds: by kind the path, the first and last release of the rule, those of
+    the field, and the number of its tree; all trees; and the rules that have none.
+    """
+    rows: dict[str, list[list[Any]]] = {}
+    trees: dict[str, ReadRule] = {}
+    unread: set[str] = set()
+    for kind in sorted({kind for release, _ in schemas for kind in release}):
+        fields: dict[str, list[int]] = {}
+        found: dict[tuple[str, str], list[int]] = {}
+        for index, (release, own) in enumerate(schemas):
+            for path in paths(release.get(kind)):
+                fields.setdefault(path, []).append(index)
+            for rule in rules_of(operator, release.get(kind), own):
+                if isinstance(rule, str):
+                    unread.add(rule)
+                    continue
+                content = json.dumps(rule[1:])
+                trees.setdefault(content, rule)
+                found.setdefault((rule.path, content), []).append(index)
+        for (path, content), releases_with in found.items():
+            have, number = fields[path], list(trees).index(content)
+            rows.setdefault(kind, []).append([path, releases_with[0], releases_with[-1], have[0], have[-1], number])
+    return {"rules": rows, "trees": [list(rule[1:]) for rule in trees.values()], "unread": sorted(unread)}
 
 
 def _git(clone: Path, *arguments: str) -> str:
@@ -200,6 +228,9 @@ class Crds:
         self.types: Types = {}
         self.kinds: dict[str, str] = {}
         self.release = release
+        self.schemas: dict[str, Any] = {}
+        self.own: set[int] = set()
+        """The ids of the schemas of fields that no type of Kubernetes has."""
         self._own = _shapes(release)
         for crd in crds:
             self._add(crd)
@@ -210,6 +241,7 @@ class Crds:
         for version in sorted(about["versions"], key=lambda item: not item["storage"]):
             root = kind if kind not in self.types else f"{kind}/{version['name']}"
             self.kinds[f"{about['group']}/{version['name']} {kind}"] = root
+            self.schemas[f"{about['group']}/{version['name']} {kind}"] = version["schema"]["openAPIV3Schema"]
             fields = {
                 "apiVersion": "string",
                 "kind": "string",
@@ -271,12 +303,14 @@ class Crds:
         fields = self._fields(schema, place)
         if own is None or base is None:
             self.types[place] = {key: fields[key] for key in sorted(fields)}
+            self.own.update(map(id, schema["properties"].values()))
             return place
         other: dict[str, Field] = {"": own}
         for key, part in schema["properties"].items():
             is_same = key in base and self._fits(part, base[key].written)
             if not is_same or base[key].is_required != (key in _needed(schema)):
                 other[key] = fields[key]
+                self.own.add(id(part))
         other |= dict.fromkeys(base.keys() - fields.keys())
         self.types[place] = {key: other[key] for key in sorted(other)}
         return place

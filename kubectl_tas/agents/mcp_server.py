@@ -72,7 +72,7 @@ def _described(name: str, tool: Tool, server: AgentServer) -> types.Tool:
     return types.Tool(
         name=name,
         title=tool.title,
-        description=tool.about,
+        description=tool.description,
         input_schema=tool.input_schema,
         output_schema=tool.output_schema,
         annotations=types.ToolAnnotations(

@@ -40,7 +40,7 @@ class Tool:
     """One tool."""
 
     title: str
-    about: str
+    description: str
     """The purpose of the tool, and when to call it."""
     output: str
     """Name of the output schema in ``schemas/output/``."""

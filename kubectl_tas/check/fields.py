@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from kubectl_tas import spellings
 from kubectl_tas.check import combinations, objectfields
 from kubectl_tas.check.conflicts import Fields
-from kubectl_tas.check.operator_refusals import refused
+from kubectl_tas.check.operator_refusals import refused, refused_by_crd
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity, Waiving
 from kubectl_tas.kinds import kubernetes
 from kubectl_tas.kinds.kubernetes import Bound, OperatorShapes, Shape, Shapes
@@ -80,6 +80,7 @@ def check_fields(declared: Declared[Workload], fleet: Fleet) -> Iterator[Diagnos
         if not (has_parameters and finding.rule is INVALID_VALUE and "{{" in finding.message):
             yield finding
     yield from refused(declared.origin, declared.spec.page.refusals)
+    yield from refused_by_crd(declared, named)
 
 
 def check_fields_of_companion(declared: Declared[Companion], fleet: Fleet) -> Iterator[Diagnostic]:

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from kubectl_tas.check.conflicts import FIELDS_CONFLICT
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
+from kubectl_tas.kinds import kubernetes
+from kubectl_tas.kinds.crd_rules import BrokenRule, broken_rules
 from kubectl_tas.kinds.section import Refused, Section, key_path, path_steps, value_at, values_at, written
 from kubectl_tas.load.document import parse
 from kubectl_tas.load.schema import INVALID_VALUE, MISSING_FIELD, invalid_value, missing_field
 from kubectl_tas.load.syntax import YAML_SYNTAX
-from kubectl_tas.model.repository import Origin
+from kubectl_tas.model.repository import Declared, Origin
 
 if TYPE_CHECKING:
     from kubectl_tas.kinds.page import Refusals
+    from kubectl_tas.model.workloads import Workload
 
 OPERATOR_REFUSES = Rule(
     "operator-refuses",
     Severity.ERROR,
     "An operator refuses a workload, or never makes its pods.",
-    "The object exists and nothing runs, or the operator's webhook refuses it. Examples: more minReplicas than "
+    "The object exists and nothing runs, or the operator's webhook or CRD refuses it. Examples: more minReplicas than "
     "maxReplicas; a Kubeflow job with two masters, or without a container of the name that its operator expects; a "
     "job of Ray without an entrypoint; a suspended or retried one with clusterSelector; a set of jobs without jobs; "
     "cliques that start after each other in a circle. If "
@@ -38,6 +41,23 @@ def refused(origin: Origin, refusals: Refusals) -> Iterator[Diagnostic]:
                 yield from (_finding(origin, found) for found in check(Section(document, path)))
     for text in refusals.yaml:
         yield from _as_yaml(origin, text)
+
+
+def refused_by_crd(declared: Declared[Workload], releases: Mapping[str, str]) -> Iterator[Diagnostic]:
+    """Yields what the CRD of a workload's kind, in one of the operators' ``releases``, finds wrong."""
+    document = declared.origin.data
+    operator = kubernetes.operator_of(declared.spec.apiVersion, str(document["kind"]))
+    for broken in broken_rules(operator, releases.get(operator), document) if operator else ():
+        yield _of_crd(declared.origin, broken)
+
+
+def _of_crd(origin: Origin, broken: BrokenRule) -> Diagnostic:
+    """Returns the finding about a value that breaks a rule of the CRD. A CEL rule has words of its own."""
+    path, message = broken.path, broken.message
+    if not broken.rule.is_cel:
+        return invalid_value(origin, path, message, broken.value)
+    text = f"the CRD refuses {written(path)}: {message}"
+    return Diagnostic(OPERATOR_REFUSES, text, origin.locate(path, key=isinstance(broken.value, dict)))
 
 
 def _finding(origin: Origin, found: Refused) -> Diagnostic:

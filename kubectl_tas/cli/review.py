@@ -101,7 +101,7 @@ def meaning_of(directory: str | None, base: str) -> tuple[Session, Impact | None
     if session.failed():
         return session, None
     there, wrong = found_beside(session, before)
-    found = (*compare(session.fleet, before, None, complete=session.complete).found, *wrong)
+    found = (*compare(session.fleet, before, None, complete=session.complete).findings, *wrong)
     judged = session.with_findings(found, Base(before.revision, before.fleet.config.rules))
     rules = {item.rule.code for item in found} - {OUTPUT_FOREIGN.code}
     told = [item for item in judged.shown if item.rule.code in rules]

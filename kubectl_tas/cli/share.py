@@ -183,13 +183,13 @@ def _divisions(
     rendered = [item for item in own if isinstance(item, manifest.Queue)]
     names, demand = called(fleet, backend.name), _demand(fleet, backend, there)
     for shard, tree in trees(rendered, there.objects if there else ()).items():
-        asked = {queue: amounts for queue, amounts in demand.asked.items() if tree.is_leaf(queue)}
+        asked = {queue: amounts for queue, amounts in demand.requested.items() if tree.is_leaf(queue)}
         fixed = dict(demand.fixed)
         for queue in [name for name in demands if tree.is_leaf(name)]:
             asked[queue] = replace(asked.get(queue, NOTHING), gpu=demands.pop(queue))
             fixed.pop(queue, None)
         if any(item.pool and item.pool.shard == shard for item in names.values()):
-            yield divide((backend.name, shard), tree, has[shard], replace(demand, asked=asked, fixed=fixed), names)
+            yield divide((backend.name, shard), tree, has[shard], replace(demand, requested=asked, fixed=fixed), names)
 
 
 def _demand(fleet: Fleet, backend: FleetBackend, there: ClusterState | None) -> QueueDemand:
@@ -209,5 +209,5 @@ def _unknown(fleet: Fleet, divisions: Sequence[FairShareDivision], name: str) ->
     if elsewhere and elsewhere.backend.name not in {one.backend for one in divisions}:
         pool = f"pool {elsewhere.name} is for backend {elsewhere.backend.name}"
         return f"--demand: {pool}, which this command leaves out; drop NAMEs and --backend, or --demand"
-    known = [*fleet.target_names(), *(part.queue.name for one in divisions for part in one.parts)]
+    known = [*fleet.target_names(), *(part.queue.name for one in divisions for part in one.queue_shares)]
     return f"--demand: {nothing_called('pool or leaf queue', name, known)}"

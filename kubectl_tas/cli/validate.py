@@ -102,7 +102,7 @@ def validate(
         from kubectl_tas.compare.transitions import compare  # neither git nor a cluster is needed without
 
         compared = compare(session.fleet, before, asked, complete=session.complete)
-        found += compared.found
+        found += compared.findings
         if asked is not None:
             from kubectl_tas.compare.transitions import NODES_UNREAD
             from kubectl_tas.place.uncharged import check_holdings

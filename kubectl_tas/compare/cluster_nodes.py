@@ -307,7 +307,7 @@ class _RequestedLevel:
     is_preferred: bool
     shard: str | None
     """Shard of KAI's scheduler that places the work."""
-    place: Location
+    location: Location
 
 
 def check_domains(fleet: Fleet, backend: FleetBackend, nodes: Sequence[LiveNode]) -> Iterator[Diagnostic]:
@@ -342,7 +342,7 @@ def check_domains(fleet: Fleet, backend: FleetBackend, nodes: Sequence[LiveNode]
             "so this never runs"
         )
         hint = f"Prefer level {level.key}{'' if request.is_preferred else ' as well'}."
-        yield Diagnostic(REQUIRED_ABOVE_COMMON_DOMAIN, message, request.place, hint=hint)
+        yield Diagnostic(REQUIRED_ABOVE_COMMON_DOMAIN, message, request.location, hint=hint)
 
 
 def _shared_levels(topology: FleetTopology, nodes: Sequence[LiveNode]) -> int:

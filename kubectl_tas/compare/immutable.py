@@ -4,16 +4,18 @@ Kubernetes' kinds follow release 1.35: ValidateJobSpecUpdate (pkg/apis/batch/val
 ValidateStatefulSetUpdate and ValidateDeploymentUpdate (pkg/apis/apps/validation), ValidatePodUpdate,
 ValidatePersistentVolumeClaimUpdate, ValidateServiceUpdate and ValidateConfigMapUpdate (pkg/apis/core/validation). Kinds
 of operators follow webhooks or CRD rules: ValidateUpdate of jobset_webhook.go (JobSet 0.12) and of
-leaderworkerset_webhook.go (LWS 0.10), trainjob_types.go (Trainer 2.3).
+leaderworkerset_webhook.go (LWS 0.10).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
-from kubectl_tas.kinds import SET, page_of_document
-from kubectl_tas.kinds.page import SERVER, Effect, Fixed, paths
+from kubectl_tas.kinds import SET, kubernetes, page_of_document
+from kubectl_tas.kinds.crd_rules import rules_broken_by_update
+from kubectl_tas.kinds.page import OF_CRD, SERVER, Effect, Fixed, paths
 from kubectl_tas.kinds.section import child, value_at
 from kubectl_tas.late import dataclass
 from kubectl_tas.model.base import KeyPath
@@ -92,8 +94,15 @@ DEFAULTS: dict[str, Any] = {
 """Defaults of the API server, at any depth. Writing a default explicitly changes nothing."""
 
 
-def changed_fields(group: str, kind: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Changed]:
-    """Yields each changed field of an object that cannot change, or not without a restart."""
+def changed_fields(
+    group: str,
+    kind: str,
+    before: Mapping[str, Any],
+    after: Mapping[str, Any],
+    operators: Mapping[str, str] = MappingProxyType({}),
+) -> Iterator[Changed]:
+    """Yields each changed field of an object that cannot change, or not without a restart. ``operators``: releases."""
+    refused: set[KeyPath] = set()
     page = SET.page if (group, kind) == (_GROVE, SET.kind) else page_of_document(after)
     for row in page.changes if page is not None else TABLE.get((group, kind), ()):
         if row.only is None or row.only(before, after):
@@ -105,7 +114,15 @@ def changed_fields(group: str, kind: str, before: Mapping[str, Any], after: Mapp
                     if not any(_covers(free, changed_path) for free in row.but) and not _is_same(
                         changed_path, old, new
                     ):
+                        refused |= {changed_path} if row.effect is Effect.REFUSED else set()
                         yield Changed(row, changed_path, old, new)
+    operator = kubernetes.operator_of(str(after.get("apiVersion")), kind)
+    for update in rules_broken_by_update(operator, operators.get(operator), before, after) if operator else ():
+        for path in _differences(update.old, update.value, (), update.path):
+            if path not in refused:
+                refused.add(path)
+                old, new = (value_at(value, *path[len(update.path) :]) for value in (update.old, update.value))
+                yield Changed(Fixed(Effect.REFUSED, (path,), OF_CRD), path, old, new)
 
 
 def _differences(old: Any, new: Any, path: KeyPath, done: KeyPath = ()) -> Iterator[KeyPath]:

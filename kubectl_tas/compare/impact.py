@@ -146,7 +146,7 @@ class Restart:
     """Name before the change."""
     successor: str
     """Name after the change."""
-    why: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +176,7 @@ class PolicyChange:
     backend: str
     name: str
     kind: ChangeKind
-    what: tuple[str, ...]
+    changed_parts: tuple[str, ...]
     """Changed parts: variables, conditions, validations, actions."""
 
 

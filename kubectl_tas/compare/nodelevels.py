@@ -57,7 +57,7 @@ class SuggestedLevels:
 
     considered: int
     """Number of considered nodes: nodes with GPUs, or all nodes if none has GPUs."""
-    others: int
+    nodes_without_gpus: int
     """Number of other nodes, which have no GPUs."""
     levels: tuple[Domains, ...]
     """Levels from the coarsest to the finest."""

@@ -91,8 +91,8 @@ class Written:
     kind: str
     name: str
     origin: Origin
-    wanted: tuple[Demand, ...]
-    place: Location
+    demands: tuple[Demand, ...]
+    location: Location
     """Place of the object's pool, or of another source of its demands."""
 
     @property
@@ -169,10 +169,13 @@ def object_changes(change: Change) -> Iterator[ObjectChange]:
             same = next((earlier for earlier in before if is_only or earlier.backend == after.backend), None)
             if same is not None:
                 fields, differs = tuple[Changed, ...](), False
-                if (same.origin.data, same.wanted) != (after.origin.data, after.wanted):
-                    old, new = (demanded(state.origin, state.wanted) for state in (same, after))
+                if (same.origin.data, same.demands) != (after.origin.data, after.demands):
+                    old, new = (demanded(state.origin, state.demands) for state in (same, after))
                     differs = old != new
-                    fields = tuple(changed_fields(group_of(after.api_version), written(after.kind), old, new))
+                    operators = change.after.config.operators
+                    fields = tuple(
+                        changed_fields(group_of(after.api_version), written(after.kind), old, new, operators)
+                    )
                 labelled = after.is_replaced or (same.is_replaced and len(tools) == 1)
                 yield ObjectChange(same, after, fields, differs, labelled)
 
@@ -261,9 +264,9 @@ def _finding(change: Change, object_change: ObjectChange, fields: Sequence[Chang
 def _place(written: Written, path: KeyPath) -> tuple[Location, str]:
     """Returns the place of a field; for an added field the place of its source, and the reason."""
     if written.origin.value(path) is None:
-        for demand in written.wanted:
+        for demand in written.demands:
             if demand.path == path[: len(demand.path)]:
-                return written.place, f", {demand.why},"
+                return written.location, f", {demand.why},"
     return written.origin.locate(path), ""
 
 

@@ -255,7 +255,7 @@ def after_rename(before: Fleet, after: Fleet) -> Iterator[str]:
             fate = f"Delete first, since {refused[0].row.by} refuses their new queue"
             by_fate.setdefault(fate, []).append(name)
         elif object_change.of(Effect.KEPT) or (
-            object_change.after.kind == "Pod" and object_change.before.wanted != object_change.after.wanted
+            object_change.after.kind == "Pod" and object_change.before.demands != object_change.after.demands
         ):
             by_fate.setdefault("Work whose running pods stay in the old queue", []).append(name)
     for fate in sorted(by_fate, key=lambda fate: (not fate.startswith("Delete"), fate)):

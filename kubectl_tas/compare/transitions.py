@@ -89,7 +89,7 @@ class _ClusterSeen:
 class Comparison:
     """Result of a comparison."""
 
-    found: list[Diagnostic]
+    findings: list[Diagnostic]
     unread: frozenset[str]
     """Backends whose cluster, or its nodes, could not be read."""
 

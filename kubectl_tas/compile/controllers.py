@@ -179,15 +179,15 @@ class _Template:
     """The source of equal pods of a workload."""
 
     workload: FleetWorkload
-    item: ReplicaType
-    data: Any
+    replicated: ReplicaType
+    document: Any
     """Data of the rendered workload."""
 
     def pod(self, ordinal: str, pod_group: str | None = None, sub_group: str | None = None) -> Object:
         """Returns one pod. The arguments give its gang if the template does not."""
-        meta_in_file = _at(self.data, self.item.metadata_path) or {}
+        meta_in_file = _at(self.document, self.replicated.metadata_path) or {}
         meta = {
-            "name": f"{self.workload.file_name}-{self.item.name}-{ordinal}",
+            "name": f"{self.workload.file_name}-{self.replicated.name}-{ordinal}",
             "namespace": self.workload.namespace,
             "labels": {
                 **(meta_in_file.get("labels") or {}),
@@ -195,7 +195,7 @@ class _Template:
             },
             "annotations": {**(meta_in_file.get("annotations") or {}), **({POD_GROUP: pod_group} if pod_group else {})},
         }
-        return _pod(meta, self.item.pod_spec(self.data))
+        return _pod(meta, self.replicated.pod_spec(self.document))
 
 
 def _at(node: Any, path: KeyPath) -> Any:

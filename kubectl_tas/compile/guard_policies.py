@@ -63,10 +63,10 @@ class _Guarded:
     classes: dict[str, int]
     """Known PriorityClasses, with their values."""
     leaves: tuple[Expression, ...]
-    """Tables of the leaf queues that take work, with their quota in GPUs, or a list with the quotas of ``others`` too.
-    -1 means no limit.
+    """Tables of the leaf queues that take work, with their quota in GPUs, or a list with the quotas of
+    ``other_resources`` too. -1 means no limit.
     """
-    others: tuple[ResourceName, ...]
+    other_resources: tuple[ResourceName, ...]
     """Of cpu (in millicores) and memory (in bytes), the resources for which a leaf queue has a quota."""
     draining: tuple[Expression, ...]
     """Lists of the draining leaf queues."""
@@ -119,7 +119,7 @@ def _guarded(fleet: Fleet, backend: FleetBackend) -> _Guarded:
             [f"{cel.text(queue)}: {_quotas(leaves[queue], other_resources)}" for queue in sorted(leaves)],
             "{}",
         ),
-        others=other_resources,
+        other_resources=other_resources,
         draining=_draining(fleet, backend),
         over_quota=_over_quota(fleet, backend, other_resources),
     )
@@ -362,14 +362,16 @@ def _is_scheduler(guarded: _Guarded) -> str:
 def _within_quotas(guarded: _Guarded, unless: str, because: str) -> Iterator[Validation]:
     """Yields validations that non-preemptible work stays within quota. ``because`` joins the amount and the queue."""
     listed = "" if not guarded.over_quota else " || variables.kept.exists(k, {} <= variables.overQuotaHere[k]{})"
-    indices = ["", ""] if not guarded.others else [f"[{index}]" for index in range(1 + len(guarded.others))]
+    indices = (
+        ["", ""] if not guarded.other_resources else [f"[{index}]" for index in range(1 + len(guarded.other_resources))]
+    )
     yield cel.refuse_unless(
         f"{unless}!variables.nonPreemptible || variables.quota < 0 || "
         f"variables.hundredths <= variables.quota * 100{listed.format('variables.hundredths', f'{indices[0]} * 100')}",
         f"'the pod asks for ' + {cel.shown('gpu', 'variables.hundredths')} + "
         f"{because.format(UNITS['gpu'])} + variables.queue + ' is guaranteed ' + string(variables.quota)",
     )
-    for name, index in zip(guarded.others, indices[1:], strict=False):
+    for name, index in zip(guarded.other_resources, indices[1:], strict=False):
         asks, quota = f"variables.{name}", f"variables.{name}Quota"
         yield cel.refuse_unless(
             f"{unless}!variables.nonPreemptible || {quota} < 0 || {asks} <= {quota}{listed.format(asks, index)}",
@@ -381,18 +383,18 @@ def _within_quotas(guarded: _Guarded, unless: str, because: str) -> Iterator[Val
 def _amounts(guarded: _Guarded) -> Iterator[Expression]:
     """Yields variables for the pod's requests; for cpu and memory, if any queue has quotas of both, the quotas too."""
     yield from (cel.let(name, expression) for name, expression in gpus.cel_variables())
-    for index, name in enumerate(guarded.others, 1):
+    for index, name in enumerate(guarded.other_resources, 1):
         yield from cel.amount_variables(name)
         yield cel.let(f"{name}Quota", cel.looked_up(guarded.leaves, "-1", f"[{index}]"))
 
 
 def _pod_resources(guarded: _Guarded) -> tuple[str, ...]:
     """Returns the resources where pods request amounts. A running pod can only change cpu and memory (1.33)."""
-    return ("pods", "pods/resize") if guarded.others else ("pods",)
+    return ("pods", "pods/resize") if guarded.other_resources else ("pods",)
 
 
 def _or_resized(guarded: _Guarded) -> str:
-    return f" || {cel.RESIZED}" if guarded.others else ""
+    return f" || {cel.RESIZED}" if guarded.other_resources else ""
 
 
 def _known_class(guarded: _Guarded) -> Validation:
@@ -431,7 +433,7 @@ def _queues(guarded: _Guarded, queue: str) -> Iterator[Expression]:
     yield cel.let("isLeaf", " || ".join(map(cel.holds, guarded.leaves)))
     yield cel.let("isDraining", " || ".join(map(cel.holds, guarded.draining)))
     yield cel.let("isOurs", "variables.isLeaf || variables.isDraining")
-    yield cel.let("quota", cel.looked_up(guarded.leaves, "-1", "[0]" if guarded.others else ""))
+    yield cel.let("quota", cel.looked_up(guarded.leaves, "-1", "[0]" if guarded.other_resources else ""))
     if guarded.over_quota:
         yield from guarded.over_quota
         yield cel.let("overQuotaHere", cel.looked_up(guarded.over_quota, "{}"))

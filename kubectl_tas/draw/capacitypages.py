@@ -209,19 +209,19 @@ def _growth_facts(backend: str, growth: ClusterGrowth) -> list[tuple[str, str]]:
         size = f"{plural(len(growth.rack), 'node')} with {plural(growth.gpus, 'GPU')}"
         facts.append((f"A {growth.word}", f"{size}, like {place_name(growth.like)}"))
     facts.append(("Needs", _needs(growth)))
-    if growth.more:
+    if growth.racks_needed:
         facts.append(("Filled", "what has room now takes it first, then by priority and name"))
     return [
         *facts,
         *(
-            (f"  {last_waiting.item.sent.name}", _when(last_waiting, copies, growth))
+            (f"  {last_waiting.to_place.sent.name}", _when(last_waiting, copies, growth))
             for last_waiting, copies in _by_item(waiting)
         ),
     ]
 
 
 def _pools(growth: ClusterGrowth) -> list[str]:
-    return sorted({gang.sent.pool.name for gang in growth.items})
+    return sorted({gang.sent.pool.name for gang in growth.to_place})
 
 
 def _needs(growth: ClusterGrowth) -> str:
@@ -231,18 +231,19 @@ def _needs(growth: ClusterGrowth) -> str:
         return f"not known: pending work can use no existing {growth.word}"
     never = ", but for what never goes" if any(waiting.racks is None for waiting in growth.waiting) else ""
     one_by_one = "" if growth.at_once else ", added one after the other"
-    return f"{plural(growth.more, growth.word) if growth.more else f'no {growth.word}'} more{one_by_one}{never}"
+    needed = plural(growth.racks_needed, growth.word) if growth.racks_needed else f"no {growth.word}"
+    return f"{needed} more{one_by_one}{never}"
 
 
 def _by_item(waiting: Sequence[Waiting]) -> list[tuple[Waiting, int]]:
     """Returns each item once, with the last of its equal gangs and the number of them that wait."""
-    last = {id(waiting_gang.item): waiting_gang for waiting_gang in waiting}
-    counts = Counter(id(waiting_gang.item) for waiting_gang in waiting)
+    last = {id(waiting_gang.to_place): waiting_gang for waiting_gang in waiting}
+    counts = Counter(id(waiting_gang.to_place) for waiting_gang in waiting)
     return [(waiting_gang, counts[key]) for key, waiting_gang in last.items()]
 
 
 def _when(waiting: Waiting, copies: int, growth: ClusterGrowth) -> str:
-    of_copies = f", {copies} of its {waiting.item.copies} gangs" if waiting.item.copies > 1 else ""
+    of_copies = f", {copies} of its {waiting.to_place.copies} gangs" if waiting.to_place.copies > 1 else ""
     if waiting.racks is not None:
         return f"goes with {plural(waiting.racks, growth.word)} more{of_copies}"
     short, helps = waiting.shortage, f"no {growth.word} like this helps" if growth.rack else "waits"
@@ -252,7 +253,9 @@ def _when(waiting: Waiting, copies: int, growth: ClusterGrowth) -> str:
         return helps
     if not short.best[0].pods:
         return f"{helps}: it has room for none of its pods"
-    return f"{helps}: {must_share(short, short.level, waiting.item.gang)}, and one has room for {short.best[0].pods}"
+    return (
+        f"{helps}: {must_share(short, short.level, waiting.to_place.gang)}, and one has room for {short.best[0].pods}"
+    )
 
 
 def growth_data(growths: Sequence[tuple[str, ClusterGrowth]], left_out: Sequence[LeftOut]) -> shapes.GrowthJson:
@@ -274,13 +277,13 @@ def _cluster_record(backend: str, growth: ClusterGrowth) -> shapes.GrowthCluster
         "gpus": growth.gpus,
         "missingLabel": growth.missing.label if growth.missing else None,
         "gangs": growth.gangs,
-        "more": growth.more,
+        "more": growth.racks_needed,
         "atOnce": growth.at_once,
         "waiting": [
             {
-                "workflow": last_waiting.item.sent.name,
-                "kind": last_waiting.item.sent.kind,
-                "podGroup": last_waiting.item.gang.name,
+                "workflow": last_waiting.to_place.sent.name,
+                "kind": last_waiting.to_place.sent.kind,
+                "podGroup": last_waiting.to_place.gang.name,
                 "copies": copies,
                 "more": last_waiting.racks,
                 "lacks": lacks_data(last_waiting.lacks),

@@ -27,13 +27,13 @@ def figure(answer: Fit, nodes: ClusterNodes, node_options: str) -> Figure:
 
 
 def _boxes(answer: Fit, nodes: ClusterNodes) -> tuple[Box, ...]:
-    usable = nodes_of(answer.item, nodes)
+    usable = nodes_of(answer.to_place, nodes)
     within: dict[Domain, list[NodeResources]] = {}
     outside: list[NodeResources] = []
     for node in usable:
-        domain = domain_of(node, answer.item.labels)
+        domain = domain_of(node, answer.to_place.labels)
         (outside if domain is None else within.setdefault(domain, [])).append(node)
-    drawing = _Drawing(answer, answer.item.wanted.shapes)
+    drawing = _Drawing(answer, answer.to_place.request.shapes)
     tops = {domain[:1] for domain in within}
     boxes = [drawing.domain(tops.pop() if len(tops) == 1 else (), within)] if tops else []
     if outside:
@@ -87,9 +87,9 @@ class _Drawing:
 
     def outside(self, nodes: Sequence[NodeResources]) -> Box:
         """Draws the nodes that lack the label of a level. A gang with levels cannot use them."""
-        if not any(unit.is_constrained for unit in self.answer.item.wanted.unit.units):
+        if not any(unit.is_constrained for unit in self.answer.to_place.request.unit.units):
             return self._box(Box("outside of the topology"), nodes, self._placed([None]))
-        lacks = Counter(label for node in nodes for label in self.answer.item.labels if label not in node.labels)
+        lacks = Counter(label for node in nodes for label in self.answer.to_place.labels if label not in node.labels)
         words = [f"{count} without the label {label}" for label, count in lacks.items()]
         return Box("outside of the topology", words=(plural(len(nodes), "node"), *words), look=BoxLook.OUT)
 
@@ -150,7 +150,9 @@ class _Drawing:
     @cached_property
     def _pods(self) -> dict[str, list[PodShape]]:
         """The pods of each SubGroup in one copy of the gang."""
-        return {unit.name: [self.shapes[index] for index in unit.pods] for unit in self.answer.item.wanted.unit.units}
+        return {
+            unit.name: [self.shapes[index] for index in unit.pods] for unit in self.answer.to_place.request.unit.units
+        }
 
     def _asked(self, unit: str, pods: int, resource: str) -> int:
         """Returns what this many pods of a SubGroup ask for; 0 if the amount depends on which pods they are."""

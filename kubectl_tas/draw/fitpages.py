@@ -46,7 +46,7 @@ def render(answers: Sequence[Fit], node_options: str) -> str:
 
 def about(answer: Fit, node_options: str) -> list[tuple[str, str]]:
     """Returns all facts about an answer, first the work and gang that the answer is about."""
-    gang, pods = answer.gang, answer.item.copies * answer.gang.pods
+    gang, pods = answer.gang, answer.to_place.copies * answer.gang.pods
     facts = [
         (answer.sent.kind, answer.sent.name),
         *([] if answer.sent.kind == gang.kind else [(gang.kind, gang.name)]),
@@ -57,9 +57,9 @@ def about(answer: Fit, node_options: str) -> list[tuple[str, str]]:
         facts.append(("Runs", f"{answer.running} of {plural(pods, 'pod')} are on nodes already"))
     if answer.outcome is FitOutcome.RUNS:
         return facts
-    if answer.copies < answer.item.copies:
+    if answer.copies < answer.to_place.copies:
         facts.append(
-            ("Waits", f"{plural(answer.copies, 'gang')} of {answer.item.copies}, for which this is the answer")
+            ("Waits", f"{plural(answer.copies, 'gang')} of {answer.to_place.copies}, for which this is the answer")
         )
     facts.append(("A placement exists", _EXISTS[answer.outcome]))
     facts.append(("KAI finds it", "no" if answer.not_tried else _FOUND.get(answer.outcome, "yes")))
@@ -81,7 +81,7 @@ def about(answer: Fit, node_options: str) -> list[tuple[str, str]]:
 
 
 def _asks(answer: Fit) -> str:
-    gang, copies = answer.gang, answer.item.copies
+    gang, copies = answer.gang, answer.to_place.copies
     each = f"{plural(gang.pods, 'pod')} with {plural(gang.gpus, 'GPU')}"
     starts = f"; starts with {answer.starts_with}" if answer.starts_with != gang.pods else ""
     return f"{each}{starts}" if copies == 1 else f"{plural(copies, 'gang')}, each of {each}{starts}"
@@ -136,8 +136,8 @@ def lacks_text(lacks: Sequence[Lack]) -> str:
 
 def _lack(lack: Lack) -> str:
     if lack.resource == GPU:
-        return f"{plural(lack.asked, 'GPU')}, and the most that is free on one is {lack.most}"
-    requested, most = (_amount(lack.resource, amount) for amount in (lack.asked, lack.most))
+        return f"{plural(lack.requested, 'GPU')}, and the most that is free on one is {lack.most}"
+    requested, most = (_amount(lack.resource, amount) for amount in (lack.requested, lack.most))
     return f"{requested} of {lack.resource}, and the most that is free on one is {most}"
 
 
@@ -196,7 +196,7 @@ def data(answers: Sequence[Fit], left_out: Sequence[LeftOut] = ()) -> shapes.Fit
 
 def lacks_data(lacks: Sequence[Lack]) -> list[shapes.LackJson]:
     """Returns the resources that no node has enough of, as JSON data."""
-    return [{"resource": lack.resource, "asked": lack.asked, "most": lack.most} for lack in lacks]
+    return [{"resource": lack.resource, "asked": lack.requested, "most": lack.most} for lack in lacks]
 
 
 def left_out_data(left_out: Sequence[LeftOut]) -> list[shapes.LeftOutJson]:
@@ -210,7 +210,7 @@ def _record(answer: Fit) -> shapes.FitGangJson:
         "workflow": answer.sent.name,
         "kind": answer.sent.kind,
         "podGroup": gang.name,
-        "copies": answer.item.copies,
+        "copies": answer.to_place.copies,
         "startsWith": answer.starts_with,
         "pods": gang.pods,
         "gpus": gang.gpus,

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 class Picture:
     """The result of rendering one submission."""
 
-    item: Submission
+    submission: Submission
     verdict: Verdict
     """The admission verdict, given all other work that the repository declares."""
     topology: str | None
@@ -134,7 +134,7 @@ def _pool_topology(submission: Submission) -> str | None:
 
 def figure(picture: Picture) -> Figure:
     """Draws the facts of a picture and the trees of its gangs."""
-    submission = picture.item
+    submission = picture.submission
     preemptible = "preemptible" if submission.is_preemptible else "non-preemptible"
     facts = (
         ("Pool", submission.target),
@@ -224,7 +224,7 @@ def segments_as_data(index: int, segments_of_work: Sequence[tuple[FleetWorkload,
 
 
 def _record(picture: Picture) -> shapes.ExplainedJson:
-    submission, verdict = picture.item, picture.verdict
+    submission, verdict = picture.submission, picture.verdict
     return {
         "version": VERSION,
         "kind": submission.kind,

@@ -61,7 +61,7 @@ def render(impact: Impact) -> str:
             for work in impact.work
         ],
         "restarts": [
-            {"kind": restart.kind, "before": restart.name, "after": restart.successor, "why": restart.why}
+            {"kind": restart.kind, "before": restart.name, "after": restart.successor, "why": restart.reason}
             for restart in impact.restarts
         ],
         "guard": {
@@ -69,7 +69,12 @@ def render(impact: Impact) -> str:
             "after": impact.guard[1] if impact.guard else None,
             "rules": [{"rule": rule.code, "before": rule.before, "after": rule.after} for rule in impact.rules],
             "policies": [
-                {"cluster": policy.backend, "policy": policy.name, "change": policy.kind, "what": list(policy.what)}
+                {
+                    "cluster": policy.backend,
+                    "policy": policy.name,
+                    "change": policy.kind,
+                    "what": list(policy.changed_parts),
+                }
                 for policy in impact.policies
             ],
         },

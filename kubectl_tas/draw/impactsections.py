@@ -235,7 +235,7 @@ def _restarts(impact: Impact) -> ImpactSection:
     rows = []
     for restart in impact.restarts:
         name = restart.name if restart.name == restart.successor else f"{restart.name} -> {restart.successor}"
-        rows.append((f"{restart.kind}/{name}", restart.why))
+        rows.append((f"{restart.kind}/{name}", restart.reason))
     return ImpactSection("Work whose running pods end and start again", ("What", "Why"), tuple(rows))
 
 
@@ -251,12 +251,12 @@ def _guard(impact: Impact) -> ImpactSection:
     quotas, policies = set[str](), list[Row]()
     for policy in impact.policies:
         where = f" on {policy.backend}" if several else ""
-        named = [table for table in policy.what if policy.backend in moved and _OF_QUOTAS.fullmatch(table)]
+        named = [table for table in policy.changed_parts if policy.backend in moved and _OF_QUOTAS.fullmatch(table)]
         if named and policy.backend not in quotas:
             quotas.add(policy.backend)
             whose = shortened(moved[policy.backend], MAX_NAMED)
             rows.append((f"quotas{where}", "the old ones", f"the new ones, of {whose}"))
-        other_tables = [table for table in policy.what if table not in named]
+        other_tables = [table for table in policy.changed_parts if table not in named]
         if other_tables or not named:
             details = f": {', '.join(other_tables)}" if other_tables else ""
             before = NOTHING if policy.kind == "made" else "there"

@@ -98,8 +98,8 @@ def _name(gang: GangToPlace, job: str = "") -> str:
 
 
 def _cells(name: str, gang: GangToPlace) -> tuple[str, str, str, str, str]:
-    sent, pods = gang.sent, len(gang.wanted.unit.all_pods)
-    return name, sent.target, sent.priority, str(pods), show("gpu", asks_of(gang.wanted).gpu)
+    sent, pods = gang.sent, len(gang.request.unit.all_pods)
+    return name, sent.target, sent.priority, str(pods), show("gpu", asks_of(gang.request).gpu)
 
 
 def _runs(gang: GangToPlace, copies: int) -> str:
@@ -179,8 +179,8 @@ def _victims(batches: Iterable[VictimPods], names: Mapping[str, str], queues: Ma
 
 def _refused(refused: QuotaRefusal, queue: str, ahead: Sequence[str]) -> str:
     bound = "limit" if refused.reason == "OverLimit" else "quota"
-    asks = f"it asks for {said(refused.resource, refused.asked)}"
-    if refused.asked > refused.most:
+    asks = f"it asks for {said(refused.resource, refused.requested)}"
+    if refused.requested > refused.most:
         return f"never starts: {asks}, and the {bound} of {queue} is {show(refused.resource, refused.most)}"
     by = f", {_listed(ahead)} among them" if ahead else ""
     held = f"of {said(refused.resource, refused.most)} {show(refused.resource, refused.held)} are held{by}"
@@ -253,7 +253,7 @@ def _turn(turn: Turn, gang: GangToPlace) -> shapes.PendingGangJson:
         "podGroup": work.name,
         "queue": work.queue,
         "priority": gang.sent.priority,
-        "pods": len(gang.wanted.unit.all_pods),
+        "pods": len(gang.request.unit.all_pods),
         "gpus": turn.asks.gpu,
         "outcome": turn.outcome.value,
         "placed": _placed(turn),
@@ -266,7 +266,7 @@ def _turn(turn: Turn, gang: GangToPlace) -> shapes.PendingGangJson:
             "resource": refused.resource,
             "most": refused.most,
             "held": refused.held,
-            "asked": refused.asked,
+            "asked": refused.requested,
         },
         **_others(turn),
     }

@@ -168,7 +168,7 @@ def data(
                 "work": holding.work,
                 "namespace": holding.namespace,
                 "since": holding.since or None,
-                "why": f"held {holding.why}",
+                "why": f"held {holding.reason}",
             }
             for backend, holdings in uncharged.items()
             for holding in holdings

@@ -46,7 +46,7 @@ def _table(division: FairShareDivision, rows: Sequence[tuple[QueueShare, int]], 
 
 def _title(division: FairShareDivision, resource: ResourceName) -> str:
     requested, has = (
-        sum(queue_share.asked.of(resource) for queue_share in division.below(None)),
+        sum(queue_share.requested.of(resource) for queue_share in division.below(None)),
         division.capacity.of(resource),
     )
     if has == NO_LIMIT:
@@ -59,7 +59,7 @@ def _cells(queue_share: QueueShare, depth: int, resource: ResourceName) -> tuple
     amounts = (
         queue_share.queue.quota,
         *([] if queue_share.held is None else [queue_share.held]),
-        queue_share.asked,
+        queue_share.requested,
         queue_share.share,
     )
     return (
@@ -71,7 +71,7 @@ def _cells(queue_share: QueueShare, depth: int, resource: ResourceName) -> tuple
 
 def _why(queue_share: QueueShare, resource: ResourceName) -> str:
     """Says where the share of a queue comes from, and why it is not larger."""
-    if queue_share.asked.of(resource) == 0:
+    if queue_share.requested.of(resource) == 0:
         return "asks for nothing"
     guaranteed, borrowed = queue_share.guaranteed.of(resource), queue_share.borrowed.of(resource)
     origin = f"{show(resource, guaranteed)} guaranteed"
@@ -94,8 +94,8 @@ def _why(queue_share: QueueShare, resource: ResourceName) -> str:
 
 
 def _by_weight(queue_share: QueueShare, resource: ResourceName) -> str:
-    weight, weights = queue_share.queue.weight.of(resource), queue_share.rest.weights.of(resource)
-    remaining = show(resource, queue_share.rest.left.of(resource))
+    weight, weights = queue_share.queue.weight.of(resource), queue_share.remainder.weights.of(resource)
+    remaining = show(resource, queue_share.remainder.available.of(resource))
     return "takes what is left" if weight == weights else f"of {remaining} left, by weight {weight} of {weights}"
 
 
@@ -107,7 +107,7 @@ def _notes(division: FairShareDivision, queue_shares: Sequence[QueueShare]) -> I
         len(
             {
                 tuple(sorted(queue_share.called.pool.nodes.selector.items()))
-                for queue_share in division.parts
+                for queue_share in division.queue_shares
                 if queue_share.called.pool
             }
         )
@@ -198,7 +198,7 @@ def _amounts(queue_share: QueueShare, name: ResourceName) -> shapes.ShareAmounts
         "guarantee": _value(name, queue.quota),
         "limit": _value(name, queue.limit),
         "weight": queue.weight.of(name),
-        "asked": _value(name, queue_share.asked),
+        "asked": _value(name, queue_share.requested),
         "held": None if queue_share.held is None else _value(name, queue_share.held),
         "share": _value(name, queue_share.share),
         "bound": queue_share.bound(name).value,

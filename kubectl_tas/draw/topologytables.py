@@ -190,7 +190,7 @@ def suggested(suggestion: SuggestedLevels) -> str:
         )
         for level in suggestion.levels
     ]
-    without = f"; {suggestion.others} without GPUs are left out" if suggestion.others else ""
+    without = f"; {suggestion.nodes_without_gpus} without GPUs are left out" if suggestion.nodes_without_gpus else ""
     sections = [f"{plural(suggestion.considered, 'node')}{without}\n", style.section("Levels", SUGGESTION_HEADER, rows)]
     if suggestion.left_out:
         reasons = [(level.label, reason) for level, reason in suggestion.left_out]
@@ -216,7 +216,7 @@ def suggested_data(suggestion: SuggestedLevels) -> shapes.SuggestedTopologyJson:
     return {
         "version": 1,
         "nodes": suggestion.considered,
-        "withoutGpus": suggestion.others,
+        "withoutGpus": suggestion.nodes_without_gpus,
         "levels": [_domains_data(level) for level in suggestion.levels],
         "leftOut": [{**_domains_data(level), "reason": reason} for level, reason in suggestion.left_out],
     }

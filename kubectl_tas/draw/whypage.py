@@ -89,12 +89,12 @@ def _phases(pods: Mapping[str, int]) -> str:
 
 
 def _cause(cause: Cause) -> str:
-    distinct, repeated = _told_apart(cause.said)
+    distinct, repeated = _told_apart(cause.sayings)
     facts = [(_who(saying), _words(saying)) for saying in distinct[:_SAID]]
     if len(distinct) > _SAID:
         facts.append(("More", f"{plural(len(distinct) - _SAID, 'reason')}; -o json has all"))
     facts += [("Repeated", _again(repeated))] if repeated else []
-    facts += [("File", str(cause.place))] if cause.place else []
+    facts += [("File", str(cause.location))] if cause.location else []
     facts += [("Help", cause.hint)] if cause.hint else []
     return "".join(f"   {line}\n" for line in style.pairs(facts).splitlines()) if facts else ""
 
@@ -190,9 +190,9 @@ def _record(answer: Why) -> shapes.WhyWorkJson:
 
 
 def _cause_record(cause: Cause) -> shapes.CauseJson:
-    location = cause.place
+    location = cause.location
     return {
-        "about": cause.about.value,
+        "about": cause.kind.value,
         "text": cause.text,
         "hint": cause.hint,
         "place": None
@@ -207,6 +207,6 @@ def _cause_record(cause: Cause) -> shapes.CauseJson:
                 "times": saying.times,
                 "last": saying.last or None,
             }
-            for saying in cause.said
+            for saying in cause.sayings
         ],
     }

@@ -261,7 +261,7 @@ def renamed(before: Judgement, item: Renamed, new: str) -> Mapping[str, tuple[st
         assert isinstance(edit, SetValues)  # a name is a value
         found[edit.path] = applied(edit, found.get(edit.path, raws[edit.path].content))
     after = judged(before.root, {**before.typed, **found}, before)
-    for error in new_errors(whole.found, after.found, pool_edits.in_messages(item.old, new))[:1]:
+    for error in new_errors(whole.findings, after.findings, pool_edits.in_messages(item.old, new))[:1]:
         raise TasError(
             f'"{item.old}" is not renamed, since {error.location or "a file"} would be wrong: {error.message}'
         )

@@ -45,7 +45,7 @@ class Judgement:
 
     root: Path
     fleet: Fleet
-    found: tuple[Diagnostic, ...]
+    findings: tuple[Diagnostic, ...]
     """The findings without a waiver, in order, as ``validate`` reports them."""
     typed: Mapping[str, bytes]
     """Texts that were read in place of files, by path below ``root``."""
@@ -60,7 +60,7 @@ class Judgement:
 
     def shown_in(self, path: str) -> list[tuple[Diagnostic, Location]]:
         """Returns the findings to show in a file, each with its place there."""
-        return [(finding, location) for finding, location in shown(self.found) if location.path == path]
+        return [(finding, location) for finding, location in shown(self.findings) if location.path == path]
 
 
 def find_root(file: Path, typed: Iterable[Path] = ()) -> Path | None:
@@ -125,7 +125,7 @@ def looked_at(before: Judgement, typed: Mapping[str, bytes]) -> Judgement | None
         waivers = (*(waiver for waiver in waivers if waiver.place.path != path), *loaded.repository.waivers)
     fleet = replace(repository.fleet, repository=replace(repository.fleet.repository, waivers=waivers))
     counted, _ = settled(dict.fromkeys((*of_all, *of_files)), fleet, None, complete=complete)
-    return replace(before, found=counted, typed=typed)
+    return replace(before, findings=counted, typed=typed)
 
 
 def _places(finding: Diagnostic, path: str, *, in_file: bool) -> Iterator[Diagnostic]:

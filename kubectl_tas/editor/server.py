@@ -205,7 +205,7 @@ class Server(LanguageServer):
         """
         texts = self.texts(judgement)
         by_path: dict[str, list[types.Diagnostic]] = {}
-        for finding, location in shown(judgement.found):
+        for finding, location in shown(judgement.findings):
             if only is None or location.path in only:
                 by_path.setdefault(location.path, []).append(_published(finding, location, texts))
         if find_root(open_project.root / CONFIG_FILE, self._open) != open_project.root:  # it is no repository any more

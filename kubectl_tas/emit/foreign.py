@@ -106,7 +106,7 @@ class Foreign:
     is_read: bool = True
     """Whether a GitOps tool reads the file by its name, or might."""
     rule: Rule = OUTPUT_FOREIGN
-    place: Location | None = None
+    location: Location | None = None
     """The line with the effect; None: the file as a whole."""
 
 
@@ -150,7 +150,7 @@ def check_output(
             )
         cause = None if foreign_file.is_read else Location(foreign_file.path.rpartition("/")[0])
         yield Diagnostic(
-            foreign_file.rule, message, foreign_file.place or Location(foreign_file.path), hint=hint, cause=cause
+            foreign_file.rule, message, foreign_file.location or Location(foreign_file.path), hint=hint, cause=cause
         )
 
 
@@ -407,7 +407,7 @@ def _by_attributes(root: Path, config: ConfigSpec, output: Path, inside: Sequenc
         words = f"{line.attribute} counts for {shortened(line.targets)}: {line.effect}"
         text, number = (line.row.text, line.row.number) if line.row else ("", 0)
         location = Location(path, number, text.find(line.attribute) + 1, text, len(line.attribute)) if number else None
-        yield Foreign(path, words, rule=REVIEW_HIDDEN, place=location)
+        yield Foreign(path, words, rule=REVIEW_HIDDEN, location=location)
 
 
 _ABOVE: dict[str, Callable[[Path, Sequence[str]], bool]] = {

@@ -27,14 +27,14 @@ class Deferred(NamedTuple):
     digest: str
     source: str
     """The source file of the text."""
-    place: tuple[int, int]
+    extent: tuple[int, int]
     """Position of the text among the texts of its file: the bytes before it, and its length."""
     maker: Callable[[str, int, int], str]
     """Function that makes the text from the file and the position. All texts of a run share it."""
 
     def read(self) -> str:
         """Returns the text."""
-        return self.maker(self.source, *self.place)
+        return self.maker(self.source, *self.extent)
 
 
 def digest_of(content: str) -> str:

@@ -75,7 +75,12 @@ def _waits(gathered: Gathered) -> Iterator[page.Wait]:
         path = annotation or ("spec", "startupPolicy", "startupPolicyOrder")
         instead = "Remove it" if annotation else "Set startupPolicyOrder: AnyOrder"
         yield page.Wait(path, why, instead, [0 if index else each.replicas for index, each in enumerate(gathered.pods)])
-    late = [each for each in jobs if any(other.get("name") in pods for other in each.each("dependsOn"))]
+    names = list(pods)
+    late = [
+        each
+        for index, each in enumerate(jobs)
+        if any(other.get("name") in names[:index] for other in each.each("dependsOn"))
+    ]
     if late:
         named = {replicated.get("name") for replicated in late}
         name, other = late[0].get("name"), next(late[0].each("dependsOn")).get("name")
@@ -255,14 +260,12 @@ PAGE = page.WorkloadKind(
             but=page.paths(*page.SCHEDULING, below="spec.replicatedJobs.*.template.spec.template"),
             only=page.either_suspended,
         ),
+        page.Fixed(page.Effect.REFUSED, page.paths("spec.managedBy"), _WEBHOOK),
         page.Fixed(
             page.Effect.REFUSED,
-            page.paths(
-                *("network", "successPolicy", "failurePolicy", "startupPolicy", "managedBy", "volumeClaimPolicies"),
-                below="spec",
-            ),
-            "a rule of its CRD",
-            filled={
+            page.paths(*("network", "successPolicy", "startupPolicy"), below="spec"),
+            page.OF_CRD,
+            filled={  # the webhook, so that the rule always sees an old value
                 ("spec", "network", "enableDNSHostnames"): True,
                 ("spec", "network", "publishNotReadyAddresses"): True,
                 ("spec", "successPolicy", "operator"): "All",

@@ -322,6 +322,7 @@ class Fixed:
 
 
 SERVER = "the API server"
+OF_CRD = "a rule of its CRD"
 TEMPLATE: tuple[KeyPath, ...] = (("spec", "template"),)
 SCHEDULING = (
     *("metadata.labels", "metadata.annotations"),

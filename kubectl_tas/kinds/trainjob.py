@@ -92,18 +92,13 @@ PAGE = page.WorkloadKind(
     changes=(
         page.Fixed(
             page.Effect.REFUSED,
-            page.paths("runtimeRef", "initializer", "trainer", "activeDeadlineSeconds", "managedBy", below="spec"),
-            "a rule of its CRD",  # before 2.3 all but runtimeRef and managedBy is applied, and does nothing
-        ),
-        page.Fixed(
-            page.Effect.REFUSED,
             page.paths("spec.runtimePatches", "spec.podTemplateOverrides"),
             "Kubeflow Trainer's webhook",
             only=page.unless(page.either_suspended),
         ),
         page.Fixed(
             page.Effect.KEPT,
-            page.paths("spec.labels", "spec.annotations"),
+            page.paths("initializer", "trainer", "activeDeadlineSeconds", "labels", "annotations", below="spec"),
             "Kubeflow Trainer",
             only=page.unless(page.either_suspended),
         ),

@@ -78,7 +78,7 @@ class LivePod:
     """Kind and name of each owner."""
     scheduler: str | None
     """Scheduler that is to place the pod; None if unknown."""
-    said: tuple[Saying, ...]
+    sayings: tuple[Saying, ...]
     """Conditions of the pod, and what its containers wait for."""
     sub_group: str | None
     """Name of the SubGroup that the pod is to be in."""
@@ -114,7 +114,7 @@ class LiveGroup:
     """Name of the workflow that the PodGroup was made from."""
     is_allocated: bool
     """Whether the PodGroup holds any resources."""
-    said: tuple[Saying, ...]
+    sayings: tuple[Saying, ...]
     """Conditions of the PodGroup."""
     queue: str | None
     shard: str | None
@@ -147,7 +147,7 @@ class QueueInCluster:
 class ClusterAnswers:
     """Everything that a cluster says."""
 
-    items: Sequence[Mapping[str, Any]]
+    objects: Sequence[Mapping[str, Any]]
     """All objects that were read."""
     groups: tuple[LiveGroup, ...]
     pods: tuple[LivePod, ...]

@@ -157,7 +157,7 @@ def _act(session: SchedulingSession, turns: dict[Work, Turn], name: str, action:
     while (next_gang := order.pop()) is not None:
         work, pods = next_gang.work, next_gang.work.next_pods()
         has_queue = name != "consolidation"
-        if work.wanted is None or failed.covers(work, has_queue=has_queue):
+        if work.request is None or failed.covers(work, has_queue=has_queue):
             continue
         search = action(session, work, pods, waiting)
         if search is None:
@@ -322,7 +322,7 @@ Asks = tuple[tuple[str, int], ...]
 
 def _kind(work: Work, *, has_queue: bool) -> object:
     """Returns a key that is equal for gangs that differ only in names, number of pending pods, and requests per pod."""
-    placement_request = work.wanted
+    placement_request = work.request
     assert placement_request is not None
 
     def parts(unit: Unit, above: tuple[object, ...]) -> Iterator[object]:
@@ -363,10 +363,10 @@ def _explained(session: SchedulingSession, turn: Turn, alone: Space, started: Se
             turn,
             ahead=tuple(started_work.name for started_work in started if _counts(session, started_work, turn.refusal)),
         )
-    if turn.outcome is not TurnOutcome.WAITS or work.wanted is None:
+    if turn.outcome is not TurnOutcome.WAITS or work.request is None:
         return turn
-    unit = with_pods(work.wanted.unit, work.next_pods())
-    bound = place(alone.room_for(replace(work.wanted, unit=unit), work.levels), unit)
+    unit = with_pods(work.request.unit, work.next_pods())
+    bound = place(alone.room_for(replace(work.request, unit=unit), work.levels), unit)
     if bound is None:
         return replace(turn, outcome=TurnOutcome.NO_ROOM)
     nodes = {pod.node for pod in bound}

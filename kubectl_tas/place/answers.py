@@ -51,7 +51,7 @@ class Spread:
 class Fit:
     """The answer for one gang, or for several equal gangs."""
 
-    item: GangToPlace
+    to_place: GangToPlace
     outcome: FitOutcome
     copies: int
     """Number of equal gangs to place, without the running ones."""
@@ -75,22 +75,22 @@ class Fit:
     @property
     def sent(self) -> Submission:
         """The submission that the gang is part of."""
-        return self.item.sent
+        return self.to_place.sent
 
     @property
     def gang(self) -> Gang:
         """The gang, one of the equal ones."""
-        return self.item.gang
+        return self.to_place.gang
 
     @property
     def levels(self) -> tuple[Level, ...]:
         """Levels of the gang's topology, coarsest first."""
-        return self.item.levels
+        return self.to_place.levels
 
     @property
     def starts_with(self) -> int:
         """Number of pods of one gang that must have nodes before any pod starts."""
-        return len(self.item.wanted.unit.all_pods)
+        return len(self.to_place.request.unit.all_pods)
 
 
 def fit(gang: GangToPlace, nodes: ClusterNodes) -> Fit:
@@ -122,7 +122,7 @@ def running_of(gang: GangToPlace, nodes: ClusterNodes) -> list[int]:
 
 def _answer(gang: GangToPlace, nodes: tuple[NodeResources, ...], running: Sequence[int]) -> Fit:
     copies = max(0, gang.copies - len(running))
-    request = gang.wanted.times(max(1, copies))
+    request = gang.request.times(max(1, copies))
     levels = gang.labels if any(unit.is_constrained for unit in request.unit.units) else ()
     reasons = unusable(nodes, levels, tuple(shape.rules for shape in request.shapes))
     answer = Fit(gang, FitOutcome.RUNS, copies, sum(running), len(nodes), reasons, {})

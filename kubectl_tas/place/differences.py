@@ -56,7 +56,7 @@ def _stopped(work: LiveWork) -> Iterator[Cause]:
                 text, hint = f"{text}, as the file says", "Set it to false, and apply the manifests."
             else:
                 text, hint = f"{text} in the cluster, and not in the file", f"Ask who set {field}; set it to false."
-            yield Cause(CauseKind.STOPPED, text, place=work.place_of(*path) if is_own else work.place, hint=hint)
+            yield Cause(CauseKind.STOPPED, text, location=work.place_of(*path) if is_own else work.place, hint=hint)
             return
     work_object = work.own
     if work_object is not None and work_object.is_scaled_down:
@@ -68,7 +68,7 @@ def _stopped(work: LiveWork) -> Iterator[Cause]:
         )
         text = f"{work_object.kind} {work_object.name} has 0 replicas in the cluster{says}"
         hint = f"{'Ask for replicas, and' if is_meant else 'Ask who scaled it down, or'} apply the manifests."
-        yield Cause(CauseKind.STOPPED, text, place=work.place_of(*path), hint=hint)
+        yield Cause(CauseKind.STOPPED, text, location=work.place_of(*path), hint=hint)
 
 
 def _deleted(work: LiveWork) -> Iterator[Cause]:
@@ -85,7 +85,7 @@ def _deleted(work: LiveWork) -> Iterator[Cause]:
             hint = "Wait until it is gone, then apply the manifests again."
             if finalizers:
                 hint = f"{_listed('finalizer', finalizers)} must go first: look whether the controller of it runs."
-            yield Cause(CauseKind.DELETED, text, place=work.place, hint=hint)
+            yield Cause(CauseKind.DELETED, text, location=work.place, hint=hint)
             return
     pods = [pod for pod in work.pods if pod.phase == "Terminating"]
     waiting_groups = (group for group in work.groups if any(pod.waits for pod in work.pods_of(group)))
@@ -101,7 +101,7 @@ def _deleted(work: LiveWork) -> Iterator[Cause]:
             hint = f"{hint} If that takes longer than {their} grace period, look at {_listed('node', nodes)}."
         if finalizers:
             hint = f"{_listed('finalizer', finalizers)} must go first: look whether the controller of it runs."
-        yield Cause(CauseKind.DELETED, text, place=work.place, hint=hint)
+        yield Cause(CauseKind.DELETED, text, location=work.place, hint=hint)
 
 
 def _own(work: LiveWork) -> Iterable[Controller]:
@@ -115,12 +115,12 @@ def _gated(work: LiveWork) -> Iterator[Cause]:
         has = "has" if count == 1 else "have"
         text = f"{_pods(count)} of it {has} the scheduling gate {gate}; KAI does not place them before it is taken away"
         gate_hint = next((hint for prefix, hint in _GATES.items() if gate.startswith(prefix)), "")
-        yield Cause(CauseKind.GATED, text, place=work.place, hint=gate_hint or HINTS[CauseKind.GATED])
+        yield Cause(CauseKind.GATED, text, location=work.place, hint=gate_hint or HINTS[CauseKind.GATED])
 
 
 def _no_pod_group(work: LiveWork) -> Iterator[Cause]:
     """Yields a cause if pods name a PodGroup that does not exist or belongs to other work."""
-    if "PodGroup" in work.told.gaps:
+    if "PodGroup" in work.cluster.gaps:
         return
     ours = {group.name for group in work.groups}
     owners = {
@@ -132,13 +132,17 @@ def _no_pod_group(work: LiveWork) -> Iterator[Cause]:
         if name not in ours:
             is_right = work.gang_of(name) is not None
             subject, hint = (CauseKind.ABSENT, _WITHOUT) if is_right else (CauseKind.DIFFERS, _RIGHT)
-            yield Cause(subject, f"{pods_naming}, and the cluster has none of that name", place=work.place, hint=hint)
+            yield Cause(
+                subject, f"{pods_naming}, and the cluster has none of that name", location=work.place, hint=hint
+            )
             continue
         (group,) = (group for group in work.groups if group.name == name)
         is_known = len(work.known) == len(work.expected) > 0
         if is_known and work.gang_of(name) is None and not owners & set(group.owners):
             right = " or ".join(gang.gang.name for gang in work.known[:3])
-            yield Cause(CauseKind.DIFFERS, f"{pods_naming}; by the file it is {right}", place=work.place, hint=_RIGHT)
+            yield Cause(
+                CauseKind.DIFFERS, f"{pods_naming}; by the file it is {right}", location=work.place, hint=_RIGHT
+            )
 
 
 _WITHOUT = "Apply its manifests: the PodGroup is one of them, unless KAI's podgrouper makes it."
@@ -158,7 +162,7 @@ def _queues(work: LiveWork) -> Iterator[Cause]:
             hint = "KAI's podgrouper keeps the queue of a PodGroup that has pods. Delete the work, and apply it again."
             if sent.kind in ("Workflow", "PodGroup"):
                 hint = APPLY
-            yield Cause(subject, text, place=sent.place, hint=hint)
+            yield Cause(subject, text, location=sent.place, hint=hint)
             return
 
 
@@ -168,13 +172,13 @@ def _shards(work: LiveWork) -> Iterator[Cause]:
     for group in work.groups:
         if group.shard != shard and group.sub_groups is not None:  # else an older file, without labels of shards
             text = f"PodGroup {group.name} is {_in(group.shard)}; pool {pool.name} is {_in(shard)}"
-            yield Cause(CauseKind.DIFFERS, text, place=pool_location, hint=APPLY)
+            yield Cause(CauseKind.DIFFERS, text, location=pool_location, hint=APPLY)
             return
-    for queue in work.told.queues:
+    for queue in work.cluster.queues:
         if queue.name == work.queue == work.sent.queue and queue.shard != shard:
             text = f"the queue {queue.name} is {_in(queue.shard)} of the scheduler, and its work is {_in(shard)}"
             yield Cause(
-                CauseKind.QUEUE, text, place=pool_location, hint=f"{_NOT_SEEN} Apply the manifests of its pool."
+                CauseKind.QUEUE, text, location=pool_location, hint=f"{_NOT_SEEN} Apply the manifests of its pool."
             )
 
 
@@ -186,20 +190,22 @@ def _queue_tree(work: LiveWork) -> Iterator[Cause]:
     """Yields a cause if KAI skips the queue silently: the queue is missing, is not a leaf, or has a missing parent."""
     if work.queues is None:
         return
-    parents = {live_queue.name: live_queue.parent for live_queue in work.told.queues}
+    parents = {live_queue.name: live_queue.parent for live_queue in work.cluster.queues}
     queue, hint = work.queue, HINTS[CauseKind.QUEUE]
     if queue not in parents:
         if queue == work.sent.queue:
-            yield Cause(CauseKind.QUEUE, f"the cluster has no queue {queue}", place=work.sent.place, hint=hint)
+            yield Cause(CauseKind.QUEUE, f"the cluster has no queue {queue}", location=work.sent.place, hint=hint)
         return
     below = [name for name, parent in sorted(parents.items()) if parent == queue]
     if below:
         text = f"the queue {queue} has queues below it ({', '.join(below[:3])}), and KAI starts nothing in such a queue"
-        yield Cause(CauseKind.QUEUE, text, place=work.sent.place, hint="Delete those, or send the work to one of them.")
+        yield Cause(
+            CauseKind.QUEUE, text, location=work.sent.place, hint="Delete those, or send the work to one of them."
+        )
     parent = parents[queue]
     if parent and parent not in parents:
         text = f"the queue {queue} is below the queue {parent}, and the cluster has no queue {parent}"
-        yield Cause(CauseKind.QUEUE, text, place=work.sent.place, hint=hint)
+        yield Cause(CauseKind.QUEUE, text, location=work.sent.place, hint=hint)
 
 
 def _topologies(work: LiveWork) -> Iterator[Cause]:
@@ -218,10 +224,10 @@ def _topologies(work: LiveWork) -> Iterator[Cause]:
         if gang_in_file is not None and group.topologies and requested and not group.topologies & requested:
             in_cluster, in_file = ", ".join(sorted(group.topologies)), ", ".join(sorted(requested))
             text = f"PodGroup {group.name} names the Topology {in_cluster}; the file names {in_file}"
-            yield Cause(CauseKind.DIFFERS, text, place=_place_of(ours.get(in_file), work), hint=APPLY)
-    live = work.told.topologies
+            yield Cause(CauseKind.DIFFERS, text, location=_place_of(ours.get(in_file), work), hint=APPLY)
+    live = work.cluster.topologies
     named = {match[1] for message in work.said for match in re.finditer(_MISSING_TOPOLOGY, message.text)}
-    if "Topology" not in work.told.gaps:
+    if "Topology" not in work.cluster.gaps:
         named |= requested
     named -= {name for group in work.groups for name in group.topologies if requested} - requested
     for name in sorted(named - set(live)):
@@ -231,7 +237,7 @@ def _topologies(work: LiveWork) -> Iterator[Cause]:
         yield Cause(
             CauseKind.DIFFERS,
             text,
-            place=_place_of(ours.get(name), work),
+            location=_place_of(ours.get(name), work),
             hint=hint,
             claims=f"topology {re.escape(name)} ",
         )
@@ -243,7 +249,7 @@ def _topologies(work: LiveWork) -> Iterator[Cause]:
             text = f"the Topology {name} has the levels {in_cluster} in the cluster; the file says {in_file}"
             lacking = "Give it the levels that it lacks, or change the file."
             hint = "Apply the manifests of its pool." if is_ours else lacking
-            yield Cause(CauseKind.DIFFERS, text, place=_place_of(ours[name], work), hint=hint)
+            yield Cause(CauseKind.DIFFERS, text, location=_place_of(ours[name], work), hint=hint)
 
 
 def _is_here(topology: FleetTopology, work: LiveWork) -> bool:
@@ -271,7 +277,7 @@ def _sub_groups(work: LiveWork) -> Iterator[Cause]:
             if name == _DEFAULT:
                 pods_naming = f"{_pods(count)} of it name{'s' if count == 1 else ''} no SubGroup (label {SUBGROUP})"
             text = f"{pods_naming}, and PodGroup {group.name} {has}"
-            yield Cause(CauseKind.DIFFERS, text, place=work.place, hint=APPLY, claims=_MISSING_SUB_GROUP)
+            yield Cause(CauseKind.DIFFERS, text, location=work.place, hint=APPLY, claims=_MISSING_SUB_GROUP)
 
 
 def _minimums(work: LiveWork) -> Iterator[Cause]:
@@ -293,7 +299,7 @@ def _minimums(work: LiveWork) -> Iterator[Cause]:
             ):  # KAI counts a minimum of 0 as 1 in most releases
                 where = f" in SubGroup {name}" if name else ""
                 text = f"PodGroup {group.name} starts with {plural(in_cluster, 'pod')}{where}; the file says {least}"
-                yield Cause(CauseKind.DIFFERS, text, place=work.place, hint=APPLY)
+                yield Cause(CauseKind.DIFFERS, text, location=work.place, hint=APPLY)
                 break
 
 
@@ -309,7 +315,7 @@ def _pods_of_file(work: LiveWork) -> Iterator[Cause]:
     for difference, count in pods_by_difference.items():
         text = f"{_pods(count)} in the cluster {difference}; the file does not say so"
         hint = "Ask who changed them: a webhook, a pod template of the cluster, or by hand. Apply the manifests anew."
-        yield Cause(CauseKind.DIFFERS, text, place=work.place, hint=hint)
+        yield Cause(CauseKind.DIFFERS, text, location=work.place, hint=hint)
 
 
 def _otherwise(live: PodShape, shapes: Collection[PodShape]) -> Iterator[str]:

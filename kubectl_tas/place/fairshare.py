@@ -145,7 +145,7 @@ class _Division:
 
     tree: QueueTree
     resource: ResourceName
-    asked: Mapping[str, Amounts]
+    requested: Mapping[str, Amounts]
     shares: dict[str, float] = field(default_factory=dict)
 
     def divide(self, total: float) -> None:
@@ -161,7 +161,7 @@ class _Division:
     def _claim(self, queue: QuotaQueue) -> _Claim:
         quota, limit, weight, requested = (
             _number(amounts.of(self.resource))
-            for amounts in (queue.quota, queue.limit, queue.weight, self.asked[queue.name])
+            for amounts in (queue.quota, queue.limit, queue.weight, self.requested[queue.name])
         )
         return _Claim(queue.name, queue.priority, queue.created, quota, min(limit, requested), weight)
 
@@ -365,7 +365,7 @@ class QuotaRefusal:
     """The limit or the quota."""
     held: Amount
     """Amount that counts toward the limit or quota already."""
-    asked: Amount
+    requested: Amount
 
 
 def refusal(chain: Sequence[Standing], requested: Amounts, *, preemptible: bool) -> QuotaRefusal | None:

@@ -48,9 +48,9 @@ class TargetKind(Enum):
 class QueueDemand:
     """Requested and held resources, by leaf queue."""
 
-    asked: Mapping[str, Amounts]
+    requested: Mapping[str, Amounts]
     fixed: Mapping[str, Amounts]
-    """The part of ``asked`` that is non-preemptible, as far as known."""
+    """The part of ``requested`` that is non-preemptible, as far as known."""
     held: Mapping[str, Amounts] | None = None
     """Held resources; None if no cluster was asked."""
 
@@ -70,7 +70,7 @@ class Remainder:
 
     whole: Amounts
     """Rest for all priorities; less than 0 if the guarantees exceed the resources."""
-    left: Amounts
+    available: Amounts
     """The part of ``whole`` that higher priorities leave."""
     weights: Amounts
     """Sum of the weights of the queues that want some of the rest."""
@@ -82,13 +82,13 @@ class QueueShare:
 
     queue: QuotaQueue
     called: Called
-    asked: Amounts
+    requested: Amounts
     fixed: Amounts
     held: Amounts | None
     guaranteed: Amounts
     """The part of the share that the queue is guaranteed."""
     share: Amounts
-    rest: Remainder
+    remainder: Remainder
 
     @property
     def borrowed(self) -> Amounts:
@@ -98,15 +98,15 @@ class QueueShare:
     def bound(self, resource: ResourceName) -> ShareBound:
         """Returns why the queue gets no more of a resource."""
         share = self.share.of(resource)
-        if share >= self.asked.of(resource):
+        if share >= self.requested.of(resource):
             return ShareBound.ASKED
         if share >= self.queue.limit.of(resource):
             return ShareBound.LIMIT
-        if self.rest.whole.of(resource) <= 0:
+        if self.remainder.whole.of(resource) <= 0:
             return ShareBound.NOTHING_LEFT
         if self.queue.weight.of(resource) == 0:
             return ShareBound.NO_WEIGHT
-        return ShareBound.WEIGHT if self.rest.left.of(resource) > 0 else ShareBound.PRIORITY
+        return ShareBound.WEIGHT if self.remainder.available.of(resource) > 0 else ShareBound.PRIORITY
 
 
 @dataclass(frozen=True)
@@ -116,13 +116,13 @@ class FairShareDivision:
     backend: str
     shard: Shard
     capacity: Amounts
-    parts: tuple[QueueShare, ...]
+    queue_shares: tuple[QueueShare, ...]
     """Parts of all queues: parents first, a pool's own queue before its subpools, other siblings by name."""
 
     @cached_property
     def _below(self) -> Mapping[str | None, Sequence[QueueShare]]:
         parts_by_parent: dict[str | None, list[QueueShare]] = defaultdict(list)
-        for queue_share in self.parts:
+        for queue_share in self.queue_shares:
             parts_by_parent[queue_share.queue.parent].append(queue_share)
         return parts_by_parent
 
@@ -133,7 +133,7 @@ class FairShareDivision:
     @cached_property
     def by_queue(self) -> Mapping[str, QueueShare]:
         """Parts by the name of their queue."""
-        return {queue_share.queue.name: queue_share for queue_share in self.parts}
+        return {queue_share.queue.name: queue_share for queue_share in self.queue_shares}
 
     def shown(self, targets: Collection[str] = ()) -> Iterator[tuple[QueueShare, int]]:
         """Yields the parts that users know, with their depth. Skips the queue above all pools, and a pool's own queue
@@ -154,7 +154,7 @@ class FairShareDivision:
     def _known(self) -> Iterator[tuple[QueueShare, int]]:
         is_alone = [queue_share.called.kind for queue_share in self.below(None)] == [TargetKind.ROOT]
         depths: dict[str | None, int] = {None: -1}
-        for queue_share in self.parts:
+        for queue_share in self.queue_shares:
             name, parent = queue_share.queue.name, queue_share.queue.parent
             is_hidden = (is_alone and parent is None) or (
                 queue_share.called.kind is TargetKind.OWN and len(self.below(parent)) == 1
@@ -186,8 +186,8 @@ def divide(
     where: tuple[str, Shard], tree: QueueTree, capacity: Amounts, demand: QueueDemand, names: Mapping[str, Called]
 ) -> FairShareDivision:
     """Divides the resources of a backend's shard among all queues; ``names`` holds the queues that users know."""
-    shares = fair_shares(capacity, tree, demand.asked)
-    requested, fixed = tree.sums(demand.asked), tree.sums(demand.fixed)
+    shares = fair_shares(capacity, tree, demand.requested)
+    requested, fixed = tree.sums(demand.requested), tree.sums(demand.fixed)
     held = None if demand.held is None else tree.sums(demand.held)
     queue_shares: list[QueueShare] = []
 

@@ -206,7 +206,7 @@ class Lack:
     """A resource that a pod asks for and no usable node has."""
 
     resource: str
-    asked: int
+    requested: int
     """Amount, in the units of ``node_resources.Vector``."""
     most: int
     """The most that any usable node has free."""

@@ -80,7 +80,7 @@ class GangToPlace:
         return tuple(level.label for level in self.levels)
 
     @cached_property
-    def wanted(self) -> PlacementRequest:
+    def request(self) -> PlacementRequest:
         """Units and shapes of one copy."""
         return replace(placement_request_of(self.gang, self.labels, self.needed), release=self.release)
 

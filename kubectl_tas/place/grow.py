@@ -36,7 +36,7 @@ MAX_MORE = 8
 class Waiting:
     """A gang that has no placement now."""
 
-    item: GangToPlace
+    to_place: GangToPlace
     racks: int | None
     """Racks to add until KAI places the gang, after the gangs before it; None if no number of racks helps."""
     shortage: Shortage | None = None
@@ -55,11 +55,11 @@ class ClusterGrowth:
     """The domain that new racks copy."""
     rack: tuple[NodeResources, ...]
     """Nodes of that domain, as if they were new."""
-    items: tuple[GangToPlace, ...]
+    to_place: tuple[GangToPlace, ...]
     """The gangs, one of each set of equal gangs."""
     gangs: int
     """Number of gangs, without running ones."""
-    more: int = 0
+    racks_needed: int = 0
     """Racks with which KAI places all pending gangs that can be placed."""
     at_once: bool = True
     """Whether all racks may exist from the start; if not, KAI places all gangs only if racks come one by one."""
@@ -86,7 +86,7 @@ def grow(gangs: Sequence[tuple[GangToPlace, int]], nodes: tuple[NodeResources, .
 
     Gangs that fit now take their room first. Only gangs that use a kind of rack may use new racks of that kind.
     """
-    requests = [(gang, gang.wanted) for gang, copies in gangs for _ in range(copies)]
+    requests = [(gang, gang.request) for gang, copies in gangs for _ in range(copies)]
     if not requests:
         return (ClusterGrowth((), (), (), (), 0),)
     space, existing = Space(nodes), _ExistingRacks(nodes, [gang for gang, _ in requests])
@@ -128,7 +128,11 @@ def _grown(
         replace(answer, racks=None if answer.racks is None else min(answer.racks, racks_added)) for answer in answers
     ]
     growth = replace(
-        growth, more=racks_added, at_once=fewest is not None, waiting=tuple(answers), added=racks.nodes(0, racks_added)
+        growth,
+        racks_needed=racks_added,
+        at_once=fewest is not None,
+        waiting=tuple(answers),
+        added=racks.nodes(0, racks_added),
     )
     return growth, Space([node for node in grown.now() if node.name in space.nodes])
 
@@ -151,7 +155,7 @@ def _one_by_one(waiting: Sequence[_Pair], space: Space, racks: _AddedRacks) -> I
         alike = ranked(request.unit), request.shapes, gang.labels
         most = racks.enough_for(request)
         if alike in never:
-            yield replace(never[alike], item=gang)
+            yield replace(never[alike], to_place=gang)
         elif _place(space, gang, request):
             yield Waiting(gang, count)
         else:
@@ -237,7 +241,7 @@ class _ExistingRacks:
 
     def usable(self, gang: GangToPlace) -> list[Domain]:
         """Returns the racks that all pods of a gang can use; if there are none, the racks that some pods can use."""
-        racks_by_shape = [self._taking(gang.levels, shape) for shape in dict.fromkeys(gang.wanted.shapes)]
+        racks_by_shape = [self._taking(gang.levels, shape) for shape in dict.fromkeys(gang.request.shapes)]
         usable = (
             frozenset.intersection(*racks_by_shape) or frozenset.union(*racks_by_shape)
             if racks_by_shape
@@ -256,7 +260,7 @@ class _ExistingRacks:
 
     def like(self, gang: GangToPlace) -> Domain:
         """Returns the first rack of the most common kind that a gang can use; () if it can use none."""
-        key = gang.levels, frozenset(gang.wanted.shapes)
+        key = gang.levels, frozenset(gang.request.shapes)
         if key not in self._likes:
             usable = self.usable(gang)
             kinds = Counter(self._kind(gang.levels, domain) for domain in usable)
@@ -292,7 +296,7 @@ class _ExistingRacks:
 
     def lacks(self, gang: GangToPlace) -> tuple[Lack, ...]:
         """Returns the resources that a pod of a gang asks for and no node has."""
-        return lacking(self._space.room_for(gang.wanted, gang.labels), gang.wanted.unit)
+        return lacking(self._space.room_for(gang.request, gang.labels), gang.request.unit)
 
     def missing(self, levels: Sequence[Level]) -> Level | None:
         """Returns the coarsest level whose label no node has; None if nodes have all labels."""

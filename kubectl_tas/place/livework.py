@@ -51,7 +51,7 @@ class LiveWork:
 
     fleet: Fleet
     sent: Submission
-    told: ClusterAnswers
+    cluster: ClusterAnswers
 
     @cached_property
     def expected(self) -> list[GangToPlace | LeftOut]:
@@ -82,7 +82,7 @@ class LiveWork:
         """The submission's own object, then the objects made from it."""
         sent, controllers = self.sent, list[Controller]()
         keys: set[tuple[str, str]] = set()
-        in_namespace = [controller for controller in self.told.controllers if controller.namespace == sent.namespace]
+        in_namespace = [controller for controller in self.cluster.controllers if controller.namespace == sent.namespace]
         for controller in (
             controller for kind in self._resources for controller in in_namespace if controller.kind == kind
         ):
@@ -106,12 +106,12 @@ class LiveWork:
     def reads_own(self) -> bool:
         """Whether all objects of the submission's kind are known."""
         kind = written(self.kind)
-        return kind in self._resources and kind not in self.told.gaps
+        return kind in self._resources and kind not in self.cluster.gaps
 
     @cached_property
     def pods(self) -> list[LivePod]:
         """Pods of the submission."""
-        return [pod for pod in self.told.pods if pod.namespace == self.sent.namespace and self._has(pod)]
+        return [pod for pod in self.cluster.pods if pod.namespace == self.sent.namespace and self._has(pod)]
 
     @cached_property
     def groups(self) -> list[LiveGroup]:
@@ -129,7 +129,7 @@ class LiveWork:
 
     @cached_property
     def _groups_here(self) -> list[LiveGroup]:
-        return [group for group in self.told.groups if group.namespace == self.sent.namespace]
+        return [group for group in self.cluster.groups if group.namespace == self.sent.namespace]
 
     @cached_property
     def missing(self) -> list[str]:
@@ -144,7 +144,7 @@ class LiveWork:
     @cached_property
     def queues(self) -> Mapping[str, LiveQueueUsage] | None:
         """Usage of the cluster's queues; None if unknown."""
-        return None if "Queue" in self.told.gaps else state_of(self.told.items).queues
+        return None if "Queue" in self.cluster.gaps else state_of(self.cluster.objects).queues
 
     @property
     def queue(self) -> str:
@@ -163,8 +163,8 @@ class LiveWork:
     def is_complete(self, group: LiveGroup) -> bool:
         """Whether as many pods exist as the PodGroup starts with. If so, KAI's early event NotReady is outdated."""
         gang, alive = self.gang_of(group.name), [pod for pod in self.pods_of(group) if pod.phase in ALIVE]
-        least = max(group.minimum or 1, len(gang.wanted.unit.all_pods) if gang is not None else 1)
-        return "Pod" not in self.told.gaps and len(alive) >= least
+        least = max(group.minimum or 1, len(gang.request.unit.all_pods) if gang is not None else 1)
+        return "Pod" not in self.cluster.gaps and len(alive) >= least
 
     def gang_of(self, group: str | None) -> GangToPlace | None:
         """Returns the expected gang that has a PodGroup of that name."""
@@ -192,7 +192,7 @@ class LiveWork:
 
     def queue_called(self, shown: str) -> str:
         """Returns the name of the queue with this displayName; ``shown`` itself if no queue has it."""
-        return next((queue.name for queue in self.told.queues if queue.shown == shown), shown)
+        return next((queue.name for queue in self.cluster.queues if queue.shown == shown), shown)
 
     def owner_of(self, queue: str) -> FleetPool | FleetSubpool | None:
         """Returns the pool or subpool of a queue, by its name or displayName; None if no file declares one."""
@@ -244,14 +244,14 @@ class LiveWork:
         for group in self.groups:
             pods = self.pods_of(group)
             has_nodes = bool(pods) and all(pod.is_on_node for pod in pods)  # what kept it from them is over
-            for saying in (*group.said, *self._events(f"PodGroup {group.name}")):
+            for saying in (*group.sayings, *self._events(f"PodGroup {group.name}")):
                 is_over = has_nodes and is_of_waiting(saying)
                 if not is_over and not (saying.reason == NOT_READY and self.is_complete(group)):
                     yield saying
         grouped = {group.name for group in self.groups}
         for pod in self.pods:
             if pod.phase not in (*ON_NODES, "Failed"):
-                for saying in (*pod.said, *self._events(f"Pod {pod.name}")):
+                for saying in (*pod.sayings, *self._events(f"Pod {pod.name}")):
                     is_over = pod.is_on_node and is_of_waiting(saying)
                     if not is_over and not (saying.reason == NO_GROUP and pod.group in grouped):
                         yield unnamed(saying, namespace, pod.name)
@@ -262,7 +262,7 @@ class LiveWork:
 
     def _events(self, involved: str) -> Iterator[Saying]:
         """Yields the events of an object. Of an event that KAI repeats in each cycle, only the last one is current."""
-        sayings = self.told.events.get((self.sent.namespace, involved), ())
+        sayings = self.cluster.events.get((self.sent.namespace, involved), ())
         last = max((saying.last for saying in sayings if saying.reason == UNPLACED), default="")
         return (saying for saying in sayings if saying.reason != UNPLACED or saying.last == last)
 

@@ -98,16 +98,16 @@ _BY_TEXT = (
 class Cause:
     """One cause that keeps work from running."""
 
-    about: CauseKind
+    kind: CauseKind
     text: str
     """Description of the cause in this project's words."""
-    said: tuple[Saying, ...] = ()
+    sayings: tuple[Saying, ...] = ()
     """Messages of the cluster about the cause."""
-    place: Location | None = None
+    location: Location | None = None
     """Location in the files that the cause is about."""
     hint: str = ""
     claims: str = ""
-    """Pattern of the messages about this cause, if several causes have the same ``about``; empty means all messages."""
+    """Pattern of the messages about this cause, if several causes have the same ``kind``; empty means all messages."""
 
 
 _OF_NODES = ("FailedMount", "FailedAttachVolume", "CreateContainerConfigError")
@@ -123,7 +123,7 @@ class ReportedRefusal:
     resource: ResourceName
     most: str = ""
     held: str = ""
-    asked: str = ""
+    requested: str = ""
     is_limit: bool = False
     """Whether the queue's limit is exceeded, not its quota."""
 

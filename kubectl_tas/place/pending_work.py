@@ -113,7 +113,7 @@ class _Question:
 
     @property
     def gaps(self) -> Mapping[str, str]:
-        return self.work.told.gaps
+        return self.work.cluster.gaps
 
     @cached_property
     def gangs(self) -> tuple[GangNow, ...]:
@@ -151,7 +151,8 @@ class _Question:
         """Whether the cluster has the submission's object or the Jobs of a workflow, or events about it."""
         sent = self.sent
         return bool(self.work.controllers) or (
-            not self.work.reads_own and (sent.namespace, f"{written(sent.kind)} {sent.name}") in self.work.told.events
+            not self.work.reads_own
+            and (sent.namespace, f"{written(sent.kind)} {sent.name}") in self.work.cluster.events
         )
 
     def answer(self) -> Why:
@@ -185,7 +186,7 @@ class _Question:
         pods = self.work.pods_of(group)
         phases = Counter(pod.phase for pod in pods)
         gang = self.work.gang_of(group.name)
-        needed = len(gang.wanted.unit.all_pods) if gang else None
+        needed = len(gang.request.unit.all_pods) if gang else None
         if not pods and "Pod" in self.gaps:
             state = State.RUNS if group.is_allocated else State.WAITS
         else:
@@ -194,7 +195,7 @@ class _Question:
 
     def _fits(self) -> tuple[tuple[Fit | LeftOut, ...], Mapping[str, str]]:
         """Returns the answers of ``fit``, and the kinds that are unknown with the reason."""
-        gaps, objects = self.gaps, self.work.told.items
+        gaps, objects = self.gaps, self.work.cluster.objects
         if "Node" in gaps or "Pod" in gaps:
             return (), gaps
         if not any(manifest.get("kind") == "Node" for manifest in objects):
@@ -205,7 +206,7 @@ class _Question:
 
     @cached_property
     def nodes(self) -> ClusterNodes:
-        objects = self.work.told.items
+        objects = self.work.cluster.objects
         return read_nodes(objects, complete_kinds(objects))
 
     def _has_ended(self, answer: GangToPlace | LeftOut) -> bool:
@@ -221,14 +222,14 @@ class _Question:
             sayings.setdefault(cause_kind_of(saying), []).append(saying)
         for pod in work.pods:
             if pod.phase == "Failed":
-                words = pod.said or (Saying(f"Pod {pod.name}", "Failed", ""),)
+                words = pod.sayings or (Saying(f"Pod {pod.name}", "Failed", ""),)
                 is_evicted = any(cause_kind_of(saying) is CauseKind.EVICTED for saying in words)
                 subject = CauseKind.EVICTED if is_evicted else CauseKind.FAILED
                 sayings.setdefault(subject, []).extend(unnamed(saying, pod.namespace, pod.name) for saying in words)
         causes = [*self._of_presence(), *differences(work)]
         if self.state is State.FAILED:
             sayings = {subject: words for subject, words in sayings.items() if subject in _OF_ENDS}
-            causes = [*self._of_end(), *(cause for cause in causes if cause.about in _OF_ENDS)]
+            causes = [*self._of_end(), *(cause for cause in causes if cause.kind in _OF_ENDS)]
         else:
             causes += [
                 *self._of_pods(sayings),
@@ -236,8 +237,8 @@ class _Question:
                 *self._of_needs(sayings),
                 *self._of_delay(sayings),
             ]
-            causes += self._of_readiness(is_explained=any(cause.about in _NO_PODS_FOR for cause in causes))
-            causes += self._of_room(fits, sayings, is_explained=any(cause.about in _BEFORE_ROOM for cause in causes))
+            causes += self._of_readiness(is_explained=any(cause.kind in _NO_PODS_FOR for cause in causes))
+            causes += self._of_room(fits, sayings, is_explained=any(cause.kind in _BEFORE_ROOM for cause in causes))
         if CauseKind.EVICTED in sayings and "Pending" not in {pod.phase for pod in work.pods}:
             text = TEXTS[CauseKind.EVICTED] if work.pods else "KAI evicted its pods, and nothing has made them anew"
             causes.append(Cause(CauseKind.EVICTED, text, hint=_GONE))
@@ -251,10 +252,12 @@ class _Question:
             causes.append(Cause(CauseKind.OTHER, "the cluster says nothing about it yet", hint=hint))
         for subject in CauseKind:
             unclaimed = sayings.get(subject, [])
-            for cause in [candidate for candidate in causes if candidate.about is subject]:
+            for cause in [candidate for candidate in causes if candidate.kind is subject]:
                 mine = [saying for saying in unclaimed if re.search(cause.claims, f"{saying.reason}: {saying.text}")]
                 unclaimed = [saying for saying in unclaimed if saying not in mine]
-                yield replace(cause, said=gathered(mine), place=cause.place or self._place(subject, mine, fits))
+                yield replace(
+                    cause, sayings=gathered(mine), location=cause.location or self._place(subject, mine, fits)
+                )
             if unclaimed:
                 yield Cause(
                     subject,
@@ -268,7 +271,7 @@ class _Question:
         """Yields causes if parts of the work are missing in the cluster, or PodGroups have the same name."""
         work, sent = self.work, self.sent
         names = {group.name for group in work.groups}
-        twice = {group.namespace for group in work.told.groups if group.name in names}
+        twice = {group.namespace for group in work.cluster.groups if group.name in names}
         if len(twice) > 1:
             where = ", ".join(sorted(twice))
             text = f"PodGroups in the namespaces {where} have its name: KAI takes them for one gang"
@@ -351,7 +354,7 @@ class _Question:
             if page is not None and page.makes.is_scheduled and len(self.work.controllers) == 1:
                 text = f"{owner.kind} {owner.name} has made no {page.makes.objects[0].kind} yet"
                 hint = "Wait for the time that its schedule names."
-            yield Cause(CauseKind.NOT_READY, text, hint=hint, place=sent.declared.at("metadata", "name"))
+            yield Cause(CauseKind.NOT_READY, text, hint=hint, location=sent.declared.at("metadata", "name"))
 
     @property
     def _is_evicted(self) -> bool:
@@ -371,7 +374,7 @@ class _Question:
         ):
             text = f"subpool {closed.canonical} is {closed.state}: its queue has no quota, so KAI starts nothing new"
             hint = "Send it to another subpool or to the pool itself."
-            yield Cause(CauseKind.QUOTA, text, place=closed.declared.at("spec", "state"), hint=hint)
+            yield Cause(CauseKind.QUOTA, text, location=closed.declared.at("spec", "state"), hint=hint)
             return
         verdict = self._verdict() if work.queue == sent.queue else None
         if refused is not None and (
@@ -383,13 +386,13 @@ class _Question:
             held = f"{refused.held or 'some'} are held" + (
                 "" if refused.is_limit else " by work that cannot be preempted"
             )
-            asks = refused.asked or "more than is left"
+            asks = refused.requested or "more than is left"
             text = f"the {bound} of {named} is {refused.most}: {held}, and it asks for {asks}"
             hint = (
                 HINTS[CauseKind.QUOTA] if refused.is_limit else f"{HINTS[CauseKind.QUOTA][:-1]}, or use priority LOW."
             )
             location = self._limit_place(refused, owner or sent.subpool or sent.pool)
-            yield Cause(CauseKind.QUOTA, text, place=location, hint=hint)
+            yield Cause(CauseKind.QUOTA, text, location=location, hint=hint)
         elif verdict is not None:
             yield Cause(CauseKind.QUOTA, verdict.text, hint=verdict.hint or HINTS[CauseKind.QUOTA])
 
@@ -417,7 +420,7 @@ class _Question:
                     text = f"the cluster has no {kind} {match[1]} in namespace {self.sent.namespace}"
                     hint = "Create it, or name another one; KAI tries again by itself."
                     location = self._place_of_name(path, match[1])
-                    yield Cause(CauseKind.NEEDS, text, place=location, hint=hint, claims=pattern.pattern)
+                    yield Cause(CauseKind.NEEDS, text, location=location, hint=hint, claims=pattern.pattern)
             if "unbound immediate PersistentVolumeClaims" in saying.text and "unbound" not in seen:
                 seen.add("unbound")
                 text = "a PersistentVolumeClaim of its pods has no volume yet"
@@ -445,7 +448,7 @@ class _Question:
         if until:
             text = f"its preemption delay has not passed: it makes no other work go before {until}"
             path = ("metadata", "annotations", PREEMPTION_DELAY)
-            yield Cause(CauseKind.DELAY, text, place=self.work.place_of(*path), hint="Wait, or shorten the delay.")
+            yield Cause(CauseKind.DELAY, text, location=self.work.place_of(*path), hint="Wait, or shorten the delay.")
 
     def _of_room(
         self, fits: Sequence[Fit | LeftOut], sayings: Mapping[CauseKind, Sequence[Saying]], *, is_explained: bool
@@ -464,12 +467,12 @@ class _Question:
                 text = f"no node can be used by its pods: {reasons}"
                 is_shard = failed[0].unusable.get(OTHER_SHARD) == failed[0].nodes
                 location, hint = (self._shard_place, _SHARD) if is_shard else (None, _NO_NODE)
-                yield Cause(subject, text, place=location, hint=hint)
+                yield Cause(subject, text, location=location, hint=hint)
                 return
-            if OTHER_SHARD in failed[0].unusable and self._fits_other_shards(failed[0].item):
+            if OTHER_SHARD in failed[0].unusable and self._fits_other_shards(failed[0].to_place):
                 which = "without a shard" if shard is None else f"of the shard {shard}"
                 text = f"the nodes {which} are too few for it, and KAI does not use those of other shards"
-                yield Cause(CauseKind.ROOM, text, place=self._shard_place, hint=_SHARD)
+                yield Cause(CauseKind.ROOM, text, location=self._shard_place, hint=_SHARD)
                 return
             has_none = any(answer.outcome is FitOutcome.NO_ROOM for answer in failed)
             text = _no_room(subject, failed) if has_none else "KAI's search order finds no placement"

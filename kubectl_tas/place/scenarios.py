@@ -163,7 +163,7 @@ class Solver:
             next_pods = pods if work is self.work else work.next_pods()
             if session.refusal(work, sum_of(next_pods)) is not None:
                 spots = None
-            elif work.wanted is None:
+            elif work.request is None:
                 spots = self._back(next_pods, homes)
             else:
                 spots = session.place(work, next_pods, among)

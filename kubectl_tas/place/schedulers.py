@@ -145,12 +145,12 @@ def _wanted(held: HeldGang, members: Sequence[HeldPod]) -> PlacementRequest | No
 def _whole(gang: GangToPlace) -> PlacementRequest:
     """Returns the units and shapes of a gang, including the shapes of pods that start later."""
     further = (shape for shapes in gang.further.values() for shape in shapes)
-    return replace(gang.wanted, shapes=tuple(dict.fromkeys((*gang.wanted.shapes, *further))))
+    return replace(gang.request, shapes=tuple(dict.fromkeys((*gang.request.shapes, *further))))
 
 
 def _least(gang: GangToPlace) -> dict[str, int]:
     """Returns the number of pods that a gang needs, by unit."""
-    return {unit.name: len(unit.pods) for unit in gang.wanted.unit.units if unit.pods}
+    return {unit.name: len(unit.pods) for unit in gang.request.unit.units if unit.pods}
 
 
 def _pods(gang: GangToPlace, placement_request: PlacementRequest) -> Iterator[SessionPod]:

@@ -66,7 +66,7 @@ class Work:
     """Pods in the order in which KAI starts them; KAI evicts them in reverse order."""
     least: Mapping[str, int]
     """Minimum of pods by unit, without which no pod starts."""
-    wanted: PlacementRequest | None = None
+    request: PlacementRequest | None = None
     """Levels and shapes of the gang; None if nobody knows where else the gang may run."""
     levels: tuple[str, ...] = ()
     """Node labels of the gang's topology, coarsest first."""
@@ -214,11 +214,11 @@ class SchedulingSession:
     def _placed(
         self, space: Space, work: Work, pods: Sequence[SessionPod], among: Container[str] | None = None
     ) -> tuple[Place, ...] | None:
-        if work.wanted is None or any(pod.shape is None for pod in pods):
+        if work.request is None or any(pod.shape is None for pod in pods):
             return None
-        unit = with_pods(work.wanted.unit, pods)
-        running_domains = dict(self._kept(work, work.wanted.unit))
-        bound = place(space.room_for(replace(work.wanted, unit=unit), work.levels), unit, running_domains, among)
+        unit = with_pods(work.request.unit, pods)
+        running_domains = dict(self._kept(work, work.request.unit))
+        bound = place(space.room_for(replace(work.request, unit=unit), work.levels), unit, running_domains, among)
         if bound is None:
             return None
         unplaced: dict[str, list[SessionPod]] = {}

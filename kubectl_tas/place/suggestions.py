@@ -46,7 +46,7 @@ _SOFTLY_ELSEWHERE = "the annotation that ends in preferred-placement"
 class Question:
     """One or more equal gangs that KAI cannot all place on the nodes of their shard."""
 
-    item: GangToPlace
+    to_place: GangToPlace
     nodes: tuple[NodeResources, ...]
     copies: int
     shortage: Shortage | None
@@ -58,23 +58,23 @@ class Question:
     @cached_property
     def room(self) -> Room:
         """Room that the nodes have for the gangs."""
-        return room_for(self.wanted, self.nodes, self.item.labels)
+        return room_for(self.request, self.nodes, self.to_place.labels)
 
     @cached_property
-    def wanted(self) -> PlacementRequest:
+    def request(self) -> PlacementRequest:
         """All copies."""
         return self.one.times(self.copies)
 
     @property
     def one(self) -> PlacementRequest:
         """One copy."""
-        return self.changed or self.item.wanted
+        return self.changed or self.to_place.request
 
     def finds(self, placement_request: PlacementRequest) -> bool:
         """Whether KAI places ``placement_request`` on the nodes of the question."""
-        room = room_for(placement_request, self.nodes, self.item.labels)
+        room = room_for(placement_request, self.nodes, self.to_place.labels)
         return (
-            shortage_of(room, placement_request.unit, self.item.levels) is None
+            shortage_of(room, placement_request.unit, self.to_place.levels) is None
             and kai_allocate.find(room, placement_request.unit) is not None
         )
 
@@ -90,16 +90,16 @@ def changes(question: Question) -> Iterator[PlacementChange]:
 def _others(question: Question) -> Iterator[PlacementChange]:
     yield from _fewer_copies(question) if question.copies > 1 else _fewer_pods(question)
     if question.is_short:
-        yield from mending(question.item, question.wanted, question.nodes)
+        yield from mending(question.to_place, question.request, question.nodes)
 
 
 def _both(question: Question) -> Iterator[PlacementChange]:
     """Yields combined changes for the levels that leave out the fewest pods, or for which other nodes are enough."""
     best: list[PlacementChange] = []
-    for softened in _of_levels(question.item):
-        with_levels = replace(question, changed=softened.wanted)
-        short = shortage_of(with_levels.room, with_levels.wanted.unit, question.item.levels)
-        is_short = short is not None or exists(with_levels.room, with_levels.wanted.unit) is Existence.NO
+    for softened in _of_levels(question.to_place):
+        with_levels = replace(question, changed=softened.request)
+        short = shortage_of(with_levels.room, with_levels.request.unit, question.to_place.levels)
+        is_short = short is not None or exists(with_levels.room, with_levels.request.unit) is Existence.NO
         further = _others(replace(with_levels, shortage=short, is_short=is_short))
         combined = [replace(change, text=f"{softened.text}, and {change.text}") for change in further]
         if combined and (not best or combined[0].fewer < best[0].fewer):
@@ -120,20 +120,20 @@ class _Levels:
 
     kind: str
     text: str
-    wanted: PlacementRequest
+    request: PlacementRequest
     """One copy of the gang."""
 
 
 def _levels(question: Question) -> Iterator[PlacementChange]:
-    for softened in _of_levels(question.item):
-        if question.finds(softened.wanted.times(question.copies)):
+    for softened in _of_levels(question.to_place):
+        if question.finds(softened.request.times(question.copies)):
             yield PlacementChange(softened.kind, softened.text)
 
 
 def _of_levels(gang: GangToPlace) -> Iterator[_Levels]:
     levels = gang.levels
     softly = _SOFTLY.get(gang.sent.kind, _SOFTLY_ELSEWHERE)
-    depths = {unit.required for unit in gang.wanted.unit.units if unit.required is not None}
+    depths = {unit.required for unit in gang.request.unit.units if unit.required is not None}
     for depth in sorted(depths, reverse=True):
         text = f"prefer {levels[depth].key} instead of requiring it ({softly})"
         yield _Levels("preferred", text, _changed(gang, _Softer(depth)))
@@ -175,7 +175,7 @@ class _Coarser:
 def _changed(gang_to_place: GangToPlace, change: _Softer | _Coarser) -> PlacementRequest:
     """Returns the gang with other levels; the tree of a workflow's gang then differs too."""
     if gang_to_place.group is None:
-        return replace(gang_to_place.wanted, unit=_each(gang_to_place.wanted.unit, change.of_unit))
+        return replace(gang_to_place.request, unit=_each(gang_to_place.request.unit, change.of_unit))
     requirements_by_task = {
         task.name: map(change.of_task, task.resource.requirements) for task in gang_to_place.group.tasks
     }
@@ -184,7 +184,7 @@ def _changed(gang_to_place: GangToPlace, change: _Softer | _Coarser) -> Placemen
     )
     return replace(
         placement_request_of(gang, gang_to_place.labels, gang_to_place.of_tasks(gang)),
-        release=gang_to_place.wanted.release,
+        release=gang_to_place.request.release,
     )
 
 
@@ -214,13 +214,13 @@ def _fewer_copies(question: Question) -> Iterator[PlacementChange]:
 
 def _fewer_pods(question: Question) -> Iterator[PlacementChange]:
     """Yields as many pods as fit: fewer in the part that is short, else in the largest that helps, or in several."""
-    leaves = [leaf for leaf in question.wanted.unit.units if leaf.pods]
+    leaves = [leaf for leaf in question.request.unit.units if leaf.pods]
     for fitting in islice(_kept(question, leaves), MAX_FEWER):
         smaller = {leaf.name: _left(leaf, Counter(pods)) for leaf, pods in zip(leaves, fitting, strict=True)}
-        unit = _with_pods(question.wanted.unit, smaller)
-        if question.finds(replace(question.wanted, unit=unit)):
+        unit = _with_pods(question.request.unit, smaller)
+        if question.finds(replace(question.request, unit=unit)):
             fewer = [leaf for leaf in leaves if len(smaller[leaf.name].pods) < len(leaf.pods)]
-            text = _run(question.item, [(leaf, smaller[leaf.name]) for leaf in fewer])
+            text = _run(question.to_place, [(leaf, smaller[leaf.name]) for leaf in fewer])
             count = sum(len(leaf.pods) - len(smaller[leaf.name].pods) for leaf in fewer)
             yield PlacementChange("tasks", text, fewer=count)
             return
@@ -251,10 +251,10 @@ def _kept(question: Question, leaves: Sequence[Unit]) -> Iterator[list[tuple[int
     least = shortage.pods - shortage.best[0].pods if shortage and shortage.best else 1
     yield from _without(question, leaves, least)
     if question.is_short and solver.is_installed():
-        most = _most_pods(question.room, ranked(question.wanted.unit))
+        most = _most_pods(question.room, ranked(question.request.unit))
         if most is None:
             return  # not even one pod of each fits
-        fewest = len(question.wanted.unit.all_pods) - sum(map(len, most))
+        fewest = len(question.request.unit.all_pods) - sum(map(len, most))
         if fewest > least:
             yield from _without(question, leaves, fewest)  # as many pods, of one leaf
         yield most
@@ -299,8 +299,8 @@ def _without_which(gang: GangToPlace, leaf: Unit, smaller: Unit) -> str:
     if len(members) == len(leaf.pods):
         left_out = [member.name for at, member in enumerate(members) if at not in positions]
         return f", without {shortened(left_out, _NAMED_TASKS)}"
-    gpus = Counter(dict(gang.wanted.shapes[shape].asks).get(GPU, 0) for shape in leaf.pods)
-    gpus -= Counter(dict(gang.wanted.shapes[shape].asks).get(GPU, 0) for shape in smaller.pods)
+    gpus = Counter(dict(gang.request.shapes[shape].asks).get(GPU, 0) for shape in leaf.pods)
+    gpus -= Counter(dict(gang.request.shapes[shape].asks).get(GPU, 0) for shape in smaller.pods)
     phrases = [f"{plural(count, 'pod')} with {plural(each, 'GPU')}" for each, count in sorted(gpus.items())]
     return f", without {' and '.join(phrases)}"
 

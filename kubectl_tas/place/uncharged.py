@@ -45,7 +45,7 @@ _MOST_NAMED = 5
 class Uncharged:
     """GPUs of one piece of work that no queue is charged for."""
 
-    why: str
+    reason: str
     """Cause that completes the sentence: 8 GPUs are held WHY."""
     is_of_kai: bool
     """Whether KAI's scheduler placed the pods of the work."""
@@ -77,7 +77,7 @@ class Holdings:
 class Objects:
     """Objects of a cluster that tell about its nodes, pods and queues."""
 
-    items: Sequence[Mapping[str, Any]]
+    manifests: Sequence[Mapping[str, Any]]
     is_whole: bool = False
     """Whether the objects include all PodGroups."""
     hidden: str = ""
@@ -98,7 +98,7 @@ def objects_of(cluster: Cluster) -> Objects:
 
 def holdings(objects: Objects, scheduler: str) -> Holdings | None:
     """Returns who holds which GPUs; None if nodes or pods are unknown. Raises TasError if an object cannot be read."""
-    manifests, complete = objects.items, kubectl.complete_kinds(objects.items)
+    manifests, complete = objects.manifests, kubectl.complete_kinds(objects.manifests)
     if not any(manifest.get("kind") == "Node" for manifest in manifests):
         return None
     nodes = read_nodes(manifests, complete)
@@ -120,12 +120,12 @@ def holdings(objects: Objects, scheduler: str) -> Holdings | None:
 
 def _uncharged(objects: Objects, queues: set[str], scheduler: str) -> Iterator[Uncharged]:
     groups: dict[str, Mapping[str, Any]] = {}
-    for manifest in objects.items:
+    for manifest in objects.manifests:
         if manifest.get("kind") == "PodGroup":
             groups[str((manifest.get("metadata") or {}).get("name"))] = manifest
     gpus: Counter[tuple[str, bool, str, str]] = Counter()
     since: dict[tuple[str, bool, str, str], str] = {}
-    for manifest in objects.items:
+    for manifest in objects.manifests:
         if manifest.get("kind") != "Pod":
             continue
         spec, status = manifest.get("spec") or {}, manifest.get("status") or {}
@@ -178,7 +178,7 @@ def sentences(backend: str, uncharged: Iterable[Uncharged]) -> Iterator[tuple[bo
     """Yields for each cause whether KAI placed the work, and a sentence: who holds how many GPUs, and since when."""
     causes: dict[tuple[str, bool], list[Uncharged]] = {}
     for holding in uncharged:
-        causes.setdefault((holding.why, holding.is_of_kai), []).append(holding)
+        causes.setdefault((holding.reason, holding.is_of_kai), []).append(holding)
     for (reason, is_of_kai), holdings_alike in causes.items():
         gpus = sum(holding.gpus for holding in holdings_alike)
         verb = "is" if gpus == 1 else "are"

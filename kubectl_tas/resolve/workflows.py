@@ -74,7 +74,7 @@ class FleetTask:
         """The values of tokens in pod templates and resource validations."""
         about = {
             "USER_CONTAINER_NAME": self.container,
-            "WF_TASK_NAME": self.container,
+            "WF_TASK_NAME": self.spec.name,
             "WF_PLATFORM": self.platform.name or None,
             "WF_LEAD_CONTAINER": "true" if self.spec.lead else None,
             **self.where,

@@ -147,7 +147,7 @@ def _verdict(picture: Picture) -> Block:
 
 
 def _facts(content: Content, picture: Picture) -> Facts:
-    submission = picture.item
+    submission = picture.submission
     preemptible = "preemptible" if submission.is_preemptible else "non-preemptible"
     topology = content.topology_on(submission.pool.backend, picture.topology)
     placed: Cell = content.places.topology(topology) if topology else picture.topology or "none"

@@ -156,7 +156,7 @@ class TestWork:
     )
     def test_why_a_gang_restarts(self, file: str, old: str, new: str, why: str) -> None:
         found = meaning(FILES, {**FILES, file: FILES[file].replace(old, new)})
-        assert [item.why for item in found.restarts] == [f"{why}, and Pods that run cannot be changed"]
+        assert [item.reason for item in found.restarts] == [f"{why}, and Pods that run cannot be changed"]
 
 
 class TestRenamedPools:
@@ -353,7 +353,7 @@ def test_parts_of_a_policy_are_named() -> None:
     backend = "{guard: true, backends: [{name: default, scheduler: {name: other}}]}"
 
     def parts(after: dict[str, str]) -> dict[str, tuple[str, ...]]:
-        return {item.name.rpartition("-")[2]: item.what for item in meaning(guarded, after).policies}
+        return {item.name.rpartition("-")[2]: item.changed_parts for item in meaning(guarded, after).policies}
 
     all_of_pods = ("members", "podgroups", "pods")
     assert parts({**guarded, "pools/team.yaml": pool(guarantee=7)}) == dict.fromkeys(all_of_pods, ("table leaves",))
@@ -367,7 +367,7 @@ def test_parts_of_a_policy_are_named() -> None:
         **dict.fromkeys(("devices", "members", "subresources"), ("whom it concerns",)),
     }
     gone = meaning(guarded, {"pools/team.yaml": pool()}).policies
-    assert [(item.kind, item.what) for item in gone] == [("dropped", ())] * 5
+    assert [(item.kind, item.changed_parts) for item in gone] == [("dropped", ())] * 5
 
 
 JOB = """\
@@ -418,7 +418,7 @@ class TestRestarts:
         shared = {**config(f"{{gitops: {gitops}}}"), "pools/team.yaml": pool()}
         with_label, without = ({**shared, "workflows/w.yaml": work} for work in (MARKED, JOB))
         for before, after in ((with_label, without), (without, with_label)):
-            assert tuple(item.why for item in meaning(before, after).restarts) == why
+            assert tuple(item.reason for item in meaning(before, after).restarts) == why
         assert meaning(with_label, with_label).restarts == ()
 
     def test_an_object_in_another_namespace(self) -> None:
@@ -448,7 +448,7 @@ class TestRestarts:
     def test_a_gang_of_a_workflow(self, before: dict[str, str], after: dict[str, str], why: str) -> None:
         files = {**FILES, "pools/other.yaml": pool("other", 8)}
         (only,) = meaning({**files, **before}, {**files, **after}).restarts
-        assert (only.kind, only.why) == ("PodGroup", f"{why}, and Pods that run cannot be changed")
+        assert (only.kind, only.reason) == ("PodGroup", f"{why}, and Pods that run cannot be changed")
         assert only.name != only.successor
         assert only.name.startswith("train-g-")
         assert only.successor.startswith("train-g-")

@@ -31,7 +31,7 @@ def told(found: list[Diagnostic]) -> list[tuple[str, str, str]]:
 
 
 def since(before: Earlier, files: dict[str, str] = POOL, **more: Any) -> list[tuple[str, str, str]]:
-    return told(compare(fleet_of(files), before, None, **more).found)
+    return told(compare(fleet_of(files), before, None, **more).findings)
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_a_cluster_that_does_not_answer_is_one_finding_of_several() -> None:
     two = {**BACKENDS, "pools/p.yaml": pool(guarantee=0, spec="  backend: a\n")}
     broken = Answering(TasError("it is down", hint="Start it."))
     found = ask(two, a=Answering(), b=broken)
-    assert told(found.found) == [("cluster-unread", "tas.yaml:3:30: backend b: it is down", "Start it.")]
+    assert told(found.findings) == [("cluster-unread", "tas.yaml:3:30: backend b: it is down", "Start it.")]
     assert found.unread == {"b"}
     with pytest.raises(TasError, match="it is down"):
         ask(POOL, default=broken)
@@ -164,7 +164,7 @@ def test_a_cluster_that_does_not_answer_is_one_finding_of_several() -> None:
 def test_nodes_that_may_not_be_read_are_not_counted() -> None:
     hidden = ForbiddenError("nodes are forbidden")
     found = ask(POOL, default=Answering(hidden))
-    assert told(found.found) == [
+    assert told(found.findings) == [
         (
             "nodes-unread",
             "the nodes of backend default are not counted: nodes are forbidden",
@@ -175,7 +175,7 @@ def test_nodes_that_may_not_be_read_are_not_counted() -> None:
     with pytest.raises(ForbiddenError):
         ask(POOL, default=Answering(hidden, file="cluster.json"))
     whole = ask({"pools/p.yaml": pool(guarantee=0)}, default=Answering())
-    assert (whole.found, whole.unread) == ([], frozenset())
+    assert (whole.findings, whole.unread) == ([], frozenset())
 
 
 SET = {"workflows/s.yaml": clique_set()}

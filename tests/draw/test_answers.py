@@ -305,8 +305,8 @@ def grown(**more: Any) -> ClusterGrowth:
     ("growth", "text"),
     [
         (grown(), "no rack more"),
-        (grown(more=2), "2 racks more"),
-        (grown(more=2, at_once=False), "2 racks more, added one after the other"),
+        (grown(racks_needed=2), "2 racks more"),
+        (grown(racks_needed=2, at_once=False), "2 racks more, added one after the other"),
     ],
 )
 def test_racks_that_must_come_one_by_one_are_told_apart(growth: ClusterGrowth, text: str) -> None:
@@ -316,7 +316,9 @@ def test_racks_that_must_come_one_by_one_are_told_apart(growth: ClusterGrowth, t
 def test_all_that_is_told_of_growth() -> None:
     node, many = cast(Any, SimpleNamespace(allocatable={GPU: 8})), item(3)
     waiting = (Waiting(many, 1), Waiting(many, 2), Waiting(item(), None, None, (Lack(GPU, 8, 4),)))
-    growth = ClusterGrowth((RACK,), ("a",), (node, node), (many, item()), 4, more=2, at_once=False, waiting=waiting)
+    growth = ClusterGrowth(
+        (RACK,), ("a",), (node, node), (many, item()), 4, racks_needed=2, at_once=False, waiting=waiting
+    )
     assert (
         capacitypages.growth_text(
             [("prod", growth), ("lab", ClusterGrowth((RACK,), (), (), (item(),), 1, missing=RACK))]

@@ -52,7 +52,7 @@ FIVE = tuple(
     for n in range(5)
 )
 FULL = why(
-    Cause(CauseKind.QUOTA, "it is full", FIVE, place=Location("a.yaml", 3, 5), hint="Wait."),
+    Cause(CauseKind.QUOTA, "it is full", FIVE, location=Location("a.yaml", 3, 5), hint="Wait."),
     Cause(CauseKind.OTHER, "odd", (Saying("Pod w-0", "Failed", "x" * 401, times=2),)),
     gangs=(
         GangNow("ml", "g0", {}, 3, State.ABSENT),
@@ -154,7 +154,7 @@ def test_a_cause_of_which_nobody_says_more_is_one_line() -> None:
 
 
 def test_a_cause_has_its_place_and_what_helps() -> None:
-    cause = Cause(CauseKind.QUOTA, "it is full", place=Location("a.yaml", 3, 5), hint="Wait.")
+    cause = Cause(CauseKind.QUOTA, "it is full", location=Location("a.yaml", 3, 5), hint="Wait.")
     assert page(cause)[-2:] == ["File:  a.yaml:3:5", "Help:  Wait."]
     (found,) = whypage.data([why(cause)])["workflows"]
     assert found["causes"][0]["place"] == {"file": "a.yaml", "line": 3, "column": 5}

@@ -292,7 +292,7 @@ class TestWhatReviewersDoNotSee:
             there = foreign(team, ConfigSpec())
             assert [(item.path, item.rule.code) for item in there] == [(".gitattributes", "review-hidden")], pattern
             assert place in there[0].effect or " and " in there[0].effect, pattern
-            assert str(there[0].place) == f".gitattributes:3:{len(pattern) + 7}"
+            assert str(there[0].location) == f".gitattributes:3:{len(pattern) + 7}"
 
     @pytest.mark.parametrize("attribute", ["ident", "filter=lfs", "working-tree-encoding=UTF-7"])
     def test_other_bytes_of_a_file_of_admins(self, team: Path, attribute: str) -> None:

@@ -428,8 +428,8 @@ def queues_of(cluster: Cluster) -> None:
 
 def nodes_of(cluster: Cluster) -> None:
     objects = objects_of(cluster)
-    nodes = read_nodes(objects.items, kubectl.complete_kinds(objects.items))
-    total_resources(nodes, objects.items, "kai-scheduler")
+    nodes = read_nodes(objects.manifests, kubectl.complete_kinds(objects.manifests))
+    total_resources(nodes, objects.manifests, "kai-scheduler")
 
 
 def snapshot_of(cluster: Cluster) -> None:

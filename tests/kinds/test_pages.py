@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from kubectl_tas.kinds import BY_API, LISTED, SET, Listed, kubernetes, page_of, page_of_document, pages
+from kubectl_tas.kinds.grouping import Gathered
 from kubectl_tas.kinds.page import SPEC, UNPACKED, WorkloadKind, embedded
 from kubectl_tas.kinds.section import path_steps, value_at, values_at
 from kubectl_tas.load.kinds import without_nulls
@@ -54,6 +55,7 @@ def test_every_page_is_listed() -> None:
     helpers = {
         "__init__",
         "backdoors",
+        "crd_rules",
         "environment",
         "grouping",
         "kubeflow",
@@ -158,7 +160,8 @@ def test_the_start_of_pods_comes_along() -> None:
     assert groups is not None
     start = embedded(jobs, "spec.sets[].spec").start
     ordered = {"replicatedJobs": [], "startupPolicy": {"startupPolicyOrder": "InOrder"}}
-    (wait,) = start.waits({"spec": {"sets": [{"spec": {}}, {"spec": ordered}]}})
+    document: dict[str, Any] = {"spec": {"sets": [{"spec": {}}, {"spec": ordered}]}}
+    (wait,) = start.waits(Gathered(document, [], lambda _: True, is_owned=False))
     assert wait.path == ("spec", "sets", 1, "spec", "startupPolicy", "startupPolicyOrder")
     start = embedded(groups, "spec.group").start
     pods = {"size": 5, "subGroupPolicy": {"subGroupSize": 2}}

@@ -42,8 +42,8 @@ def pod(**fields: Any) -> Item:
 
 def said_of_pod(folder: Path, **status: Any) -> list[tuple[str, str]]:
     (found,) = of(folder, pod(status=status)).pods
-    assert {(saying.where, saying.is_event) for saying in found.said} <= {("Pod p", False)}
-    return [(saying.reason, saying.text) for saying in found.said]
+    assert {(saying.where, saying.is_event) for saying in found.sayings} <= {("Pod p", False)}
+    return [(saying.reason, saying.text) for saying in found.sayings]
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_conditions_of_a_pod_group(condition: Item, said: tuple[str, str], tmp_p
     group = pod_group("q", schedulingConditions=[condition])
     group["metadata"]["name"] = "other"
     (_, found) = of(tmp_path, group).groups
-    assert [(saying.where, saying.reason, saying.text) for saying in found.said] == [("PodGroup other", *said)]
+    assert [(saying.where, saying.reason, saying.text) for saying in found.sayings] == [("PodGroup other", *said)]
 
 
 def test_what_has_no_spec(tmp_path: Path) -> None:

@@ -155,7 +155,12 @@ def test_what_can_never_run_takes_nothing_from_the_others() -> None:
     assert (found["large"].outcome, found["small"].outcome) == (TurnOutcome.REFUSED, TurnOutcome.STARTS)
     refused = found["large"].refusal
     assert refused is not None
-    assert (refused.reason, refused.queue, refused.held, refused.asked) == ("NonPreemptibleOverQuota", "left", 0, 24)
+    assert (refused.reason, refused.queue, refused.held, refused.requested) == (
+        "NonPreemptibleOverQuota",
+        "left",
+        0,
+        24,
+    )
 
 
 def test_of_two_that_fit_one_by_one_the_second_waits_for_the_first() -> None:

@@ -73,34 +73,34 @@ def group(name: str, pods: int, required: int | None = RACK) -> Unit:
 
 def test_what_there_is_room_for_needs_no_rack() -> None:
     found = needs(racks(4, 4), group("a", 4), group("b", 3))
-    assert (found.gangs, found.more, found.waiting) == (2, 0, ())
+    assert (found.gangs, found.racks_needed, found.waiting) == (2, 0, ())
 
 
 def test_racks_are_counted_until_all_go() -> None:
     found = needs(racks(4, 4), group("a", 4), group("b", 3), group("c", 2), group("d", 2), group("e", 1))
-    assert [(item.item.gang.name, item.racks) for item in found.waiting] == [("c", 1), ("d", 1)]
-    assert (found.more, found.like, len(found.rack), found.word, found.gpus) == (1, ("a", "1"), 4, "rack", 4)
+    assert [(item.to_place.gang.name, item.racks) for item in found.waiting] == [("c", 1), ("d", 1)]
+    assert (found.racks_needed, found.like, len(found.rack), found.word, found.gpus) == (1, ("a", "1"), 4, "rack", 4)
 
 
 def test_a_gang_that_is_larger_than_a_rack_never_goes() -> None:
     found = needs(racks(4, 4), group("large", 5), group("small", 4), group("more", 4), group("most", 4))
-    assert [(item.item.gang.name, item.racks) for item in found.waiting] == [("large", None), ("most", 1)]
+    assert [(item.to_place.gang.name, item.racks) for item in found.waiting] == [("large", None), ("most", 1)]
     assert found.waiting[0].shortage is not None
-    assert found.more == 1
+    assert found.racks_needed == 1
 
 
 def test_of_many_gangs_no_more_racks_are_asked_for_than_are_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     """One after the other they take four."""
     monkeypatch.setattr("kubectl_tas.place.grow.MAX_PLACED", 1)
     gangs = group("g0", 4, ZONE), group("g1", 3, ZONE), group("g2", 5, ZONE), group("g3", 6)
-    assert needs(racks(3, 3), *gangs).more == 3
+    assert needs(racks(3, 3), *gangs).racks_needed == 3
 
 
 def test_new_zones_are_as_large_as_those_that_there_are() -> None:
     """Zone a has two racks, zone b one: the first new rack is its second."""
     both = racks(2, 2, 2, zones="aab")
-    assert needs(both, group("a", 4, ZONE), group("b", 4, ZONE)).more == 1
-    assert needs(both, *(group(name, 4, ZONE) for name in "abc")).more == 3
+    assert needs(both, group("a", 4, ZONE), group("b", 4, ZONE)).racks_needed == 1
+    assert needs(both, *(group(name, 4, ZONE) for name in "abc")).racks_needed == 3
     assert needs(both, group("wide", 5, ZONE)).waiting[0].racks is None
 
 
@@ -113,7 +113,7 @@ def test_racks_are_like_those_that_what_waits_can_use() -> None:
 def test_new_racks_are_in_the_zones_that_have_fewer_and_then_in_new_ones() -> None:
     """Each with the nodes of the rack that it is like, under names of their own."""
     found = needs(racks(2, 2, 2, zones="aab"), *(group(name, 2) for name in "abcdef"))
-    assert (found.more, found.like, found.gpus) == (3, ("a", "1"), 2)
+    assert (found.racks_needed, found.like, found.gpus) == (3, ("a", "1"), 2)
     places = ("b", "new-rack-1"), ("new-zone-1", "new-rack-2"), ("new-zone-1", "new-rack-3")
     assert [(item.name, item.labels) for item in found.added] == [
         (f"new-{number}-{at}", {"zone": zone, "rack": rack, HOSTNAME: f"new-{number}-{at}"})
@@ -171,7 +171,7 @@ def test_a_level_that_no_node_has_is_named() -> None:
 def test_without_levels_nodes_are_added() -> None:
     item = replace(asked(Unit("g", None, None, (0,) * 5), (shape(1, 1),)), levels=())
     (found,) = grow([(item, 1)], racks(2))
-    assert (found.more, found.word) == (3, "node")
+    assert (found.racks_needed, found.word) == (3, "node")
 
 
 def test_pods_that_use_other_nodes_have_their_own_racks() -> None:
@@ -179,8 +179,8 @@ def test_pods_that_use_other_nodes_have_their_own_racks() -> None:
     large = tuple(node(f"l{number}", ("b", "l"), 2) for number in range(2))
     items = [asked(Unit(f"g{gpus}", RACK, None, (0,) * 2), (shape(gpus, 1),)) for gpus in (1, 2)]
     small, other = grow([(items[0], 3), (items[1], 2)], (*racks(2, 2), *large))
-    assert (small.items, small.like, small.more) == ((items[0],), ("a", "1"), 0)
-    assert (other.items, other.like, other.more) == ((items[1],), ("b", "l"), 2)
+    assert (small.to_place, small.like, small.racks_needed) == ((items[0],), ("a", "1"), 0)
+    assert (other.to_place, other.like, other.racks_needed) == ((items[1],), ("b", "l"), 2)
 
 
 def test_of_what_no_node_has_a_rack_has_nothing_either() -> None:
@@ -195,7 +195,7 @@ def test_racks_of_one_kind_are_not_for_those_that_use_another() -> None:
     placed = asked(group("placed", 2), (shape(1, 1),))
     loose = replace(asked(Unit("loose", None, None, (0,) * 3), (shape(1, 1),)), levels=())
     first, second = grow([(placed, 2), (loose, 1)], racks(2, 1))
-    assert (first.more, first.word, second.more, second.word) == (1, "rack", 2, "node")
+    assert (first.racks_needed, first.word, second.racks_needed, second.word) == (1, "rack", 2, "node")
 
 
 @settings(max_examples=100, deadline=None)
@@ -205,11 +205,11 @@ def test_with_so_many_racks_all_go_and_with_no_fewer(case: Case, copies: int) ->
     item = asked(wanted.unit, wanted.shapes)
     (found,) = grow([(item, copies)], tuple(nodes))
     helps = all(one.racks is not None for one in found.waiting)
-    for racks in range(found.more + 1 if found.at_once else 0):
+    for racks in range(found.racks_needed + 1 if found.at_once else 0):
         added = found.added[: racks * len(found.rack)]
-        assert all_go(nodes, added, item, copies) == (helps and racks == found.more)
+        assert all_go(nodes, added, item, copies) == (helps and racks == found.racks_needed)
     if helps:
-        assert any_placement((*nodes, *found.added), item.wanted.times(copies))
+        assert any_placement((*nodes, *found.added), item.request.times(copies))
 
 
 def all_go(nodes: Sequence[NodeResources], added: Sequence[NodeResources], item: GangToPlace, copies: int) -> bool:
@@ -222,7 +222,7 @@ def all_go(nodes: Sequence[NodeResources], added: Sequence[NodeResources], item:
 
 
 def goes(space: Space, item: GangToPlace) -> bool:
-    bound = place(space.room_for(item.wanted, LEVELS), item.wanted.unit)
+    bound = place(space.room_for(item.request, LEVELS), item.request.unit)
     for pod in bound or ():
-        space.take(pod.node, dict(item.wanted.shapes[pod.shape].asks))
+        space.take(pod.node, dict(item.request.shapes[pod.shape].asks))
     return bound is not None

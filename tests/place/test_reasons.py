@@ -213,7 +213,7 @@ def test_what_only_the_cluster_explains_has_a_text_and_a_hint(
     gaps = {"Node": "unread", "Queue": "unread"}
     found = why(fleet, sent, ClusterAnswers((), (group,), (pod("train-a", GROUP), pod("train-b", GROUP)), {}, gaps))
     assert found.queue == "osmo-pool-default-team--shared"
-    assert [(cause.about.value, cause.text, cause.hint) for cause in found.causes if cause.said] == [
+    assert [(cause.kind.value, cause.text, cause.hint) for cause in found.causes if cause.sayings] == [
         (about, text, hint)
     ]
 

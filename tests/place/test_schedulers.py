@@ -135,8 +135,8 @@ def test_a_gang_of_others_is_what_its_pod_group_says() -> None:
     assert pods_of(work) == [("x", "a", "n"), ("y", "b", "n"), ("z", "g", None)]
     assert [one.shape for one in work.pods] == [0, 1, 0]
     assert dict(work.least) == {"a": 1, "b": 2}
-    assert work.wanted is not None
-    assert [unit.name for unit in work.wanted.unit.units] == ["g", "a", "b"]
+    assert work.request is not None
+    assert [unit.name for unit in work.request.unit.units] == ["g", "a", "b"]
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_of_a_gang_without_a_minimum_all_pods_are_needed(
 ) -> None:
     (work,) = begun(group("g", **spec), *(pod(f"p{number}", "g", "n", 1) for number in range(pods)))[None].start.works
     assert (dict(work.least), work.is_known, work.queue) == (least, is_known, spec.get("queue", ""))
-    assert (work.wanted is None) == (not spec)
+    assert (work.request is None) == (not spec)
 
 
 def test_a_gang_is_there_only_with_its_pods_on_nodes_of_the_shard() -> None:

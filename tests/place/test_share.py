@@ -220,18 +220,19 @@ def test_a_division_names_each_queue_and_says_what_is_left_beside_it() -> None:
         ("b", None), tree, Amounts(16), QueueDemand(asked, {"first": Amounts(1)}, {"first": Amounts(2)}), names
     )
     assert [
-        (one.called.name, one.called.kind, one.asked.gpu, one.fixed.gpu, one.held and one.held.gpu)
-        for one in found.parts
+        (one.called.name, one.called.kind, one.requested.gpu, one.fixed.gpu, one.held and one.held.gpu)
+        for one in found.queue_shares
     ] == [
         ("first", TargetKind.OTHER, 9, 1, 2),
         ("team", TargetKind.POOL, 18, 0, 0),
         ("team itself", TargetKind.OWN, 9, 0, 0),
         ("team--a", TargetKind.SUBPOOL, 9, 0, 0),
     ]
-    assert [(one.guaranteed.gpu, one.share.gpu, one.borrowed.gpu) for one in found.parts] == [
+    assert [(one.guaranteed.gpu, one.share.gpu, one.borrowed.gpu) for one in found.queue_shares] == [
         (2, 2, 0), (8, 14, 6), (6, 7, 1), (2, 7, 5),
     ]  # fmt: skip
-    assert [(one.rest.whole.gpu, one.rest.left.gpu, one.rest.weights.gpu) for one in found.parts] == [
+    remainders = [one.remainder for one in found.queue_shares]
+    assert [(rest.whole.gpu, rest.available.gpu, rest.weights.gpu) for rest in remainders] == [
         (6, 6, 0), (6, 6, 1), (6, 6, 4), (6, 6, 4),
     ]  # fmt: skip
     assert [one.called.name for one in found.below("osmo-pool-default-team")] == ["team itself", "team--a"]
@@ -275,7 +276,7 @@ def test_why_a_queue_gets_no_more() -> None:
     def bounds(capacity: int, **more: int) -> dict[str, ShareBound]:
         told = {name: Amounts(number) for name, number in {**asked, **more}.items()}
         found = divide(("b", None), QueueTree(queues), Amounts(capacity), QueueDemand(told, {}, None), {})
-        return {part.queue.name: part.bound("gpu") for part in found.parts}
+        return {part.queue.name: part.bound("gpu") for part in found.queue_shares}
 
     few = {
         "first": ShareBound.LIMIT,

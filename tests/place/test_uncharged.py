@@ -46,7 +46,7 @@ def of(*items: Item, is_whole: bool = True) -> Holdings:
 
 
 def whys(*items: Item, is_whole: bool = True) -> list[str]:
-    return [item.why for item in of(*items, is_whole=is_whole).uncharged]
+    return [item.reason for item in of(*items, is_whole=is_whole).uncharged]
 
 
 @pytest.mark.parametrize(

@@ -509,7 +509,7 @@ def test_a_release_without_a_tree_of_sub_groups_takes_the_pods_of_all_together(
     write(declare(tmp_path, version=version), {"workflows/w.yaml": group})
     checked = check_source(tmp_path, FolderSource(tmp_path))
     found = next(item for item in unplaced(checked.fleet, checked.fleet.submissions) if isinstance(item, GangToPlace))
-    assert len(found.wanted.unit.all_pods) == 3
+    assert len(found.request.unit.all_pods) == 3
     assert sum(map(len, found.further.values())) == 1
     assert is_set or pods_of(found) == parts
     assert (found.gang.parts == ()) is (version == "0.9")

@@ -39,7 +39,7 @@ class TestWorkflow:
         where = {"WF_POOL": "team", "WF_ID": "my-run", "WF_GROUP_NAME": "group-a", "WF_PRIORITY": "normal"}
         own = {
             "USER_CONTAINER_NAME": "task-1",
-            "WF_TASK_NAME": "task-1",
+            "WF_TASK_NAME": "Task_1",
             "WF_PLATFORM": None,
             "WF_LEAD_CONTAINER": "true",
         }

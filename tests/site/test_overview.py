@@ -91,7 +91,7 @@ def test_ten_of_each_are_shown(repository: Path, number: int, *, is_whole: bool)
 @pytest.mark.parametrize(("pools", "more"), [(50, None), (51, Link("Pools: all 51", "pools/index.html"))])
 def test_fifty_pools_are_shown(repository: Path, pools: int, more: Link | None) -> None:
     page = overview.page(content(repository_of(repository, pools=pools)))
-    assert [type(block).__name__ for block in page.blocks] == ["Tiles", "Table", "Findings", "Text", "Table"]
+    assert [type(block).__name__ for block in page.blocks] == ["Tiles", "Table", "FindingsBlock", "TextBlock", "Table"]
     assert (len(tables(page)["Pools"].rows), tables(page)["Pools"].more) == (50, more)
 
 
