@@ -219,7 +219,7 @@ class TestRepositoryWithErrors:
     def test_elsewhere(self, team: Path) -> None:
         write(team, {"workflows/broken.yaml": "workflow: {name: w}\n"})
         result = kubectl_tas("admit", "../job.yaml", "--pool", "team--a", cwd=team)
-        assert "Verdict:   ADMITTED\n" in result.out
+        assert "Verdict:   UNKNOWN\n" in result.out
         assert (result.code, result.err) == (1, "This repository has 1 error; run: kubectl tas validate\n")
 
     def test_other_workflows_that_are_rejected_do_not_count(self, team: Path) -> None:

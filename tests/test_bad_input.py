@@ -104,7 +104,8 @@ def test_text_without_documents(repository: Path, text: str) -> None:
     assert (result.code, "[nothing-declared]" in result.out) == (1, True)
     assert kubectl_tas("render", "-C", repository).code == 3
     write(repository, {"pools/team.yaml": pool()})
-    assert kubectl_tas("validate", "-C", repository).out == "No problems found in 2 files.\n"
+    result = kubectl_tas("validate", "-C", repository)
+    assert result.out == "No problems found in 2 files.\n" or (text == "" and "this file is empty" in result.out)
 
 
 @pytest.mark.parametrize(

@@ -74,8 +74,8 @@ EDITS = {
 JUDGES = {"check", "diff", "fn", "render", "report", "validate"}
 """Commands that print the findings themselves, or that write nothing while there are errors."""
 OTHERS = {
-    "adopt", "cluster state", "doctor", "help", "import cluster", "import kueue", "import osmo", "init", "lsp", "mcp", "migrate",
-    "nodes generate", "rule", "schema", "topology suggest", "version",
+    "adopt", "cluster state", "doctor", "help", "import cluster", "import kueue", "import osmo", "init", "lsp", "mcp",
+    "migrate", "nodes generate", "rule", "schema", "topology suggest", "version",
 }  # fmt: skip
 """Commands that compute nothing from what a repository declares, or that serve the others."""
 NAMES_ALONE = {"name"}

@@ -20,6 +20,7 @@ _NEW = tuple(
         r"^Lower this quota to (\d+\w*)",
         r"^Use a number from (\d+)",
         r"^Use one of ([\w./-]+)",
+        r"^(?:Write|Use) ([\w./-]+: \"?\w[\w./-]*\"?), or ",
         r"^For example: ([\w./-]+)\.$",
         r"^(?:Write|Use) ((?:[\w./-]+: )?\"?[\w./-]*[./\d-][\w./-]*\w\"?)\.$",
     )

@@ -158,7 +158,7 @@ class Example(NamedTuple):
 
 def _page(rule: Rule) -> str:
     """Returns the text of ``kubectl tas rule``, with examples if the rule has a case that fires. The right example is
-    the wrong file with the change: of a silent case, else as the help of the finding says. Else it is another file.
+    the wrong file with the change: as the help of the finding says, else of a silent case. Else it is another file.
     """
     folder = ROOT / "golden/rules" / rule.code
     cases = [read(path.parent) for path in sorted(folder.glob("*/about.txt"))]
@@ -172,7 +172,7 @@ def _page(rule: Rule) -> str:
     mended_text, how = "", ""
     if silent is not None:
         mended_text, how = _files(silent)[shown.path], _sentence(silent)
-    for example in wrong if silent is None or "= help: Did you mean" in wrong[0].said else ():
+    for example in wrong:
         advised = _advised(rule, example)
         if advised is not None:
             shown, mended_text, how = example, advised, "The same file, after the help"

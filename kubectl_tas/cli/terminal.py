@@ -37,7 +37,7 @@ UNREAD = "kubectl_tas.unread"
 
 
 class Gap(NamedTuple):
-    """What an answer lacks, because documents are not counted."""
+    """The lack of an answer, because documents are not counted."""
 
     text: str
     """Half a sentence; '' if all documents are counted."""

@@ -237,7 +237,7 @@ def _above(root: Path, real: str) -> Iterator[Foreign]:
 
 
 def ignored_by(root: Path, output: str) -> Location | None:
-    """Returns the line of a ``.gitignore`` because of which git leaves out the output folder; None if none does."""
+    """Returns the line of a ``.gitignore`` that makes git leave out the output folder; None if no line does."""
     real = Path(os.path.realpath(root))
     top, folder, found = checkout_of(str(real)), real / output, None
     for above in (*(path for path in folder.parents[::-1] if path.is_relative_to(top)),):

@@ -282,7 +282,7 @@ class Admission:
         return replace(verdict, text=f"{sum_}; {most}: not all of it can run at once, and what runs goes on")
 
     def doubted(self, verdict: Verdict) -> Verdict:
-        """Returns the verdict if documents are not counted: who has room may lack it then, and the reverse."""
+        """Returns the verdict if documents are not counted: work with room may lack it then, and the reverse."""
         if verdict.outcome not in ("admitted", "pending"):
             return verdict
         return Verdict("unknown", None, self._fleet.gap, NOTHING, NOTHING, "Correct it, and ask again.")

@@ -203,8 +203,7 @@ def _explain_union(error: Any, document: Document) -> Iterator[Diagnostic]:
     elif fitting:
         yield from _explain(fitting[0], document)
     else:
-        refused = (inner.validator_value for inner in error.context if inner.validator == "type")
-        named = list(dict.fromkeys(name for name in (*types, *refused) if name))
+        named = list(dict.fromkeys(name for name in types if name))
         yield wrong_type(document, tuple(error.absolute_path), error.instance, named, texts[0] if texts else {})
 
 

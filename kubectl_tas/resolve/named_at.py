@@ -22,7 +22,7 @@ BY_KEY = {
     labels.SEGMENT_PREFERRED: "level",
     labels.POD_GROUP: "podgroup",
 }
-"""What the value of a key names: of a label, an annotation, a selector, or a field that KAI reads as one."""
+"""The kind of thing that the value of a key names, in labels, annotations, selectors and fields that KAI reads."""
 BY_PATH = (
     ("Workflow", "workflow.pool", "pool"),
     ("Workflow", "workflow.backend", "backend"),
@@ -43,7 +43,7 @@ BY_PATH = (
     (SET.kind, "spec.*cliqueNames[[]*[]]", "clique"),
     ("*", "spec.*opologyName", "topology"),
 )
-"""What a field names, by the kind of the document and the path of the field."""
+"""The kind of thing that a field names, by the kind of the document and the path of the field."""
 _CONTENT = ("data", "stringData", "binaryData")
 """Keys of a document whose values Kubernetes does not read."""
 

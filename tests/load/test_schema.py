@@ -8,6 +8,7 @@ from kubectl_tas.diagnostics import Diagnostic
 from kubectl_tas.load.document import parse
 from kubectl_tas.load.kinds import Kind, recognise
 from kubectl_tas.load.schema import validate
+from kubectl_tas.model.kindlists import why_elsewhere
 from kubectl_tas.model.pool_kinds import Pool
 from tests.support.judged import told_of
 
@@ -388,7 +389,7 @@ def test_unknown_kind(text: str, place: str, message: str, hint: str) -> None:
 )
 def test_kinds_that_belong_elsewhere(version: str, kind: str, hint: str) -> None:
     found = only(f"apiVersion: {version}\nkind: {kind}\n")
-    message = f"{kind} of {version} cannot be declared here: it could change quotas or rights"
+    message = f"{kind} of {version} cannot be declared here: {why_elsewhere(kind)}"
     assert found[:3] == ("2:7", "kind-elsewhere", message)
     assert found[3].startswith(hint)
 

@@ -1,0 +1,50 @@
+"""Tests that the right example on a rule's page is the wrong file with the change, marked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tools.goldens import ROOT
+
+PAGES = sorted(path for path in (ROOT / "docs/rules").glob("*.md") if "## Wrong" in path.read_text(encoding="utf-8"))
+OTHER = {
+    *("output-foreign", "output-moved", "pool-busy", "pool-gone", "review-hidden", "subpool-removed", "suspended"),
+    *("topology-drift", "topology-removed", "topology-undeployed", "set-reference-changed", "set-reference-locked"),
+    *("level-without-nodes", "levels-not-nested", "file-not-regular", "file-outside-repository", "file-unread"),
+    *("access-repeated", "access-unguarded", "companion-namespace", "constraint-order", "filled-in", "gpus-unknown"),
+    *("karta-unread", "namespace-repeated", "placement-ignored", "podgroup-elsewhere", "podgroup-unknown"),
+    *(
+        "segment-differs",
+        "segment-incomplete",
+        "segment-unsupported",
+        "set-topology-default",
+        "task-data",
+        "value-type",
+    ),
+    *(
+        "value-type",
+        "values-unused",
+        "waiver-unused",
+        "workflow-tasks",
+        "workload-scheduler",
+        "yaml-alias",
+        "yaml-depth",
+    ),
+    *("yaml-depth", "yaml-key"),
+}
+"""Rules about a change, a cluster, or several files, and rules whose silent case is another file so far."""
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_right_is_the_wrong_file_mended(page: Path) -> None:
+    wrong, _, right = page.read_text(encoding="utf-8").partition("## Right")
+    is_mended = "```diff" in right
+    assert is_mended == (page.stem not in OTHER)
+    if is_mended:
+        rows = right.partition("```diff\n")[2].partition("```")[0].splitlines()
+        assert any(row.startswith(("+", "-")) for row in rows)
+        kept = [row[1:] for row in rows[1:] if row[:1] in (" ", "-") and row[1:].strip()]
+        path = rows[0].removeprefix("# ")
+        assert f"# {path}\n" not in wrong or any(row in wrong for row in kept) or not kept
