@@ -236,6 +236,7 @@ def test_no_finding_shows_a_secret(tmp_path: Path, old: str, new: str) -> None:
 def test_no_diff_shows_a_secret(tmp_path: Path) -> None:
     variables = f"env: [{{name: HF_API_TOKEN, value: correct-horse}}, {{name: A, value: {TOKEN}}}]"
     files = {**FILES, JOB: FILES[JOB].replace("image: trainer:1", f"image: trainer:1\n        {variables}")}
+    assert kubectl_tas("render", "-C", write(tmp_path, FILES)).code == 0
     root = write(tmp_path, files)
     shown = kubectl_tas("check", "-C", root).out
     assert "HF_API_TOKEN" in shown
