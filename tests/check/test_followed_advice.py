@@ -28,6 +28,7 @@ EXCEPTIONS = {
     "subgroup-name/fires workflows/disaggregated.yaml:13": NAMED_ELSEWHERE,
     "namespace-widened/fires subpools/ci.yaml:7": "the subpool names that namespace already, so the entry goes",
     "operator-refuses/raycronjob workflows/nightly.yaml:17": "the place is that of the group, not of the number",
+    "operator-refuses/jobset workflows/steps.yaml:22": "the two replicated jobs then wait for each other",
     "reference-unknown/of-a-claim workflows/train.yaml:16": "the claim that is named then lacks its own domain",
     "replicas-refused/jobset workflows/pipeline.yaml:60": "the place is that of the number in quotes",
     "topology-key-unknown/fires workflows/rack.yaml:14": "the help lists two keys, and the first is used already",
