@@ -343,11 +343,11 @@ class TestCheck:
         assert "subpools/a.yaml:7:10: error: " in result.err
 
     def test_line_endings_of_another_system(self, rendered: Path) -> None:
+        """Git may write them into a working copy; what it keeps is the same."""
         path = rendered / QUEUE
         path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
-        assert kubectl_tas("check", "-C", rendered).code == 1
-        assert kubectl_tas("render", "-C", rendered).out == f"wrote {QUEUE}\n"
         assert kubectl_tas("check", "-C", rendered).code == 0
+        assert kubectl_tas("render", "-C", rendered).out == ""
 
 
 @pytest.mark.parametrize("settings", ["gitops: argocd", "layout: sharded"])

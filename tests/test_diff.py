@@ -79,7 +79,7 @@ def test_nothing_changes(tmp_path: Path) -> None:
 def test_without_a_base_it_is_wrong_usage(tmp_path: Path) -> None:
     done = kubectl_tas("diff", "-C", write(tmp_path, {"pools/team.yaml": pool()}))
     assert done.code == 2
-    assert "Missing option '--base'" in done.err
+    assert "name the git revision to compare with: kubectl tas diff REF, such as origin/main" in done.err
 
 
 @pytest.mark.parametrize("output", FORMATS)

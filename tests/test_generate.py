@@ -88,7 +88,7 @@ def _new_rule(monkeypatch: pytest.MonkeyPatch, severity: Severity) -> None:
         for workload in fleet.workloads:
             yield Diagnostic(rule, "this is a workload", workload.declared.at("metadata", "name"))
 
-    monkeypatch.setattr(check, "WORK_CHECKS", (look_at_fleet(check_new),))
+    monkeypatch.setattr(check, "WORK_CHECKS", (look_at_fleet(check_new, "a test"),))
     monkeypatch.setattr(declared, "declared_rules", lambda: {**RULES, rule.code: rule})
     monkeypatch.setattr(resources, "all_rules", cache(lambda: dict(RULES)))
     for user in (generate, plain):

@@ -176,7 +176,7 @@ CHANGING = {
     "place.fairshare._Rest",
     "place.kai_allocate._State",
     "place.scenarios.Solver",
-    "place.scheduling_session.Pod",
+    "place.scheduling_session.SessionPod",
     "place.scheduling_session.Work",
     "resolve.placement.AnnotationReader",
     "work.processes._Worker",

@@ -203,7 +203,7 @@ def test_words_that_look_like_options_are_words(root: Path) -> None:
     async def talk(client: Any, ask: Ask) -> None:
         assert "no pool" in words(await ask("pools", names=["--help"]))
         assert "--help" in words(await ask("explain", work="--help"))
-        assert "no rule" in words(await ask("rule", code="-C"))
+        assert "no rule" in words(await ask("rule", code="--no-such-rule"))
         assert words(await ask("diff", base="--output=x"))
         assert not (root / "x").exists()
 

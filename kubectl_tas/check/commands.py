@@ -194,12 +194,9 @@ def _is_alone(container: Fields) -> bool:
     page = page_of_document(document)
     if page is None:
         return False
+    first, *others = page.pods
+    if others or first.factor or "[]" in first.path:
+        return False
     if page.gang.names_its_own or page.growth.scaled_alone or (page.gang.has_plugin and not page.gang.one_pod_group):
         return True
-    (first, *others), count = page.pods, page.pods[0].count.split()
-    return (
-        not others
-        and not first.factor
-        and "[]" not in first.path
-        and all(value_at(document, *key_path(path)) in (None, 1) for path in count)
-    )
+    return all(value_at(document, *key_path(path)) in (None, 1) for path in first.count.split())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -140,8 +140,8 @@ def why_command(work: str, output: str, live: bool, directory: str | None, **clu
     if refuse_errors(session.without(VERDICTS)):  # what is refused may be there all the same, and waits for that reason
         return 1
     fleet = session.fleet
+    found = _called(session, work, cluster["backend"], lambda: given_clusters(fleet, cluster, live=live))
     clusters = given_clusters(fleet, cluster, live=live)
-    found = _called(session, work, cluster["backend"], clusters)
     wanted: dict[tuple[str, str], dict[str, str]] = {}
     for item in found:
         wanted.setdefault((item.pool.backend.name, item.namespace), {}).update(read_of(fleet, item))
@@ -155,7 +155,7 @@ def why_command(work: str, output: str, live: bool, directory: str | None, **clu
     return 0 if all(answer.state.is_well for answer in answers) else 1
 
 
-def _called(session: Session, wanted: str, backend: str | None, clusters: Clusters) -> list[Submission]:
+def _called(session: Session, wanted: str, backend: str | None, clusters: Callable[[], Clusters]) -> list[Submission]:
     """Returns the work of that name or file, or of the pod or PodGroup of that name. Raises a usage error if nothing
     matches, or KAI does not place a match.
     """
@@ -163,7 +163,7 @@ def _called(session: Session, wanted: str, backend: str | None, clusters: Cluste
     try:
         found = meant(session, wanted, known)
     except click.UsageError:
-        work = _work_of(wanted, session.fleet, clusters)
+        work = _work_of(wanted, session.fleet, clusters())
         if not work:
             raise
         found = meant(session, work, known)

@@ -363,7 +363,7 @@ def _write_pool(
 
 
 def _finite(node: _Node) -> list[ResourceName]:
-    """Returns the resources of which a node has a limited quota."""
+    """Returns the resources whose quota on a node is limited."""
     covered = (resource for resource in RESOURCES if resource in node.covered)
     return [resource for resource in covered if node.guarantee.of(resource) < LIMITLESS[resource]]
 

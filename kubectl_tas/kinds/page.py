@@ -504,7 +504,7 @@ class Lost:
 
     path: str
     lost: str
-    """What the object loses, in words."""
+    """The loss of the object, in words."""
     instead: str
     """The hint: what to do so that it has it."""
     is_gang: bool = False
@@ -513,7 +513,7 @@ class Lost:
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """What others than KAI read of an object."""
+    """The fields of an object that others than KAI read."""
 
     queue: str = ""
     """The annotation of the object from which its operator takes the queue of all pods."""

@@ -1105,6 +1105,8 @@ OUTPUTS: dict[str, tuple[type, ...]] = {
     "topology suggest": (SuggestedTopologyJson,),
     "topology usage": (TopologyUses,),
     "workflow list": (WorkListJson,),
+    "explain": (ExplainedJson, SeveralExplainedJson, SegmentsJson),
+    "why": (WhysJson,),
     "workflow explain": (ExplainedJson, SeveralExplainedJson, SegmentsJson),
     "workflow why": (WhysJson,),
     "admit": (AnswersJson,),

@@ -69,7 +69,7 @@ def test_a_level_of_hosts_has_one_node_in_each_domain(tmp_path: Path) -> None:
     assert [name for name, _ in found] == [f"host-{number}" for number in range(1, 7)]
     assert all(labels["kubernetes.io/hostname"] == name for name, labels in found)
     refused = kubectl_tas(*arguments, "--nodes", "4")
-    assert (refused.code, "--nodes 1" in refused.err) == (2, True)
+    assert (refused.code, "write --domains host=12 instead of --nodes" in refused.err) == (2, True)
 
 
 def test_some_are_broken() -> None:

@@ -245,7 +245,7 @@ def test_what_is_judged_with_others_comes_out_the_same(name: str) -> None:
 def test_names_that_begin_with_a_stem_of_another_file() -> None:
     stems = [("a", "1"), ("a-b", "2"), ("c", "3"), ("c", "4")]
     points = [("a-b-x", "5"), ("b", "6"), ("c-1", "3")]
-    found = {frozenset(pair) for pair in running._begin_alike(stems, points)}
+    found = {frozenset(pair) for pair in running._with_common_prefix(stems, points)}
     assert found == {frozenset(pair) for pair in ("12", "15", "25", "34")}
 
 
