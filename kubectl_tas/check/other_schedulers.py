@@ -19,6 +19,7 @@ from kubectl_tas.kinds.section import Document, path_steps, value_at, values_at,
 from kubectl_tas.late import late_pattern
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import OWN_METADATA, KeyPath
+from kubectl_tas.model.foreign_schedulers import scheduler_of
 from kubectl_tas.model.repository import Declared, Origin
 from kubectl_tas.resolve.fleet import Fleet
 
@@ -37,16 +38,6 @@ OTHER_QUEUE = Rule(
 )
 KUEUE = "kueue.x-k8s.io/queue-name"
 """Label of work that Kueue suspends and starts."""
-_SCHEDULERS = (
-    (r"(.*\.)?kueue\.x-k8s\.io/", "Kueue", ""),
-    (r"(.*\.)?volcano\.sh/|scheduling\.k8s\.io/group-name$", "Volcano", "volcano"),
-    (r"(.*\.)?yunikorn\.apache\.org/", "YuniKorn", ""),
-    (r"scheduling\.x-k8s\.io/|pod-group\.scheduling\.sigs\.k8s\.io(/|$)", "the co-scheduling plugin", ""),
-    (r"(.*\.)?scheduling\.koordinator\.sh/", "Koordinator", ""),
-    (r"run\.ai/", "Run:ai", ""),
-)
-"""The beginnings of keys, whose scheduler reads them, and the operator whose controllers read some of them too."""
-_ANY = late_pattern("|".join(pattern for pattern, _, _ in _SCHEDULERS))
 _QUEUE, _PRIORITY, _TIME = late_pattern("queue|quota"), late_pattern("priority|preempt"), late_pattern("exec-time")
 _LEVEL = late_pattern("topology|podset-group|podset-slice")
 _NO_LEVEL = late_pattern("unconstrained|numa|decision|spreading")
@@ -57,12 +48,12 @@ _MINIMUM = late_pattern("min-(member|available|parallelism|num)|total-(count|num
 def leftover(origin: Origin, path: KeyPath) -> Diagnostic | None:
     """Returns a finding about a label or an annotation of another scheduler; None for any other."""
     key, where = str(path[-1]), str(path[-2])
-    if _ANY.match(key) is None:
+    scheduler = scheduler_of(key)
+    if not scheduler:
         return None
-    _, scheduler, operator = next(row for row in _SCHEDULERS if late_pattern(row[0]).match(key))
     page = page_of_document(origin.data)
     lost, hint = _meaning(origin, key, origin.value(path), page)
-    if not lost and operator and page is not None and page.recognition.operator == operator:
+    if not lost and page is not None and page.recognition.operator == scheduler.lower():
         return None  # its controllers may read the key
     message = f"KAI ignores {key}, which is {scheduler}'s{lost and f': {lost}'}"
     if key == KUEUE and where == "labels":

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from enum import Enum, auto
 
-from kubectl_tas.late import late_pattern
-from kubectl_tas.model import labels
+from kubectl_tas.model import foreign_schedulers, labels
 
 
 class Says(Enum):
@@ -35,17 +34,7 @@ class Says(Enum):
     """Nothing that is lost: KAI or `render` does the same."""
 
 
-_KUEUE, _VOLCANO, _YUNIKORN = "Kueue", "Volcano", "YuniKorn"
-_SCHEDULERS = (
-    (r"(.*\.)?kueue\.x-k8s\.io/", _KUEUE),
-    (r"(.*\.)?volcano\.sh/|scheduling\.k8s\.io/group-name$", _VOLCANO),
-    (r"(.*\.)?yunikorn\.apache\.org/", _YUNIKORN),
-    (r"scheduling\.x-k8s\.io/|pod-group\.scheduling\.sigs\.k8s\.io(/|$)", "the co-scheduling plugin"),
-    (r"(.*\.)?scheduling\.koordinator\.sh/", "Koordinator"),
-    (r"ray\.io/(scheduler-name|gang-scheduling-enabled)$", "KubeRay"),
-    (r"run\.ai/|runai/", "Run:ai"),
-)
-"""The beginnings of keys, and who reads them."""
+_OF_KUBERAY = ("ray.io/gang-scheduling-enabled", "ray.io/scheduler-name")
 _MEANINGS = {
     Says.QUEUE: (
         *("kueue.x-k8s.io/queue-name", "volcano.sh/queue-name", "scheduling.volcano.sh/queue-name"),
@@ -71,7 +60,7 @@ _MEANINGS = {
     Says.DEADLINE: ("kueue.x-k8s.io/max-exec-time-seconds",),
     Says.HERE: (
         *("kueue.x-k8s.io/podset-unconstrained-topology", "kueue.x-k8s.io/podset-group-name", "kueue.x-k8s.io/managed"),
-        *("kueue.x-k8s.io/pod-group-fast-admission", "ray.io/gang-scheduling-enabled", "ray.io/scheduler-name"),
+        *("kueue.x-k8s.io/pod-group-fast-admission", *_OF_KUBERAY),
         *("kueue.x-k8s.io/pod-suspending-parent", "kueue.x-k8s.io/podset", "kueue.x-k8s.io/workload"),
         *("kueue.x-k8s.io/role-hash", "kueue.x-k8s.io/is-group-workload", "yunikorn.apache.org/app-id"),
         *("yunikorn.apache.org/task-groups", "volcano.sh/task-spec", "volcano.sh/job-name", "volcano.sh/job-version"),
@@ -104,9 +93,9 @@ OLD_KEYS = {"queue": Says.QUEUE, "applicationId": Says.HERE}
 
 def is_of_yunikorn(key: object) -> bool:
     """Whether only YuniKorn reads a label or an annotation."""
-    return scheduler_of(str(key)) == _YUNIKORN
+    return foreign_schedulers.scheduler_of(str(key)) == foreign_schedulers.YUNIKORN
 
 
 def scheduler_of(key: str) -> str:
     """Returns who reads a label, an annotation or an apiVersion with a slash behind its group. Empty: none of these."""
-    return next((name for pattern, name in _SCHEDULERS if late_pattern(pattern).match(key)), "")
+    return "KubeRay" if key in _OF_KUBERAY else foreign_schedulers.scheduler_of(key)
