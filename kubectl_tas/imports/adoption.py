@@ -17,7 +17,7 @@ from kubectl_tas.check.workload_labels import WORKLOAD_LABEL, WORKLOAD_POOL
 from kubectl_tas.diagnostics import Diagnostic, Location, TasError
 from kubectl_tas.imports.foreign_keys import FIELDS, MEANING, OF_FOREIGN, OLD_KEYS, Says, is_of_yunikorn, scheduler_of
 from kubectl_tas.imports.written import Unplaced, Wishes, distinct
-from kubectl_tas.kai import NON_PREEMPTIBLE_FROM, PRIORITY_CLASSES
+from kubectl_tas.kai import NON_PREEMPTIBLE_FROM, PRIORITY_CLASSES, Feature
 from kubectl_tas.kinds import KINDS_OF_BATCH, SET, page_of
 from kubectl_tas.kinds.backdoors import ANNOTATIONS, LABELS, Decides, parts, state_of
 from kubectl_tas.kinds.backdoors import FIELDS as FIELDS_OF_PODS
@@ -615,6 +615,10 @@ class _Work:
         gangs = [(*_ROOT_LABELS, label) for label in (labels.OWNED, labels.GANG)]
         is_gang = any(path in self._added or self._document.value(path) for path in gangs)
         alone = page.gang.one_pod_group is False and not is_gang
+        rights, placed_at = page.gang.may_be_read, page.gang.placed_at
+        is_read = pool.backend.has(rights) if isinstance(rights, Feature) else rights
+        if placed_at == ROOT_ANNOTATIONS and not (is_read or is_gang):
+            placed_at = ()
         for says, annotation in _TITLES.items():
             wanted = self._said.get(says, {})
             keys = {path: by_label.get(str(label)) for path, label in wanted.items()}
@@ -625,7 +629,7 @@ class _Work:
             known = {path: key for path, key in keys.items() if key}
             if not known or alone:
                 continue
-            if not page.gang.placed_at:
+            if not placed_at:
                 self._lost[f"level {next(iter(known.values()))}: KAI reads no level of a {self._kind}"] = None
                 continue
             several = dict.fromkeys(known.values())
@@ -637,12 +641,12 @@ class _Work:
             for key in several:
                 if key != coarsest:
                     self._lost[f"level {key} of some pods: a {self._kind} has one level, {coarsest}"] = None
-            place = (*page.gang.placed_at, annotation)
+            place = (*placed_at, annotation)
             if self._document.value(place) is None:
                 self._added[place] = coarsest
         self._plan_segments(page, by_label)
         for annotation in (labels.PLACEMENT_REQUIRED, labels.PLACEMENT_PREFERRED):
-            path, idle = (*ROOT_ANNOTATIONS, annotation), alone or not page.gang.placed_at
+            path, idle = (*ROOT_ANNOTATIONS, annotation), alone or not placed_at
             if idle and (level := self._document.value(path)) is not None:
                 self._gone[path] = None
                 why = "each pod is a gang of its own" if alone else f"KAI reads none on a {self._kind}"
