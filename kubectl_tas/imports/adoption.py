@@ -17,13 +17,14 @@ from kubectl_tas.check.workload_labels import WORKLOAD_LABEL, WORKLOAD_POOL
 from kubectl_tas.diagnostics import Diagnostic, Location, TasError
 from kubectl_tas.imports.foreign_keys import FIELDS, MEANING, OF_FOREIGN, OLD_KEYS, Says, is_of_yunikorn, scheduler_of
 from kubectl_tas.imports.written import Unplaced, Wishes, distinct
-from kubectl_tas.kai import NON_PREEMPTIBLE_FROM, PRIORITY_CLASSES
+from kubectl_tas.kai import NON_PREEMPTIBLE_FROM, PRIORITY_CLASSES, Feature
 from kubectl_tas.kinds import KINDS_OF_BATCH, SET, page_of
 from kubectl_tas.kinds.backdoors import ANNOTATIONS, LABELS, Decides, parts, state_of
 from kubectl_tas.kinds.backdoors import FIELDS as FIELDS_OF_PODS
 from kubectl_tas.kinds.grouping import ANNOTATIONS as ROOT_ANNOTATIONS
+from kubectl_tas.kinds.grouping import Gathered
 from kubectl_tas.kinds.kubernetes import nearest
-from kubectl_tas.kinds.page import WorkloadKind
+from kubectl_tas.kinds.page import Wait, WorkloadKind
 from kubectl_tas.kinds.section import key_path, value_at, written
 from kubectl_tas.late import dataclass
 from kubectl_tas.load.document import Document, parse
@@ -36,9 +37,10 @@ from kubectl_tas.model.base import OWN_METADATA, KeyPath, whole_number
 from kubectl_tas.model.config import nearest_priority
 from kubectl_tas.model.kindlists import belongs_elsewhere
 from kubectl_tas.model.osmo_workflow import PRIORITIES
-from kubectl_tas.model.workloads import read
+from kubectl_tas.model.workloads import Workload, read
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.fleet_workload import replica_types
 from kubectl_tas.resolve.pools import FleetPool, FleetSubpool
 from kubectl_tas.words import did_you_mean, shortened
 
@@ -466,10 +468,19 @@ class _Work:
         return next((group for group in found if group is not None), None)
 
     @cached_property
+    def _workload(self) -> Workload | None:
+        return read(self._page, without_nulls(self._document.data, texts=("labels", "annotations")))[0]
+
+    def _waits(self, page: WorkloadKind, pool: FleetPool) -> Iterator[Wait]:
+        """Yields the delays with which a gang of all pods would never start."""
+        if self._workload is not None:
+            pods, _ = replica_types(self._workload)
+            yield from page.start.waits(Gathered(self._workload.document, pods, pool.backend.has, is_owned=True))
+
+    @cached_property
     def _pods(self) -> int | None:
         """The number of pods. None if the document does not say it."""
-        workload, _ = read(self._page, without_nulls(self._document.data, texts=("labels", "annotations")))
-        return None if workload is None else sum(pods.replicas for pods in workload.pod_sets)
+        return None if self._workload is None else sum(pods.replicas for pods in self._workload.pod_sets)
 
     def _plan(self, pool: FleetPool) -> None:
         self._plan_name()
@@ -479,7 +490,7 @@ class _Work:
             for label in dict.fromkeys(self._said_levels()):
                 self._lost[f"level {label}: a {self._kind} says it in topologyConstraint"] = None
         else:
-            self._plan_gang(self._page)
+            self._plan_gang(self._page, pool)
             self._plan_levels(self._page, pool)
         self._plan_start(self._page)
         self._plan_deadline()
@@ -563,7 +574,7 @@ class _Work:
         """Whether Kueue holds the work until it has room."""
         return any(scheduler_of(str(path[-1])) == "Kueue" for path in self._said.get(Says.QUEUE, {}))
 
-    def _plan_gang(self, page: WorkloadKind) -> None:
+    def _plan_gang(self, page: WorkloadKind, pool: FleetPool) -> None:
         group, gang = self._group, page.gang
         written_minimum = (_number(value) for value in self._said.get(Says.MINIMUM, {}).values())
         minimum = next((number for number in written_minimum if number), None) or (group.minimum if group else None)
@@ -591,9 +602,8 @@ class _Work:
             if gang.not_owned:
                 self._lost[f"a gang: {gang.not_owned}"] = None
                 return
-            if wait := next(page.start.waits(self._document.data), None):
-                hint = f"write {wait.path[-1]}: {wait.instead}" if wait.instead else f"remove {wait.path[-1]}"
-                self._lost[f"a gang: {wait.why}; {hint}, and label it {labels.OWNED}: owned"] = None
+            if wait := next(self._waits(page, pool), None):
+                self._lost[f"a gang: {wait.why}. {wait.instead}, and label it {labels.OWNED}: owned"] = None
                 return
             self._added[*_ROOT_LABELS, labels.OWNED] = "owned"
         if wanted is not None and pods is not None and wanted < pods:
@@ -605,6 +615,10 @@ class _Work:
         gangs = [(*_ROOT_LABELS, label) for label in (labels.OWNED, labels.GANG)]
         is_gang = any(path in self._added or self._document.value(path) for path in gangs)
         alone = page.gang.one_pod_group is False and not is_gang
+        rights, placed_at = page.gang.may_be_read, page.gang.placed_at
+        is_read = pool.backend.has(rights) if isinstance(rights, Feature) else rights
+        if placed_at == ROOT_ANNOTATIONS and not (is_read or is_gang):
+            placed_at = ()
         for says, annotation in _TITLES.items():
             wanted = self._said.get(says, {})
             keys = {path: by_label.get(str(label)) for path, label in wanted.items()}
@@ -615,7 +629,7 @@ class _Work:
             known = {path: key for path, key in keys.items() if key}
             if not known or alone:
                 continue
-            if not page.gang.placed_at:
+            if not placed_at:
                 self._lost[f"level {next(iter(known.values()))}: KAI reads no level of a {self._kind}"] = None
                 continue
             several = dict.fromkeys(known.values())
@@ -627,12 +641,12 @@ class _Work:
             for key in several:
                 if key != coarsest:
                     self._lost[f"level {key} of some pods: a {self._kind} has one level, {coarsest}"] = None
-            place = (*page.gang.placed_at, annotation)
+            place = (*placed_at, annotation)
             if self._document.value(place) is None:
                 self._added[place] = coarsest
         self._plan_segments(page, by_label)
         for annotation in (labels.PLACEMENT_REQUIRED, labels.PLACEMENT_PREFERRED):
-            path, idle = (*ROOT_ANNOTATIONS, annotation), alone or not page.gang.placed_at
+            path, idle = (*ROOT_ANNOTATIONS, annotation), alone or not placed_at
             if idle and (level := self._document.value(path)) is not None:
                 self._gone[path] = None
                 why = "each pod is a gang of its own" if alone else f"KAI reads none on a {self._kind}"

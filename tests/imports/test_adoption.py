@@ -118,7 +118,7 @@ def strings(value: Any) -> list[str]:
 
 
 def errors(files: dict[str, str]) -> list[str]:
-    return [said(item) for item in judged_files(files).found if item.severity is not Severity.INFO]
+    return [item.message for item in judged_files(files).found if item.severity is not Severity.INFO]
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
