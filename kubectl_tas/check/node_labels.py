@@ -63,10 +63,15 @@ _SLIPS = 2
 
 def node_label(origin: Origin, path: KeyPath, label: str) -> Iterator[Diagnostic]:
     """Reports a misspelled node label of Kubernetes. The label is the key or the value at ``path``."""
-    meant = None if label in NODE_LABELS else closest(label, NODE_LABELS, most=1, folds=True)
+    meant = _of_kubernetes(label)
     if meant is not None:
         place = origin.locate(path, key=path[-1] == label)
         yield Diagnostic(NODE_LABEL, f'no node has the label "{label}"', place, hint=f'Did you mean "{meant}"?')
+
+
+def _of_kubernetes(label: str) -> str | None:
+    """Returns the node label of Kubernetes that a label misspells."""
+    return None if label in NODE_LABELS else closest(label, NODE_LABELS, most=1, folds=True)
 
 
 def check_labels_of_levels(sent: FleetWorkload | SubmittedSet, fleet: Fleet) -> Iterator[Diagnostic]:
@@ -80,7 +85,7 @@ def check_labels_of_levels(sent: FleetWorkload | SubmittedSet, fleet: Fleet) -> 
         for path in pods_at(origin.data, pods.path):
             for place, label in _labels_in(Fields(origin, path, origin.value(path))):
                 meant = None if label in known else misspelled(label, levels)
-                if meant is not None:
+                if meant is not None and _of_kubernetes(label) is None:  # else node_label reports it
                     message = f'no node has the label "{label}"; a level of pool {sent.pool.name} has "{meant}"'
                     where = origin.locate(place, key=place[-1] == label)
                     yield Diagnostic(NODE_LABEL, message, where, hint=question(label, meant))

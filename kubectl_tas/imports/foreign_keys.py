@@ -98,4 +98,6 @@ def is_of_yunikorn(key: object) -> bool:
 
 def scheduler_of(key: str) -> str:
     """Returns who reads a label, an annotation or an apiVersion with a slash behind its group. Empty: none of these."""
+    if key.startswith("runai/"):  # KAI writes some of these keys itself
+        return foreign_schedulers.RUN_AI
     return "KubeRay" if key in _OF_KUBERAY else foreign_schedulers.scheduler_of(key)

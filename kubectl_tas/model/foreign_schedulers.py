@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from kubectl_tas.late import late_pattern
 
-KUEUE, VOLCANO, YUNIKORN = "Kueue", "Volcano", "YuniKorn"
+KUEUE, VOLCANO, YUNIKORN, RUN_AI = "Kueue", "Volcano", "YuniKorn", "Run:ai"
 _PREFIXES = (
     (r"(.*\.)?kueue\.x-k8s\.io/", KUEUE),
     (r"(.*\.)?volcano\.sh/|scheduling\.k8s\.io/group-name$", VOLCANO),
     (r"(.*\.)?yunikorn\.apache\.org/", YUNIKORN),
     (r"scheduling\.x-k8s\.io/|pod-group\.scheduling\.sigs\.k8s\.io(/|$)", "the co-scheduling plugin"),
     (r"(.*\.)?scheduling\.koordinator\.sh/", "Koordinator"),
-    (r"run\.ai/|runai/", "Run:ai"),
+    (r"run\.ai/", RUN_AI),
 )
 """The beginnings of keys, and who reads them."""
 _ANY = late_pattern("|".join(pattern for pattern, _ in _PREFIXES))
