@@ -27,7 +27,14 @@ APPLIED: dict[str, tuple[str, list[tuple[str, list[str], dict[str, str]]], list[
         [("research", ["--domains=rack=2", "--domains=host=3"], H100), ("research", ["--gpus=0"], CPU)],
         [],
     ),
-    "heterogeneous": ("", [("gb200", ["--domains=host=18", "--gpus=4"], {}), ("h100", [], {})], []),
+    "heterogeneous": (
+        "",
+        [
+            ("gb200", ["--domains=zone=2", "--domains=host=18", "--gpus=4"], {}),
+            ("h100", ["--domains=zone=2", "--domains=host=4"], {}),
+        ],
+        [],
+    ),
     "company": (
         "train-eu",
         [("foundation", ["--domains=host=18", "--gpus=4"], {}), ("perception", ["--domains=host=6"], {})],
