@@ -23,6 +23,7 @@ from tests.support.history import commit, git
 from tests.support.pyyaml import safe_load, safe_load_all
 
 FILES = {
+    ".gitattributes",
     ".github/CODEOWNERS",
     ".github/workflows/manifests.yaml",
     ".pre-commit-config.yaml",

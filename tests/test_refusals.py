@@ -277,7 +277,7 @@ def called(folder: Path, line: str, monkeypatch: pytest.MonkeyPatch) -> Result:
         ("one", "topology list --pool x", 'no pool "x"; there is flat, team, team--a, team--old'),
         ("one", "schema pool --all x", "--all writes every kind; leave KIND out"),
         ("one", "schema pol", 'no schema for "pol"; did you mean "pool"?'),
-        ("one", "rule x", 'no rule "x"; `kubectl tas rule` lists them'),
+        ("one", "rule zzzz", 'no rule "zzzz"; `kubectl tas rule` lists them'),
         ("one", "help pool list x", "kubectl tas pool list has no commands of its own"),
         (
             "one",

@@ -24,9 +24,9 @@ def small(repository: Path) -> Path:
 
 
 def test_each_option_that_says_where_a_command_writes_has_an_old_name() -> None:
-    """The table is complete, and every new name is one."""
+    """The table is complete, and every new name is one. `adopt` never had another."""
     named = {name: {option for item in command.params for option in item.opts} for name, command in COMMANDS.items()}
-    assert set(RENAMED_OPTIONS) == {name for name, options in named.items() if "--to" in options}
+    assert {*RENAMED_OPTIONS, "adopt"} == {name for name, options in named.items() if "--to" in options}
     assert all(new in named[name] for name, own in RENAMED_OPTIONS.items() for new in own.values())
 
 
@@ -142,14 +142,14 @@ ANSWERS = {
         "workflow a": "workflow list",
         "node a": "pool plan",
     },
-    "describe explain": {
-        "": "workflow explain NAME",
-        "a": "workflow explain a",
+    "describe": {
+        "": "explain NAME",
+        "a": "explain a",
         "pool a": "pool describe a",
         "subpool/a--b": "pool describe a--b",
         "queue a": "pool describe a",
         "topology a": "topology describe a",
-        "workflow a$": "workflow explain 'a$'",
+        "workflow a$": "explain 'a$'",
         "node a": "topology suggest --live",
     },
     "apply": {"-f a": "render --to - | kubectl apply -f -"},
@@ -159,7 +159,7 @@ ANSWERS = {
     "delete": {"a": "Delete its file: render", "pool a": "pool remove a", "subpool a": "subpool retire a"},
     "edit patch": {"a": "Edit its file: validate", "pool a": "pool rename a", "subpool a": "subpool update a"},
     "drain": {"a": "subpool drain"},
-    "events logs why": {"a": "workflow why a", "pods a": "workflow why a"},
+    "events logs": {"a": "why a", "pods a": "why a"},
     "top": {"node": "pool list --live"},
     "api-resources": {"": "schema"},
     "plan": {"a": "pool plan a"},

@@ -211,6 +211,8 @@ def test_a_version_without_a_patch_is_its_newest_known_patch() -> None:
         (kai.Feature.SUBGROUP_TREE, "0.9.20", "0.10.0"),
         (kai.Feature.PREEMPTIBILITY, "0.9.20", "0.10.0"),
         (kai.Feature.REPLICA_SUBGROUPS, "0.12.23", "0.13.0"),
+        (kai.Feature.RAY_SUBGROUPS, "0.12.11", "0.12.12"),
+        (kai.Feature.JOBSETS, "0.12.23", "0.13.0"),
         (kai.Feature.GROVE_CONSTRAINTS, "0.12.23", "0.13.0"),
         (kai.Feature.MIXED_SUBGROUPS, "0.12.23", "0.13.0"),
         (kai.Feature.LEVEL_OF_BOTH, "0.12.23", "0.13.0"),

@@ -39,10 +39,10 @@ COMMANDS = {
     "topology": ("kubectl_tas.cli.topology:topology", "Show topologies, and who uses them."),
     "workflow": ("kubectl_tas.cli.workflow:workflow", "List and explain work, and say why it waits."),
     "explain": (
-        "kubectl_tas.cli.workflow:explain",
+        "kubectl_tas.cli.workflow:explain_on_top",
         "Show the queue, the admission verdict and the tree of constraints of WORK.",
     ),
-    "why": ("kubectl_tas.cli.workflow:why_command", "Say whether WORK runs, and why it waits."),
+    "why": ("kubectl_tas.cli.workflow:why_on_top", "Say whether WORK runs, and why it waits."),
     "admit": ("kubectl_tas.cli.admit:admit", "Check whether the queue of WORK would admit it."),
     "fit": (
         "kubectl_tas.cli.fit:fit_command",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -195,3 +196,13 @@ def _work_of(word: str, fleet: Fleet, clusters: Clusters) -> str:
         if artifact.manifest.kind in ("Pod", "PodGroup") and metadata.name == name and WORKFLOW in metadata.labels:
             return f"Workflow/{metadata.labels[WORKFLOW]}"
     return work
+
+
+def _on_top(command: click.Command) -> click.Command:
+    """Returns a command of ``workflow`` as it is also called without the group."""
+    copied = copy(command)
+    copied.epilog = (command.epilog or "").replace(" workflow ", " ")
+    return copied
+
+
+explain_on_top, why_on_top = _on_top(explain), _on_top(why_command)

@@ -242,17 +242,17 @@ def _run(work: Sequence[RawFile], shared: SharedContext, spool: NamelessFile | N
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends this process
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         gc.disable()
-        with open(pipe, "wb", buffering=_READ) as stream:
+        with open(pipe, "wb", buffering=_READ) as pipe_end:
             for number, raw in enumerate(work):
                 if number % _COLLECT == _COLLECT - 1:
                     gc.collect()
                 try:
                     done = _done(raw, shared, spool)
                 except Exception:  # the parent repeats the file and reports the exception
-                    stream.write(_HEAD.pack(number, 0, _FAILED))
+                    pipe_end.write(_HEAD.pack(number, 0, _FAILED))
                     break
                 content = to_bytes(done.outcome.plain)
-                stream.write(_HEAD.pack(number, done.texts.start if done.texts else 0, len(content)) + content)
+                pipe_end.write(_HEAD.pack(number, done.texts.start if done.texts else 0, len(content)) + content)
         code = 0
     finally:
         os._exit(code)

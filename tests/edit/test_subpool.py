@@ -247,7 +247,7 @@ class TestCheckedFirst:
         assert kubectl_tas("validate", "-C", team).code == 0
 
     def test_errors_that_are_there_already_do_not_count(self, team: Path) -> None:
-        write(team, {"workflows/broken.yaml": "workflow: {name: w}\n"})
+        write(team, {"pools/broken.yaml": pool("broken", spec="  topology: no-such\n")})
         assert run(team, "update team a --quota 31").code == 0
         assert "[quota-exceeds-pool]" in refused(team, "update team a --quota 101")
 

@@ -317,7 +317,7 @@ class TestPlans:
 
     def test_each_stale_manifest_is_a_finding(self) -> None:
         line = Location("m/p/x.yaml", 2, 1, source="b", length=1)
-        assert [(item.message, item.location, item.hint) for item in stale(self.PLAN, "tas render")] == [
+        assert [(item.message, item.location, item.hint) for item in stale(self.PLAN, "Run: tas render")] == [
             ("this manifest is missing", Location("m/p/new.yaml"), "Run: tas render"),
             ("this manifest differs from what is rendered", line, "Run: tas render"),
             ("nothing declares this manifest any more", Location("m/q/old.yaml"), "Run: tas render"),

@@ -298,6 +298,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "topology suggest": (),
     "topology usage": (),
     "validate": (),
+    "why": ("Job/train",),
     "workflow why": ("Job/train",),
 }
 """Each command that reads the state of a cluster, with its arguments."""

@@ -87,6 +87,10 @@ LEAVES = {
     "import cluster": ["import cluster --to {evil}", "import cluster --cluster-state {evil}"],
     "import kueue": ["import kueue {file}", "import kueue {evil}", "import kueue --to {evil}"],
     "import osmo": ["import osmo {file}", "import osmo {evil}"],
+    "explain": ["explain w", "explain {evil}"],
+    "why": ["why w --cluster-state {file}", "why {evil}"],
+    "doctor": ["doctor", "doctor --context {evil}"],
+    "adopt": ["adopt {evil} --pool {evil} --dry-run", "adopt {file} --dry-run"],
     "workflow explain": [
         "workflow explain {evil}",
         *(f"workflow explain w -o {form}" for form in ("tree", "mermaid", "dot", "svg", "html", "json")),
