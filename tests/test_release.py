@@ -18,7 +18,7 @@ def reasons(changelog: str) -> dict[str, str]:
     """Reasons for differences by case, of what is not released yet: lines such as ``- `CASE`: why``."""
     unreleased = re.split(r"^## ", changelog, flags=re.MULTILINE)[1]
     part = unreleased.partition(f"{HEADING}\n")[2].partition("\n### ")[0]
-    return dict(re.findall(r"^- `([\w-]+)`: (.{10,})$", part, flags=re.MULTILINE))
+    return dict(re.findall(r"^- `([\w.-]+)`: (.{10,})$", part, flags=re.MULTILINE))
 
 
 def differences(before: dict[str, str], after: dict[str, str]) -> set[str]:

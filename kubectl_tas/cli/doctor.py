@@ -14,7 +14,7 @@ from kubectl_tas.cli.backends import backend_option, chosen_backends
 from kubectl_tas.cli.options import kubectl_options, output_option, repository_option, together
 from kubectl_tas.cli.session import open_session
 from kubectl_tas.cli.terminal import hand_over, say, waiting
-from kubectl_tas.diagnostics import Severity, TasError
+from kubectl_tas.diagnostics import Severity, TasError, has_errors
 from kubectl_tas.imports.examination import OK, PROBLEM, UNKNOWN, Check, examined_checkout, examined_cluster
 from kubectl_tas.live.kubectl import Access, get, told
 from kubectl_tas.report import json as report
@@ -49,7 +49,7 @@ def doctor(output: str, context: str | None, kubeconfig: str | None, backend: st
     if not any(check.about == "kubectl" and check.state == PROBLEM for check in program):
         for item in meant:
             ask = partial(_listed, accesses[item.name])
-            checks += examined_cluster(session.fleet, item, ask)
+            checks += examined_cluster(session.fleet, item, ask, has_errors=has_errors(session.diagnostics))
     if output == "json":
         told_checks: list[shapes.CheckedJson] = [
             {

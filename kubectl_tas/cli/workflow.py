@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from copy import copy
 from contextlib import suppress
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import click

@@ -44,8 +44,10 @@ class Check(NamedTuple):
     todo: str = ""
 
 
-def examined_cluster(fleet: Fleet, backend: FleetBackend, read: Read) -> Iterator[Check]:
-    """Yields the checks of the cluster of a backend. A cluster that does not answer is one check."""
+def examined_cluster(fleet: Fleet, backend: FleetBackend, read: Read, *, has_errors: bool) -> Iterator[Check]:
+    """Yields the checks of the cluster of a backend. A cluster that does not answer is one check. If the files have
+    errors, nobody can tell which objects they make.
+    """
     subject = f"cluster {backend.name}"
     try:
         kinds = {_name(item) for item in read("customresourcedefinitions.apiextensions.k8s.io")}
@@ -57,9 +59,13 @@ def examined_cluster(fleet: Fleet, backend: FleetBackend, read: Read) -> Iterato
         return
     else:
         yield Check(subject, "connection", OK, "the cluster answers")
-    parts = (_crds(backend, kinds), _releases(backend, read), _queues(fleet, backend, read))
-    others = (_shards(fleet, backend, read), _classes(fleet, backend, read), _webhooks(backend, read))
-    for checks in (*parts, *others, _levels(fleet, backend, read), _guard(fleet, backend, read)):
+    rendered = () if has_errors else (_queues(fleet, backend, read), _guard(fleet, backend, read))
+    if has_errors:
+        message = "queues and the guard are not compared: the files have errors"
+        yield Check(subject, "queues", UNKNOWN, message, "Run: kubectl tas validate.")
+    parts = (_crds(backend, kinds), _releases(backend, read), _shards(fleet, backend, read))
+    others = (_classes(fleet, backend, read), _webhooks(backend, read), _levels(fleet, backend, read))
+    for checks in (*parts, *others, *rendered):
         try:
             yield from (check._replace(subject=subject) for check in checks)
         except ForbiddenError as error:
