@@ -59,7 +59,7 @@ def declare(root: Path, *workloads: Object, kinds: list[Object] | None = None, *
     spec = {"kinds": [TRAINING] if kinds is None else kinds, **config}
     settings = {"apiVersion": "tas/v1alpha1", "kind": "Config", "spec": spec}
     files = {"tas.yaml": yaml.safe_dump(settings), "pools/p.yaml": pool(guarantee=16, spec=LEVELS)}
-    return write(root, {**files, "workflows/w.yaml": yaml.safe_dump_all(workloads)})
+    return write(root, files | ({"workflows/w.yaml": yaml.safe_dump_all(workloads)} if workloads else {}))
 
 
 def findings(root: Path, *workloads: Object, **config: Any) -> dict[str, str]:

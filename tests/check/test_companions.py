@@ -206,17 +206,22 @@ def as_companions(kinds: Iterable[str]) -> list[str]:
     return [line.partition(" ")[2] for line in told({"tas.yaml": json.dumps(config)})]
 
 
+def _danger(kind: str) -> str:
+    return (
+        "everybody who reads the repository could read it" if kind == "Secret" else "it could change quotas or rights"
+    )
+
+
 def test_a_kind_that_decides_for_others_has_its_place_elsewhere() -> None:
     """As a document, and as a companion that a Config adds."""
     rows = [(*kind.split(), hint) for hint, kinds in ELSEWHERE.items() for kind in kinds]
     said = told_of("".join(companion(f"{version} {kind}") for version, kind, _ in rows))
     assert [line.partition(" ")[2] for line in said] == [
-        f"kind-elsewhere: {kind} of {version} cannot be declared here: it could change quotas or rights ({hint})"
+        f"kind-elsewhere: {kind} of {version} cannot be declared here: {_danger(kind)} ({hint})"
         for version, kind, hint in rows
     ]
     assert as_companions(kind for kinds in ELSEWHERE.values() for kind in kinds) == [
-        f"kind-elsewhere: {kind} of {version} cannot be a companion of workloads: it could change quotas or rights "
-        f"({hint})"
+        f"kind-elsewhere: {kind} of {version} cannot be a companion of workloads: {_danger(kind)} ({hint})"
         for version, kind, hint in rows
     ]
 

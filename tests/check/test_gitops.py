@@ -105,4 +105,5 @@ def test_a_ray_job_that_deletes_itself() -> None:
     said = (
         f"w.yaml:4:83 finished-recreated: the policy DeleteSelf {LASTS} (Use another deletion policy than DeleteSelf.)"
     )
-    assert told_of(ray("deletionStrategy: {onSuccess: {policy: DeleteSelf}}"), gitops="flux") == [said]
+    strategy = "{onSuccess: {policy: DeleteSelf}, onFailure: {policy: DeleteNone}}"
+    assert told_of(ray(f"deletionStrategy: {strategy}"), gitops="flux") == [said]

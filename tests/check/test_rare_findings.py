@@ -410,10 +410,18 @@ def test_all_that_is_said(files: Files, expected: list[str]) -> None:
 )
 def test_a_selector_of_all_pods_of_several_queues(kind: str, version: str, field: str) -> None:
     shared = {path: text for path, text in FILES.items() if not path.startswith("workflows")}
-    known = "  companions: [{apiVersion: cilium.io/v2, kind: CiliumNetworkPolicy}]\n  rules: {companion-kind: off}\n"
+    known = "  companions: [{apiVersion: cilium.io/v2, kind: CiliumNetworkPolicy}]\n"
+    config = FILES["tas.yaml"].replace("release-fault: off", "release-fault: off, companion-kind: off") + known
     bound = ", maxUnavailable: 1" if kind == "PodDisruptionBudget" else ""
     text = f"apiVersion: {version}\nkind: {kind}\nmetadata: {{name: n}}\nspec: {{{field}: {{}}{bound}}}\n"
-    assert told({**shared, "tas.yaml": FILES["tas.yaml"] + known, "workflows/n.yaml": text}) == [
+    assert told(
+        {
+            **shared,
+            "tas.yaml": FILES["tas.yaml"].replace("release-fault: off", "release-fault: off, companion-kind: off")
+            + known,
+            "workflows/n.yaml": text,
+        }
+    ) == [
         f"workflows/n.yaml:4:8 selects-others: spec.{field} of this {kind} is empty: it selects all pods in namespace "
         "ml, where several queues run work: serving, team, team--speech (Write matchLabels with labels of your own "
         "pods.)"

@@ -65,7 +65,7 @@ class TestLevelsOfAPool:
         ],
     )
     def test_change(self, tmp_path: Path, spec: str, work: str, found: list[str]) -> None:
-        files = {"pools/team.yaml": pool(spec=self.ZONE), "workflows/w.yaml": work}
+        files = {"pools/team.yaml": pool(spec=self.ZONE)} | ({"workflows/w.yaml": work} if work else {})
         commit(write(tmp_path, files))
         write(tmp_path, {"pools/team.yaml": pool(spec=spec)})
         assert rules(tmp_path, "--base", "HEAD") == found

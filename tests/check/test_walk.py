@@ -20,6 +20,7 @@ WHOLE = {
     "check_config": "the Config alone",
     "check_departments": "the Config and all pools",
     "check_draining": "lists of a subpool and all its work",
+    "check_given": "the Config and the pools",
     "check_guarded_access": "the Config and all pools",
     "check_kartas": "two documents of one kind",
     "check_kinds": "the Config alone",

@@ -43,7 +43,7 @@ workflow:
     tasks: [{name: a, image: i, lead: true, files: [{path: /run.sh, localpath: run.sh}]}, {name: b, image: i}]
 resources: {default: {gpu: 8}}
 """
-FILES = {"pools/team.yaml": pool(), "workflows/train.yaml": WORKFLOW, "workflows/run.sh": "true\n"}
+FILES = {"pools/team.yaml": pool(), "workflows/train.yaml": WORKFLOW, "workflows/run.sh": "# true\n"}
 
 
 def config(spec: str) -> dict[str, str]:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from kubectl_tas.compare.object_changes import path_text
+from kubectl_tas.model.base import KeyPath
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.mentions import Mentions, Use, read_rows
 from tests.support.cli import pool, subpool
@@ -347,7 +348,7 @@ SELECTOR = "{matchLabels: {app: a}}"
             "Service",
             "selector: {app: a}, ports: [{port: 1, targetPort: 80}, {port: 2, targetPort: http}]",
             "spec.selector",
-            [(1, "http")],
+            [(("spec", "ports", 1, "targetPort"), "http")],
             0,
         ),
         ("policy/v1", "PodDisruptionBudget", f"selector: {SELECTOR}, minAvailable: 2", "spec.selector", [], 2),
@@ -361,7 +362,7 @@ SELECTOR = "{matchLabels: {app: a}}"
     ],
 )
 def test_companions_select_pods(
-    version: str, kind: str, spec: str, path: str, ports: list[tuple[int, str]], least: int
+    version: str, kind: str, spec: str, path: str, ports: list[tuple[KeyPath, str]], least: int
 ) -> None:
     (only,) = read(w=companion(version, kind, f"spec: {{{spec}}}")).own_mentions.selections
     assert (only.by, path_text(only.path), only.space) == (kind, path, ("default", "default"))

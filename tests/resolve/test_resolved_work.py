@@ -334,7 +334,7 @@ class TestPodGroup:
         [
             ("osmo-pool-default-a--shared", "", "a"),
             ("osmo-pool-default-a--any", "", "a"),
-            ("osmo-pool-default-a", "", None),
+            ("osmo-pool-default-a", "", "a"),
             ("other", "of-b", "b"),
             ("other", "of-a", "a"),
             ("other", "nowhere", None),

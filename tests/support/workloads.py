@@ -29,7 +29,7 @@ def declare(root: Path, *workloads: Object, version: str = "0.17") -> Path:
     config = {"backends": [{"name": "prod", "scheduler": {"version": version}}]}
     document = {"apiVersion": "tas/v1alpha1", "kind": "Config", "spec": config}
     files = {"tas.yaml": yaml.safe_dump(document), "pools/p.yaml": pool(spec=LEVELS)}
-    return write(root, {**files, "workflows/w.yaml": yaml.safe_dump_all(workloads)})
+    return write(root, files | ({"workflows/w.yaml": yaml.safe_dump_all(workloads)} if workloads else {}))
 
 
 def problems(root: Path, *workloads: Object, version: str = "0.17") -> dict[str, str]:
