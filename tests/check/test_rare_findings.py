@@ -417,8 +417,7 @@ def test_a_selector_of_all_pods_of_several_queues(kind: str, version: str, field
     assert told(
         {
             **shared,
-            "tas.yaml": FILES["tas.yaml"].replace("release-fault: off", "release-fault: off, companion-kind: off")
-            + known,
+            "tas.yaml": config,
             "workflows/n.yaml": text,
         }
     ) == [
