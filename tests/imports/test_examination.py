@@ -69,7 +69,7 @@ def test_a_cluster_that_has_all(root: Path, tmp_path: Path) -> None:
     with api_server(tmp_path, cluster()) as kubeconfig:
         _, found = checks(root, "--kubeconfig", kubeconfig)
     assert {check["state"] for check in found if check["about"] != "guard"} == {"ok"}, found
-    about = ["connection", "KAI", "KAI", "queues", "shards", "PriorityClasses", "webhooks", "levels", "guard"]
+    about = ["connection", "KAI", "KAI", "shards", "PriorityClasses", "webhooks", "levels", "queues", "guard"]
     assert [check["about"] for check in found] == about
 
 
@@ -85,12 +85,12 @@ LACKING = {
 SAID = [
     ("KAI", "problem", "no podgroups.scheduling.run.ai", "Install KAI Scheduler"),
     ("KAI", "problem", "KAI is 0.14.1", 'scheduler.version: "0.14.1"'),
-    ("queues", "problem", "lacks osmo-default-default", "kubectl tas render"),
-    ("queues", "note", "not ours: legacy", "kubectl tas import cluster"),
     ("shards", "problem", "its work stays Pending", "partitionLabelValue"),
     ("PriorityClasses", "problem", "lacks osmo-high", "Apply the rendered"),
     ("webhooks", "note", "no webhook checks", "KAI's admission"),
     ("levels", "problem", "1 of 1 nodes", "example.com/rack"),
+    ("queues", "problem", "lacks osmo-default-default", "kubectl tas render"),
+    ("queues", "note", "not ours: legacy", "kubectl tas import cluster"),
     ("guard", "note", "the guard is off", "spec.guard: true"),
 ]
 
