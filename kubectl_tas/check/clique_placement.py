@@ -83,28 +83,28 @@ TAS_DISABLED = Rule(
 )
 
 
-def check_grove(item: FleetPodCliqueSet, fleet: Fleet) -> Iterator[Diagnostic]:
+def check_grove(clique_set: FleetPodCliqueSet, fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks the placement of a PodCliqueSet."""
-    yield from _spelling(item)
+    yield from _spelling(clique_set)
     if fleet.grove.is_disabled:
-        yield from _disabled(item, fleet.grove)
+        yield from _disabled(clique_set, fleet.grove)
         return
-    yield from _reference(item)
-    yield from _domains(item)
-    yield from _hierarchy(item)
-    yield from _scheduler(item)
+    yield from _reference(clique_set)
+    yield from _domains(clique_set)
+    yield from _hierarchy(clique_set)
+    yield from _scheduler(clique_set)
 
 
-def check_default_topology(item: FleetPodCliqueSet, fleet: Fleet) -> Iterator[Diagnostic]:
+def check_default_topology(clique_set: FleetPodCliqueSet, fleet: Fleet) -> Iterator[Diagnostic]:
     """Finds a PodCliqueSet that uses grove-topology although no file declares grove-topology."""
-    is_unknown = item.topology is None and not fleet.grove.is_disabled
-    if item.topology_name == DEFAULT_TOPOLOGY and is_unknown and item.asks:
+    is_unknown = clique_set.topology is None and not fleet.grove.is_disabled
+    if clique_set.topology_name == DEFAULT_TOPOLOGY and is_unknown and clique_set.asks:
         message = f"the {SET.kind} uses {DEFAULT_TOPOLOGY}, which is not declared here, so its domains are not checked"
         hint = "Add Grove's OperatorConfiguration, or name a cluster topology."
-        if item.backend is not None and item.backend.grove_release.has_names:
+        if clique_set.backend is not None and clique_set.backend.grove_release.has_names:
             message = f"{message}; where the cluster has no such ClusterTopologyBinding, Grove refuses the set"
             hint = "Declare it under topologies/, or name another cluster topology."
-        yield Diagnostic(SET_TOPOLOGY_DEFAULT, message, item.place_of(item.references[0][1]), hint=hint)
+        yield Diagnostic(SET_TOPOLOGY_DEFAULT, message, clique_set.place_of(clique_set.references[0][1]), hint=hint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,14 +132,14 @@ def _asks(owner: str, constraint: PackConstraint | None, path: KeyPath) -> tuple
     return tuple(_Ask(owner, kind, domain, place) for kind, domain, place in found if domain is not None)
 
 
-def _all_asks(item: FleetPodCliqueSet) -> Iterator[tuple[tuple[_Ask, ...], tuple[tuple[_Ask, ...], ...]]]:
+def _all_asks(clique_set: FleetPodCliqueSet) -> Iterator[tuple[tuple[_Ask, ...], tuple[tuple[_Ask, ...], ...]]]:
     """Yields the domains that each part of a set asks for, with the domains of its parents, nearest parent first."""
-    top = _asks(f"the {SET.kind}", item.declared.spec.spec.template.topologyConstraint, TEMPLATE)
+    top = _asks(f"the {SET.kind}", clique_set.declared.spec.spec.template.topologyConstraint, TEMPLATE)
     yield top, ()
-    for scaled in item.groups:
+    for scaled in clique_set.groups:
         yield _asks(f'the scaling group "{scaled.name}"', scaled.spec.topologyConstraint, scaled.path), (top,)
-    for clique in item.cliques:
-        group = item.group_of(clique)
+    for clique in clique_set.cliques:
+        group = clique_set.group_of(clique)
         own = _asks(f'the clique "{clique.name}"', clique.spec.topologyConstraint, clique.path)
         if group is None:
             yield own, (top,)
@@ -148,20 +148,20 @@ def _all_asks(item: FleetPodCliqueSet) -> Iterator[tuple[tuple[_Ask, ...], tuple
             yield own, (above, top)
 
 
-def _spelling(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
-    for constraint, path in item.constraints:
+def _spelling(clique_set: FleetPodCliqueSet) -> Iterator[Diagnostic]:
+    for constraint, path in clique_set.constraints:
         if constraint.packDomain is not None and constraint.pack is not None and constraint.pack.required is not None:
             message = "packDomain and pack.required are two spellings of one thing; write one of them"
-            place = item.declared.origin.locate((*path, "packDomain"), key=True)
-            yield Diagnostic(PACK_EMPTY, message, place, hint="Remove packDomain or pack.required.")
+            location = clique_set.declared.origin.locate((*path, "packDomain"), key=True)
+            yield Diagnostic(PACK_EMPTY, message, location, hint="Remove packDomain or pack.required.")
         elif not constraint.asks and (constraint.topologyName is None or constraint.pack is not None):
-            place = item.declared.origin.locate(path, key=True)
-            domains = [level.key for level in item.topology.levels] if item.topology else DOMAINS
+            location = clique_set.declared.origin.locate(path, key=True)
+            domains = [level.key for level in clique_set.topology.levels] if clique_set.topology else DOMAINS
             hint = f"Add pack.required with one of {', '.join(domains)}, or remove topologyConstraint."
-            yield Diagnostic(PACK_EMPTY, "this topologyConstraint names no domain", place, hint=hint)
+            yield Diagnostic(PACK_EMPTY, "this topologyConstraint names no domain", location, hint=hint)
 
 
-def _disabled(item: FleetPodCliqueSet, grove: Grove) -> Iterator[Diagnostic]:
+def _disabled(clique_set: FleetPodCliqueSet, grove: Grove) -> Iterator[Diagnostic]:
     assert grove.operator is not None
     operator, block = grove.operator, "topologyAwareScheduling"
     if operator.origin.value((block,)) is None:
@@ -169,62 +169,63 @@ def _disabled(item: FleetPodCliqueSet, grove: Grove) -> Iterator[Diagnostic]:
     else:
         related = (Related("disabled here", operator.at(block, "enabled")),)
     hint = f"Set {block}.enabled to true in the OperatorConfiguration, or remove this from the set."
-    for name, path in item.named:
+    for name, path in clique_set.named:
         message = (
             f'rule 3: the {SET.kind} names the cluster topology "{name}", but topology-aware scheduling is disabled'
         )
-        yield Diagnostic(TAS_DISABLED, message, item.declared.at(*path), related, hint=hint)
-    for own, _ in _all_asks(item):
+        yield Diagnostic(TAS_DISABLED, message, clique_set.declared.at(*path), related, hint=hint)
+    for own, _ in _all_asks(clique_set):
         for ask in own:
             message = f"rule 3: {ask.owner} asks for one {ask.domain}, but topology-aware scheduling is disabled"
-            yield Diagnostic(TAS_DISABLED, message, item.declared.at(*ask.path), related, hint=hint)
+            yield Diagnostic(TAS_DISABLED, message, clique_set.declared.at(*ask.path), related, hint=hint)
 
 
-def _reference(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
-    declared = item.declared
-    if item.named and not item.asks:
-        name, path = item.named[0]
+def _reference(clique_set: FleetPodCliqueSet) -> Iterator[Diagnostic]:
+    declared = clique_set.declared
+    if clique_set.named and not clique_set.asks:
+        name, path = clique_set.named[0]
         message = (
             f'rule 3: the {SET.kind} names the cluster topology "{name}", but neither it nor a scaling group or '
             "clique asks for a domain"
         )
         hint = "Add a topologyConstraint, or remove the name."
         yield Diagnostic(SET_TOPOLOGY_UNUSED, message, declared.at(*path), hint=hint)
-    for name, path in item.references[1:]:
-        first, where = item.references[0]
+    for name, path in clique_set.references[1:]:
+        first, where = clique_set.references[0]
         if name != first:
             is_default = path[-1] == "topologyConstraint"
             other = f'this constraint names none, so it means "{name}"' if is_default else f'this is "{name}"'
             message = f'rule 3: one set has one cluster topology, and that is "{first}", but {other}'
-            related = (Related(f'"{first}" is meant here', item.place_of(where)),)
+            related = (Related(f'"{first}" is meant here', clique_set.place_of(where)),)
             hint = "Name it once, at the set; scaling groups and cliques inherit it."
-            yield Diagnostic(SET_TOPOLOGY_MIXED, message, item.place_of(path), related, hint=hint)
+            yield Diagnostic(SET_TOPOLOGY_MIXED, message, clique_set.place_of(path), related, hint=hint)
 
 
-def _domains(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
+def _domains(clique_set: FleetPodCliqueSet) -> Iterator[Diagnostic]:
     """Checks rule 1: the cluster topology has each domain that the set asks for."""
-    if item.topology is None:
+    if clique_set.topology is None:
         return
-    known = [level.key for level in item.topology.levels]
-    for own, _ in _all_asks(item):
+    known = [level.key for level in clique_set.topology.levels]
+    for own, _ in _all_asks(clique_set):
         for ask in own:
             if ask.domain not in known:
                 message = (
-                    f'rule 1: {ask.owner} asks for one {ask.domain}, but the cluster topology "{item.topology.name}" '
+                    f"rule 1: {ask.owner} asks for one {ask.domain}, but the cluster topology "
+                    f'"{clique_set.topology.name}" '
                     f"has only {' > '.join(known)}"
                 )
                 hint = f"Use one of {', '.join(known)}, or name a cluster topology with {ask.domain}."
-                yield Diagnostic(PACK_DOMAIN_UNKNOWN, message, item.declared.at(*ask.path), hint=hint)
+                yield Diagnostic(PACK_DOMAIN_UNKNOWN, message, clique_set.declared.at(*ask.path), hint=hint)
 
 
-def _hierarchy(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
+def _hierarchy(clique_set: FleetPodCliqueSet) -> Iterator[Diagnostic]:
     """Checks rule 2: no part asks for a broader domain than a parent. Reports the nearest such parent.
 
     As Grove does (topologyconstraints.go, validateHierarchicalTopologyConstraints), it compares required domains with
     required ones, and preferred with preferred. Rule 1 covers unknown domains.
     """
-    order = _order(item)
-    for own, parents in _all_asks(item):
+    order = _order(clique_set)
+    for own, parents in _all_asks(clique_set):
         known = [ask for ask in own if ask.domain in order]
         for ask in known:
             above = [
@@ -234,34 +235,36 @@ def _hierarchy(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
             if wider is not None:
                 limits = [*above, *(other for other in known if other.kind == "required" and other is not ask)]
                 narrowest = max(limits, key=lambda limit: (order.index(limit.domain), limit.owner == ask.owner))
-                yield _broader(item, ask, wider, order, narrowest)
+                yield _broader(clique_set, ask, wider, order, narrowest)
         if len(known) == 2:
             required, preferred = known
-            yield from check_order(order, required.domain, preferred.domain, item.declared.at(*preferred.path))
+            yield from check_order(order, required.domain, preferred.domain, clique_set.declared.at(*preferred.path))
 
 
-def _broader(item: FleetPodCliqueSet, ask: _Ask, parent: _Ask, order: tuple[str, ...], narrowest: _Ask) -> Diagnostic:
+def _broader(
+    clique_set: FleetPodCliqueSet, ask: _Ask, parent: _Ask, order: tuple[str, ...], narrowest: _Ask
+) -> Diagnostic:
     """Reports a domain broader than the parent's. The hint offers the domains that ``narrowest`` still allows."""
     between = order[order.index(ask.domain) : order.index(parent.domain) + 1]
     message = (
         f"rule 2: {ask.owner} asks for one {ask.domain}, but {parent.owner} for one {parent.domain}, "
         f"which is narrower ({' > '.join(between)}); a child asks for the same or less"
     )
-    related = (Related(f"{parent.owner} asks for {parent.domain}", item.declared.at(*parent.path)),)
+    related = (Related(f"{parent.owner} asks for {parent.domain}", clique_set.declared.at(*parent.path)),)
     narrower = order[order.index(narrowest.domain) + (narrowest.owner == ask.owner) :]
     here = f"Ask for {' or '.join(narrower)} here" if narrower else "Leave it out"
     hint = f"{here}, or ask for a broader domain above."
-    return Diagnostic(PACK_HIERARCHY, message, item.declared.at(*ask.path), related, hint=hint)
+    return Diagnostic(PACK_HIERARCHY, message, clique_set.declared.at(*ask.path), related, hint=hint)
 
 
-def _order(item: FleetPodCliqueSet) -> tuple[str, ...]:
+def _order(clique_set: FleetPodCliqueSet) -> tuple[str, ...]:
     """Returns all domains, broadest first: those of the topology, or Grove's own if the topology is unknown."""
-    return tuple(level.key for level in item.topology.levels) if item.topology else DOMAINS
+    return tuple(level.key for level in clique_set.topology.levels) if clique_set.topology else DOMAINS
 
 
-def _scheduler(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
-    if item.backend is not None and not item.backend.is_kai and item.asks:
-        message = needs_kai(item.backend, "topologyConstraint")
-        place = item.declared.origin.locate(item.constraints[0][1], key=True)
+def _scheduler(clique_set: FleetPodCliqueSet) -> Iterator[Diagnostic]:
+    if clique_set.backend is not None and not clique_set.backend.is_kai and clique_set.asks:
+        message = needs_kai(clique_set.backend, "topologyConstraint")
+        location = clique_set.declared.origin.locate(clique_set.constraints[0][1], key=True)
         hint = "Remove the constraints, or use a pool of another backend."
-        yield Diagnostic(TOPOLOGY_SCHEDULER, message, place, hint=hint, cause=item.backend.type_place)
+        yield Diagnostic(TOPOLOGY_SCHEDULER, message, location, hint=hint, cause=clique_set.backend.type_place)

@@ -72,51 +72,58 @@ SET_PREVIEW = Rule(
 )
 
 
-def check_cliques(item: FleetPodCliqueSet, _fleet: Fleet) -> Iterator[Diagnostic]:
+def check_cliques(clique_set: FleetPodCliqueSet, _fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks a PodCliqueSet by itself, and against the KAI release of its backend."""
-    yield from _replicas(item)
-    yield from _preview(item)
-    yield from _names(item)
-    yield from _members(item)
-    yield from _startup(item)
-    yield from _restarts(item)
-    yield from _minimums(item)
-    yield from _versions(item)
-    yield from refused(item.declared.origin, SET.page.refusals)
+    yield from _replicas(clique_set)
+    yield from _preview(clique_set)
+    yield from _names(clique_set)
+    yield from _members(clique_set)
+    yield from _startup(clique_set)
+    yield from _restarts(clique_set)
+    yield from _minimums(clique_set)
+    yield from _versions(clique_set)
+    yield from refused(clique_set.declared.origin, SET.page.refusals)
 
 
-def _replicas(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
-    if "replicas" not in item.declared.spec.spec.model_fields_set:
-        place = item.declared.origin.locate(("spec",), key=True)
-        yield Diagnostic(SET_REPLICAS, "spec.replicas is not set, so Grove starts nothing", place, hint="Add replicas.")
+def _replicas(clique_set: FleetPodCliqueSet) -> Iterator[Diagnostic]:
+    if "replicas" not in clique_set.declared.spec.spec.model_fields_set:
+        location = clique_set.declared.origin.locate(("spec",), key=True)
+        yield Diagnostic(
+            SET_REPLICAS, "spec.replicas is not set, so Grove starts nothing", location, hint="Add replicas."
+        )
 
 
-def _restarts(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
-    for clique in item.cliques:
+def _restarts(clique_set: FleetPodCliqueSet) -> Iterator[Diagnostic]:
+    for clique in clique_set.cliques:
         path = (*clique.path, "spec", "podSpec", "restartPolicy")
-        written = item.declared.origin.value(path)
+        written = clique_set.declared.origin.value(path)
         if written in ("OnFailure", "Never"):
             message = f'clique {clique.name} has restartPolicy "{written}": Grove\'s webhook warns that it sets Always'
-            yield Diagnostic(CLIQUE_RESTART, message, item.declared.origin.locate(path, key=True), hint="Remove it.")
+            yield Diagnostic(
+                CLIQUE_RESTART, message, clique_set.declared.origin.locate(path, key=True), hint="Remove it."
+            )
 
 
-def _preview(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
-    if not item.is_previewed:
+def _preview(clique_set: FleetPodCliqueSet) -> Iterator[Diagnostic]:
+    if not clique_set.is_previewed:
         message = (
-            f"no preview is written: gangs of this set: {item.gang_count}, cliques of its base gang: {item.base_size}; "
+            f"no preview is written: gangs of this set: {clique_set.gang_count}, cliques of its base "
+            f"gang: {clique_set.base_size}; "
             f"at most {MAX_PREVIEWED} of either are previewed"
         )
-        if max(item.gang_count, item.base_size) <= MAX_PREVIEWED:
-            message = f"no preview is written: cliques of all gangs: {item.size}; at most {MAX_CLIQUES} are previewed"
-        yield Diagnostic(SET_PREVIEW, message, item.declared.at("spec", "replicas"))
+        if max(clique_set.gang_count, clique_set.base_size) <= MAX_PREVIEWED:
+            message = (
+                f"no preview is written: cliques of all gangs: {clique_set.size}; at most {MAX_CLIQUES} are previewed"
+            )
+        yield Diagnostic(SET_PREVIEW, message, clique_set.declared.at("spec", "replicas"))
 
 
-def _names(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
-    found = [("scaling group", group.name, group.path) for group in item.groups]
-    found += [("clique", clique.name, clique.path) for clique in item.cliques]
+def _names(clique_set: FleetPodCliqueSet) -> Iterator[Diagnostic]:
+    found = [("scaling group", group.name, group.path) for group in clique_set.groups]
+    found += [("clique", clique.name, clique.path) for clique in clique_set.cliques]
     first: dict[tuple[str, str], KeyPath] = {}
     for what, name, path in found:
-        place = item.declared.at(*path, "name")
+        place = clique_set.declared.at(*path, "name")
         if not names.is_label(name):
             message = f'the {what} name "{name}" must be lower-case letters, digits and "-", not "-" at either end'
             suggestion = names.fold(name).strip("-")
@@ -124,63 +131,67 @@ def _names(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
             yield Diagnostic(NAME_INVALID, message, place, hint=hint)
         earlier = first.setdefault((what, name), path)
         if earlier != path:
-            yield _duplicate(item, f'the {what} "{name}" appears twice', place, item.declared.at(*earlier, "name"))
+            yield _duplicate(
+                clique_set, f'the {what} "{name}" appears twice', place, clique_set.declared.at(*earlier, "name")
+            )
     roles: dict[str, FleetClique] = {}
-    for clique in item.cliques:
+    for clique in clique_set.cliques:
         role = clique.spec.spec.roleName or clique.name
         other = roles.setdefault(role, clique)
         if other is not clique and other.name != clique.name:
-            place, first_place = (_role_place(item, part) for part in (clique, other))
-            yield _duplicate(item, f'the roleName "{role}" appears twice', place, first_place)
-        group = item.group_of(clique)
-        parts = [item.name, *([group.name] if group else []), clique.name]
+            place, first_place = (_role_place(clique_set, part) for part in (clique, other))
+            yield _duplicate(clique_set, f'the roleName "{role}" appears twice', place, first_place)
+        group = clique_set.group_of(clique)
+        parts = [clique_set.name, *([group.name] if group else []), clique.name]
         length = sum(map(len, parts))
         if length > MAX_NAME:
             message = f"the names {', '.join(parts)} have {length} characters together; Grove accepts {MAX_NAME}"
             hint = f"Cut {length - MAX_NAME} from one of them."
-            yield Diagnostic(CLIQUE_NAME_LENGTH, message, item.declared.at(*clique.path, "name"), hint=hint)
+            yield Diagnostic(CLIQUE_NAME_LENGTH, message, clique_set.declared.at(*clique.path, "name"), hint=hint)
 
 
-def _role_place(item: FleetPodCliqueSet, clique: FleetClique) -> Location:
+def _role_place(clique_set: FleetPodCliqueSet, clique: FleetClique) -> Location:
     """Returns the place of a clique's roleName, or of its name if the clique has no roleName."""
     named = clique.spec.spec.roleName is not None
-    return item.declared.at(*clique.path, *(("spec", "roleName") if named else ("name",)))
+    return clique_set.declared.at(*clique.path, *(("spec", "roleName") if named else ("name",)))
 
 
-def _duplicate(item: FleetPodCliqueSet, message: str, place: Location, first: Location) -> Diagnostic:
-    return Diagnostic(CLIQUE_DUPLICATE, message, place, (Related("first here", first),), hint="Keep one of the two.")
+def _duplicate(clique_set: FleetPodCliqueSet, message: str, location: Location, first: Location) -> Diagnostic:
+    return Diagnostic(CLIQUE_DUPLICATE, message, location, (Related("first here", first),), hint="Keep one of the two.")
 
 
-def _members(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
-    known = [clique.name for clique in item.cliques]
+def _members(clique_set: FleetPodCliqueSet) -> Iterator[Diagnostic]:
+    known = [clique.name for clique in clique_set.cliques]
     first: dict[str, KeyPath] = {}
-    for group in item.groups:
+    for group in clique_set.groups:
         for index, name in enumerate(group.spec.cliqueNames):
             path = (*group.path, "cliqueNames", index)
-            place = item.declared.at(*path)
+            location = clique_set.declared.at(*path)
             if name not in known:
                 hint = did_you_mean(name, known, f"Cliques here: {', '.join(known)}.")
                 message = f'the scaling group "{group.name}" names the clique "{name}", which the set does not have'
-                yield Diagnostic(CLIQUE_UNKNOWN, message, place, hint=hint)
+                yield Diagnostic(CLIQUE_UNKNOWN, message, location, hint=hint)
             earlier = first.setdefault(name, path)
             if earlier != path:
-                yield _duplicate(item, f'the clique "{name}" is scaled twice', place, item.declared.at(*earlier))
+                yield _duplicate(
+                    clique_set, f'the clique "{name}" is scaled twice', location, clique_set.declared.at(*earlier)
+                )
 
 
-def _startup(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
+def _startup(clique_set: FleetPodCliqueSet) -> Iterator[Diagnostic]:
     """Checks the startup order: the values that Grove's CRD allows, and what its webhook requires of startsAfter
     (validateCliqueDependencies, 0.1.0-alpha.8 to alpha.11). The webhook reads startsAfter only with the explicit order.
     """
-    origin, path = item.declared.origin, (*TEMPLATE, "cliqueStartupType")
+    origin, path = clique_set.declared.origin, (*TEMPLATE, "cliqueStartupType")
     written = origin.value(path)
     if written is not None and written not in STARTUP_TYPES:
         meant = next((kind for kind in STARTUP_TYPES if kind.endswith(str(written))), "")
         hint = write_instead(str(written), meant) if meant else did_you_mean(str(written), STARTUP_TYPES, folds=True)
         yield invalid_value(origin, path, f"must be one of {', '.join(STARTUP_TYPES)}", written, hint)
-    for clique in item.cliques:
+    for clique in clique_set.cliques:
         where = (*clique.path, "spec", "startsAfter")
         after = origin.value(where)
-        others = [other.name for other in item.cliques if other is not clique]
+        others = [other.name for other in clique_set.cliques if other is not clique]
         unknown = [
             (place, name) for place, name in enumerate(after if isinstance(after, list) else ()) if name not in others
         ]
@@ -194,39 +205,39 @@ def _startup(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
             yield Diagnostic(SET_FIELD, message, origin.locate(where, key=True), hint="Write that, or remove it.")
 
 
-def _minimums(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
-    for clique in item.cliques:
+def _minimums(clique_set: FleetPodCliqueSet) -> Iterator[Diagnostic]:
+    for clique in clique_set.cliques:
         spec, path = clique.spec.spec, (*clique.path, "spec")
         what = f'the clique "{clique.name}"'
         if spec.replicas == 0:
-            place = item.declared.at(*path, "replicas")
+            location = clique_set.declared.at(*path, "replicas")
             hint = "Raise replicas, or leave the clique out."
-            yield Diagnostic(CLIQUE_MINIMUM, f"{what} has 0 replicas; Grove needs at least 1", place, hint=hint)
+            yield Diagnostic(CLIQUE_MINIMUM, f"{what} has 0 replicas; Grove needs at least 1", location, hint=hint)
         else:
-            yield from _minimum(item, what, spec.minAvailable, spec.replicas, path)
-    for group in item.groups:
+            yield from _minimum(clique_set, what, spec.minAvailable, spec.replicas, path)
+    for group in clique_set.groups:
         what = f'the scaling group "{group.name}"'
-        yield from _minimum(item, what, group.spec.minAvailable, group.spec.replicas, group.path)
+        yield from _minimum(clique_set, what, group.spec.minAvailable, group.spec.replicas, group.path)
 
 
 def _minimum(
-    item: FleetPodCliqueSet, what: str, minimum: int | None, replicas: int, path: KeyPath
+    clique_set: FleetPodCliqueSet, what: str, minimum: int | None, replicas: int, path: KeyPath
 ) -> Iterator[Diagnostic]:
     if minimum is None or 1 <= minimum <= replicas:
         return
     message = f"{what} needs minAvailable {minimum} of {replicas} replicas"
     hint = f"Use a number from 1 to {replicas}." if replicas else "Raise replicas, or leave the part out."
-    yield Diagnostic(CLIQUE_MINIMUM, message, item.declared.at(*path, "minAvailable"), hint=hint)
+    yield Diagnostic(CLIQUE_MINIMUM, message, clique_set.declared.at(*path, "minAvailable"), hint=hint)
 
 
-def _versions(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
+def _versions(clique_set: FleetPodCliqueSet) -> Iterator[Diagnostic]:
     """Finds constraints that KAI's release cannot handle. Skipped if Grove itself writes the PodGroups."""
-    backend = item.backend
+    backend = clique_set.backend
     if backend is None or backend.release is None or backend.writes_pod_groups_of_sets:
         return
-    scaled = {(*group.path, "topologyConstraint") for group in item.groups}
-    for constraint, path in item.constraints:
+    scaled = {(*group.path, "topologyConstraint") for group in clique_set.groups}
+    for constraint, path in clique_set.constraints:
         feature = Feature.SCALING_GROUPS if path in scaled else Feature.GROVE_CONSTRAINTS
         if constraint.asks and not backend.has(feature):
             what = "a topologyConstraint of a scaling group" if path in scaled else "a topologyConstraint here"
-            yield unsupported(backend, feature, what, item.declared.origin.locate(path, key=True))
+            yield unsupported(backend, feature, what, clique_set.declared.origin.locate(path, key=True))

@@ -183,9 +183,9 @@ def _pod(of: Fields) -> Found:
     if of.get("containers") == []:
         yield of.missing("containers")
     if of.has("schedulingGates"):
-        place = origin.locate((*path, "schedulingGates"), key=True)
+        location = origin.locate((*path, "schedulingGates"), key=True)
         hint = "Remove schedulingGates, unless a controller removes them from the pods."
-        yield Diagnostic(POD_HELD, "no scheduler looks at pods with scheduling gates", place, hint=hint)
+        yield Diagnostic(POD_HELD, "no scheduler looks at pods with scheduling gates", location, hint=hint)
     yield from _priority(of)
     yield from _node_labels(of.below("nodeSelector"))
     yield from _as_a_whole(of.below("resources"))
@@ -202,8 +202,8 @@ def _pod(of: Fields) -> Found:
 def _priority(of: Fields) -> Found:
     if of.get("priority") is not None:
         message = f"{of.at('priority')} is computed from priorityClassName; pods that say another are refused"
-        place = of.origin.locate((*of.path, "priority"), key=True)
-        yield Diagnostic(POD_PRIORITY, message, place, hint="Remove it.")
+        location = of.origin.locate((*of.path, "priority"), key=True)
+        yield Diagnostic(POD_PRIORITY, message, location, hint="Remove it.")
 
 
 def _node_labels(selector: Fields) -> Found:
@@ -244,9 +244,9 @@ def _as_a_whole(of: Fields) -> Found:
             if name not in _OF_PODS and not name.startswith(_HUGE):
                 where = f"{written(of.path[:-1])}.containers[0].resources.{amounts.path[-1]}"
                 message = f"{amounts.at()} has {name}, which a pod cannot request in addition to its containers"
-                place = of.origin.locate((*amounts.path, name), key=True)
+                location = of.origin.locate((*amounts.path, name), key=True)
                 hint = f"Move it to the {amounts.path[-1]} of a container: {where}."
-                yield Diagnostic(RESOURCE_NAME, message, place, hint=hint)
+                yield Diagnostic(RESOURCE_NAME, message, location, hint=hint)
 
 
 def _mounts(of: Fields, in_pod: Sequence[Fields]) -> Found:
@@ -262,8 +262,8 @@ def _mounts(of: Fields, in_pod: Sequence[Fields]) -> Found:
         name = mount.get("name")
         if isinstance(name, str) and name not in known and name not in added and "{{" not in name:
             hint = did_you_mean(name, known, f"Its volumes are {', '.join(known)}." if known else "Add it to volumes.")
-            place = of.origin.locate((*mount.path, "name"))
-            yield Diagnostic(VOLUME_UNKNOWN, f'the pod has no volume "{name}"', place, hint=hint)
+            location = of.origin.locate((*mount.path, "name"))
+            yield Diagnostic(VOLUME_UNKNOWN, f'the pod has no volume "{name}"', location, hint=hint)
 
 
 def _added_volumes(of: Fields) -> list[str]:

@@ -208,11 +208,14 @@ def _place(named: _Named) -> Location:
     return part.finder(use.document)(use.path, key=use.path[-2] == "credentials")
 
 
-def _elsewhere(item: FleetCompanion) -> Diagnostic:
-    allowed = " or ".join(item.namespaces)
-    message = f'the {item.kind} is in namespace "{item.namespace}", but work of backend {item.backend.name} runs in '
-    place = item.declared.at("metadata", "namespace")
-    return Diagnostic(COMPANION_NAMESPACE, f'{message}"{allowed}"', place, hint=f"Leave it out, or write {allowed}.")
+def _elsewhere(companion: FleetCompanion) -> Diagnostic:
+    allowed = " or ".join(companion.namespaces)
+    message = (
+        f'the {companion.kind} is in namespace "{companion.namespace}", but work of backend '
+        f"{companion.backend.name} runs in "
+    )
+    location = companion.declared.at("metadata", "namespace")
+    return Diagnostic(COMPANION_NAMESPACE, f'{message}"{allowed}"', location, hint=f"Leave it out, or write {allowed}.")
 
 
 def check_kinds(fleet: Fleet) -> Iterator[Diagnostic]:

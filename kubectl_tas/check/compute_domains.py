@@ -107,16 +107,16 @@ def check_compute_domain(claimed: ClaimedDomain, claims: Claims) -> Iterator[Dia
     key, (domain, *others) = claimed
     for other in others:
         message = f'the {CLAIM_TEMPLATE} "{other.claim_template}" is already made of ComputeDomain {domain.name}'
-        place = other.declared.at(*CLAIM_TEMPLATE_NAME)
+        location = other.declared.at(*CLAIM_TEMPLATE_NAME)
         related = (Related("first named here", domain.declared.at(*CLAIM_TEMPLATE_NAME)),)
-        yield Diagnostic(NAME_DUPLICATE, message, place, related, hint="Write another name.")
+        yield Diagnostic(NAME_DUPLICATE, message, location, related, hint="Write another name.")
     if key in claims.users:
         yield from _shared(domain, claims.users[key])
         yield from _nodes(domain, claims.users[key])
     elif domain.claim_template not in claims.of_pools:
         hint = f"Name {domain.claim_template} as resourceClaimTemplateName in resourceClaims of the pods."
-        place = domain.declared.at(*CLAIM_TEMPLATE_NAME)
-        yield Diagnostic(COMPUTE_DOMAIN, "no pod claims a channel of this ComputeDomain", place, hint=hint)
+        location = domain.declared.at(*CLAIM_TEMPLATE_NAME)
+        yield Diagnostic(COMPUTE_DOMAIN, "no pod claims a channel of this ComputeDomain", location, hint=hint)
 
 
 class Claims:
@@ -174,9 +174,9 @@ def _unused_claims(users: Iterable[_User]) -> Iterator[Diagnostic]:
         # check.containers reports claims with a wrong name.
         if not any(isinstance(found, list) and found for found in lists):
             message = f'no container uses the claim "{name}", so none gets a channel'
-            place = user.pod.origin.locate((*user.path, "name"))
+            location = user.pod.origin.locate((*user.path, "name"))
             hint = f"Write claims: [{{name: {name}}}] below resources of the container."
-            yield Diagnostic(COMPUTE_DOMAIN, message, place, hint=hint)
+            yield Diagnostic(COMPUTE_DOMAIN, message, location, hint=hint)
 
 
 def _without(work: FleetWorkload, users: Sequence[_User]) -> Iterator[Diagnostic]:

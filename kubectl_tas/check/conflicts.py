@@ -49,8 +49,8 @@ class Fields(Section):
 
     def conflict(self, message: str, hint: str, *field: str | int) -> Diagnostic:
         """Returns a finding at the key of a field, or of the whole mapping."""
-        place = self.origin.locate((*self.path, *field), key=True)
-        return Diagnostic(FIELDS_CONFLICT, message, place, hint=hint)
+        location = self.origin.locate((*self.path, *field), key=True)
+        return Diagnostic(FIELDS_CONFLICT, message, location, hint=hint)
 
     def wrong(self, what: str, hint: str, *field: str) -> Diagnostic:
         """Returns a finding at a field that says what is wrong with the whole mapping."""

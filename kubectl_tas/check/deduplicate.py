@@ -97,9 +97,9 @@ def without_consequences(found: Sequence[Diagnostic], *, complete: bool) -> tupl
         for path in {place.path for place in item.places}:
             by_file[path, code] = max(bad, by_file.get((path, code), 0))
 
-    def follows(item: Diagnostic) -> bool:
-        code, bad = item.rule.code, _BADNESS[item.severity]
-        path = item.location.path if item.location else ""
+    def follows(diagnostic: Diagnostic) -> bool:
+        code, bad = diagnostic.rule.code, _BADNESS[diagnostic.severity]
+        path = diagnostic.location.path if diagnostic.location else ""
         near = (by_file.get((path, cause), -1) for cause in FOLLOWS_IN_FILE.get(code, ()))
         far = (rules.get(cause, -1) for cause in FOLLOWS.get(code, ()))
         return any(cause >= bad for cause in (*near, *far))
@@ -115,13 +115,17 @@ def gathered(found: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
     return in_order(first if not rest else _joined(first, rest) for first, *rest in groups.values())
 
 
-def _cause(item: Diagnostic) -> Hashable:
+def _cause(diagnostic: Diagnostic) -> Hashable:
     """Returns a key that is equal for findings with one cause."""
-    if item.rule in RULES:  # of names that are unknown there is one for each already
-        return item.sort_key
-    if item.cause is not None:
-        return item.severity, item.cause
-    return (item.severity, item.rule.code, item.message) if item.rule.code in SAID_ONCE else item.sort_key
+    if diagnostic.rule in RULES:  # of names that are unknown there is one for each already
+        return diagnostic.sort_key
+    if diagnostic.cause is not None:
+        return diagnostic.severity, diagnostic.cause
+    return (
+        (diagnostic.severity, diagnostic.rule.code, diagnostic.message)
+        if diagnostic.rule.code in SAID_ONCE
+        else diagnostic.sort_key
+    )
 
 
 def _joined(first: Diagnostic, rest: Sequence[Diagnostic]) -> Diagnostic:
@@ -153,12 +157,12 @@ def blamed(found: Iterable[Diagnostic], before: Fleet, after: Fleet) -> Iterator
         yield from (_at_its_cause(item, changed) for item in check_references(after, before))
 
 
-def _at_its_cause(item: Diagnostic, changed: frozenset[str]) -> Diagnostic:
+def _at_its_cause(diagnostic: Diagnostic, changed: frozenset[str]) -> Diagnostic:
     """Moves a finding to its cause, if the file of the cause has changed and the file of the finding has not."""
-    place, cause = item.location, item.cause
+    place, cause = diagnostic.location, diagnostic.cause
     if place is None or cause is None or cause.path not in changed or place.path in changed:
-        return item
-    return replace(item, location=cause, related=(Related("asked for here", place), *item.related))
+        return diagnostic
+    return replace(diagnostic, location=cause, related=(Related("asked for here", place), *diagnostic.related))
 
 
 def _changed(before: Repository, after: Repository) -> frozenset[str]:

@@ -214,8 +214,8 @@ def check_kubernetes(fleet: Fleet) -> Iterator[Diagnostic]:
         version = backend.spec.kubernetes
         if version is not None and (minor := kubernetes.nearest(version)) != kubernetes.minor(version):
             known = [f"1.{release}" for release in kubernetes.releases()]
-            place = config.at("spec", "backends", backend.index, "kubernetes")
-            yield _unknown_release(f"Kubernetes {version}", known, f"1.{minor}", place)
+            location = config.at("spec", "backends", backend.index, "kubernetes")
+            yield _unknown_release(f"Kubernetes {version}", known, f"1.{minor}", location)
     operators = {name: about["releases"] for name, about in kubernetes.operators().items() if name != "grove"}
     for name, version in fleet.config.operators.items():
         if name not in operators:
@@ -228,6 +228,8 @@ def check_kubernetes(fleet: Fleet) -> Iterator[Diagnostic]:
             yield _unknown_release(f"{name} {version}", known, used, config.at("spec", "operators", name))
 
 
-def _unknown_release(what: str, known: list[str], used: str, place: Location) -> Diagnostic:
+def _unknown_release(what: str, known: list[str], used: str, location: Location) -> Diagnostic:
     message = f"the fields of {what} are not known, those of {known[0]} to {known[-1]} are"
-    return Diagnostic(KUBERNETES_VERSION, message, place, hint=f"kubectl-tas checks workloads against release {used}.")
+    return Diagnostic(
+        KUBERNETES_VERSION, message, location, hint=f"kubectl-tas checks workloads against release {used}."
+    )

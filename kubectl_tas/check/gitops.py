@@ -106,8 +106,8 @@ def check_exported(declared: Declared[Workload] | Declared[CliqueSet], _fleet: F
         why = "cannot be applied" if refused else "the API server writes itself"
         what = f"this {kind} is an export of an object in a cluster"
         message = f"{what}: it has {_paths(refused or written_by_server)}, which {why}"
-        place = origin.locate(written_by_server[0], key=True)
-        yield Diagnostic(rule, message, place, hint=f"Delete {_paths(written_by_server)}.")
+        location = origin.locate(written_by_server[0], key=True)
+        yield Diagnostic(rule, message, location, hint=f"Delete {_paths(written_by_server)}.")
 
 
 def exported(origin: Origin) -> tuple[list[KeyPath], list[KeyPath]]:
@@ -222,8 +222,8 @@ def check_controlled(workload: FleetWorkload, fleet: Fleet) -> Iterator[Diagnost
     if _has_two_owners(workload, tool):
         both = f"{tool} and Ray's autoscaler both set replicas in spec.workerGroupSpecs"
         message = f"{both} of {workload.kind} {workload.name}: {tool} puts the list back"
-        place = origin.locate(("spec", "enableInTreeAutoscaling"), key=True)
-        yield Diagnostic(TWO_OWNERS, message, place, hint=f"Let {_ignoring(tool, 'them')}")
+        location = origin.locate(("spec", "enableInTreeAutoscaling"), key=True)
+        yield Diagnostic(TWO_OWNERS, message, location, hint=f"Let {_ignoring(tool, 'them')}")
     suspending = map(key_path, spec.page.stop.suspended_by)
     suspend = next((path for path in suspending if type(origin.value(path)) is bool and path[-1] == "suspend"), None)
     if suspend is not None and KUEUE in spec.metadata.labels:
@@ -247,17 +247,17 @@ def _has_two_owners(workload: FleetWorkload, tool: str) -> bool:
     return False
 
 
-def _rendered(item: FleetWorkload | SubmittedSet, path: KeyPath) -> object:
+def _rendered(workload: FleetWorkload | SubmittedSet, path: KeyPath) -> object:
     """Returns a value of the manifest: that of the file, or a count that `render` adds for KAI."""
-    value = item.declared.origin.value(path)
-    if value is None and isinstance(item, FleetWorkload) and is_made_by_kai(item):
-        return dict(item.declared.spec.implied_counts).get(path)
+    value = workload.declared.origin.value(path)
+    if value is None and isinstance(workload, FleetWorkload) and is_made_by_kai(workload):
+        return dict(workload.declared.spec.implied_counts).get(path)
     return value
 
 
-def _replicas_path(item: FleetWorkload | SubmittedSet) -> KeyPath:
+def _replicas_path(workload: FleetWorkload | SubmittedSet) -> KeyPath:
     """Returns the path of the number that an autoscaler sets: of a Kubeflow job that of its workers."""
-    workers = (part.path for part in getattr(item, "replicas", ()) if isinstance(item, FleetWorkload))
+    workers = (part.path for part in getattr(workload, "replicas", ()) if isinstance(workload, FleetWorkload))
     of_workers = next((path for path in workers if path[2:3] == ("Worker",)), None)
     return ("spec", "replicas") if of_workers is None else (*of_workers[:3], "replicas")
 
@@ -268,10 +268,10 @@ def _ignoring(tool: str, what: str) -> str:
 
 
 def _owned(
-    item: FleetWorkload | SubmittedSet, path: KeyPath, owners: tuple[str, str], hint: str, *related: Related
+    workload: FleetWorkload | SubmittedSet, path: KeyPath, owners: tuple[str, str], hint: str, *related: Related
 ) -> Diagnostic:
     """Reports a field of the manifest. ``owners`` are the tool and the other owner."""
     tool, other = owners
-    value, what = str(_rendered(item, path)).lower(), f"{written(path)} of {item.kind} {item.name}"
+    value, what = str(_rendered(workload, path)).lower(), f"{written(path)} of {workload.kind} {workload.name}"
     message = f"{tool} and {other} both set {what}: {tool} puts it back to {value}"
-    return Diagnostic(TWO_OWNERS, message, item.declared.origin.locate(path, key=True), related, hint=hint)
+    return Diagnostic(TWO_OWNERS, message, workload.declared.origin.locate(path, key=True), related, hint=hint)

@@ -55,42 +55,42 @@ def check_grove_release(backend: FleetBackend, fleet: Fleet) -> Iterator[Diagnos
     config, version = fleet.repository.config, backend.spec.grove.version
     if config is None or "grove" not in backend.spec.model_fields_set:
         return
-    place = config.at("spec", "backends", backend.index, "grove", "version")
+    location = config.at("spec", "backends", backend.index, "grove", "version")
     if grove.release(version) is None:
         message = f"Grove {version} is not in the version table, which begins with {grove.TABLE[0].since}"
-        yield Diagnostic(VERSION_UNKNOWN, message, place, hint="Name the release that runs there.")
+        yield Diagnostic(VERSION_UNKNOWN, message, location, hint="Name the release that runs there.")
     elif grove.is_newer(version):
-        yield newer("Grove", version, grove.NEWEST, place)
+        yield newer("Grove", version, grove.NEWEST, location)
     is_met = backend.release is None or backend.has(Feature.SKIP_PODGROUPER)
     if backend.grove_release.writes_pod_groups and not is_met:
         what = f"Grove {version}, which writes the PodGroups of PodCliqueSets itself,"
-        yield unsupported(backend, Feature.SKIP_PODGROUPER, what, place, "use a Grove that leaves them to KAI")
+        yield unsupported(backend, Feature.SKIP_PODGROUPER, what, location, "use a Grove that leaves them to KAI")
 
 
-def check_set_release(item: FleetPodCliqueSet, _fleet: Fleet) -> Iterator[Diagnostic]:
+def check_set_release(clique_set: FleetPodCliqueSet, _fleet: Fleet) -> Iterator[Diagnostic]:
     """Reports the first constraint if the release has none at all, else each constraint that it cannot express."""
-    backend = item.backend
+    backend = clique_set.backend
     if backend is None:
         return
-    release, origin = backend.grove_release, item.declared.origin
-    for clique in item.cliques if not release.takes_node_selectors else ():
+    release, origin = backend.grove_release, clique_set.declared.origin
+    for clique in clique_set.cliques if not release.takes_node_selectors else ():
         path = (*clique.path, "spec", "podSpec", "nodeSelector")
         if origin.value(path) is not None:
-            place = origin.locate(path, key=True)
-            yield _needs(backend, "a nodeSelector", lambda row: row.takes_node_selectors, place)
-    asking = [(constraint, path) for constraint, path in item.constraints if constraint.asks]
+            location = origin.locate(path, key=True)
+            yield _needs(backend, "a nodeSelector", lambda row: row.takes_node_selectors, location)
+    asking = [(constraint, path) for constraint, path in clique_set.constraints if constraint.asks]
     if asking and not release.has_constraints:
-        place = origin.locate(asking[0][1], key=True)
-        yield _needs(backend, "a topologyConstraint", lambda row: row.has_constraints, place)
+        location = origin.locate(asking[0][1], key=True)
+        yield _needs(backend, "a topologyConstraint", lambda row: row.has_constraints, location)
         return
-    name = item.topology_name
+    name = clique_set.topology_name
     if asking and name not in (None, DEFAULT_TOPOLOGY) and not release.has_names:
         what = f'a cluster topology other than {DEFAULT_TOPOLOGY}, such as "{name}",'
-        yield _needs(backend, what, lambda row: row.has_names, item.place_of(item.references[0][1]))
+        yield _needs(backend, what, lambda row: row.has_names, clique_set.place_of(clique_set.references[0][1]))
     for constraint, path in asking:
         if constraint.preferred is not None and not release.has_pack:
-            place = item.declared.at(*path, "pack", "preferred")
-            yield _needs(backend, "a preferred domain", lambda row: row.has_pack, place)
+            location = clique_set.declared.at(*path, "pack", "preferred")
+            yield _needs(backend, "a preferred domain", lambda row: row.has_pack, location)
 
 
 def check_topology_release(topology: FleetTopology, fleet: Fleet) -> Iterator[Diagnostic]:
@@ -109,21 +109,21 @@ def check_topology_release(topology: FleetTopology, fleet: Fleet) -> Iterator[Di
         if isinstance(declared.spec, ClusterTopology) and declared.spec.kind == "ClusterTopologyBinding":
             yield _needs(backend, "a ClusterTopologyBinding", lambda row: row.has_names, declared.at("kind"))
         if len(topology.levels) > grove.MAX_LEVELS:
-            place = declared.at(*topology.path, grove.MAX_LEVELS, "domain")
-            yield _needs(backend, f"the level {grove.MAX_LEVELS + 1}", lambda row: row.has_free_domains, place)
+            location = declared.at(*topology.path, grove.MAX_LEVELS, "domain")
+            yield _needs(backend, f"the level {grove.MAX_LEVELS + 1}", lambda row: row.has_free_domains, location)
         for index, level in enumerate(topology.levels):
             if level.key not in DOMAINS:
-                place = declared.at(*topology.path, index, "domain")
+                location = declared.at(*topology.path, index, "domain")
                 what = f'the domain "{level.key}", which is not one of {", ".join(DOMAINS)},'
-                yield _needs(backend, what, lambda row: row.has_free_domains, place)
+                yield _needs(backend, what, lambda row: row.has_free_domains, location)
 
 
-def _needs(backend: FleetBackend, what: str, has: Callable[[GroveRelease], bool], place: Location) -> Diagnostic:
+def _needs(backend: FleetBackend, what: str, has: Callable[[GroveRelease], bool], location: Location) -> Diagnostic:
     """Returns a finding that ``what`` needs a later release: the first for which ``has`` is true."""
     first = grove.first_with(has)
     message = f"{what} needs Grove {first} or later; backend {backend.name} runs {backend.spec.grove.version}"
     hint = f"Update Grove there to {first} or later, or leave it out."
-    return Diagnostic(GROVE_UNSUPPORTED, message, place, hint=hint)
+    return Diagnostic(GROVE_UNSUPPORTED, message, location, hint=hint)
 
 
 @cache
@@ -185,9 +185,9 @@ def _of_operators() -> _Fields:
     }
 
 
-def check_grove_fields(item: FleetPodCliqueSet, _fleet: Fleet) -> Iterator[Diagnostic]:
+def check_grove_fields(clique_set: FleetPodCliqueSet, _fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks the fields of a PodCliqueSet."""
-    yield from _unknown(item.declared.origin, _of_sets(), f"a {SET.kind}")
+    yield from _unknown(clique_set.declared.origin, _of_sets(), f"a {SET.kind}")
 
 
 def check_operator_fields(fleet: Fleet) -> Iterator[Diagnostic]:

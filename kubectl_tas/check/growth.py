@@ -51,9 +51,11 @@ class Scaled:
     """GPUs of one replica."""
 
 
-def check_growth(item: FleetWorkload | SubmittedSet, held: Held) -> Iterator[Diagnostic]:
+def check_growth(workload: FleetWorkload | SubmittedSet, held: Held) -> Iterator[Diagnostic]:
     """Checks a workload or a PodCliqueSet with a known pool. Skips parts without GPUs. ``held`` is ``held_gpus``."""
-    yield from _judged(item, _of_set(item) if isinstance(item, SubmittedSet) else _growth_of(item), held)
+    yield from _judged(
+        workload, _of_set(workload) if isinstance(workload, SubmittedSet) else _growth_of(workload), held
+    )
 
 
 def check_autoscaler(target: tuple[Autoscaler, Scaled | None], fleet: Fleet) -> Iterator[Diagnostic]:
@@ -172,19 +174,19 @@ def _autoscaled(scaler: Autoscaler, scaled: Scaled, gitops: str) -> Iterator[Dia
     yield Diagnostic(GROWTH_UNCOUNTED, message, origin.locate(("spec", field)), related, hint=hint)
 
 
-def _measured(companion: FleetCompanion, item: FleetWorkload | SubmittedSet) -> Iterator[Diagnostic]:
+def _measured(companion: FleetCompanion, workload: FleetWorkload | SubmittedSet) -> Iterator[Diagnostic]:
     """Checks that the target has the containers that an autoscaler measures."""
     spec = Fields(companion.declared.origin, ("spec",), companion.declared.origin.value(("spec",)))
     for metric in (metric.below("containerResource") for metric in spec.each("metrics")):
         name = metric.get("container")
         if isinstance(name, str):
-            every = (listed(pod.origin.value((*pod.path, "containers"))) for pod in pods_of(item))
+            every = (listed(pod.origin.value((*pod.path, "containers"))) for pod in pods_of(workload))
             known = sorted({str(part.get("name")) for parts in every for part in parts if isinstance(part, dict)})
             if known and name not in known:
                 hint = did_you_mean(name, known, f"Name {shortened(known)}.")
-                place = spec.origin.locate((*metric.path, "container"))
-                message = f'{item.kind} {item.name} has no container "{name}"'
-                yield Diagnostic(REFERENCE_UNKNOWN, message, place, hint=hint)
+                location = spec.origin.locate((*metric.path, "container"))
+                message = f'{workload.kind} {workload.name} has no container "{name}"'
+                yield Diagnostic(REFERENCE_UNKNOWN, message, location, hint=hint)
 
 
 def held_gpus(fleet: Fleet) -> Held:
@@ -196,29 +198,29 @@ def held_gpus(fleet: Fleet) -> Held:
     return held
 
 
-def _is_short(item: Submission, more: Gpus, held: Held) -> bool:
+def _is_short(submission: Submission, more: Gpus, held: Held) -> bool:
     """Whether the queue has room for the work it holds, but not for more."""
-    used, lent = (held.get((item.pool.backend.name, item.queue, low), 0) for low in (False, True))
-    most = item.maximum if item.is_preemptible else item.quota
-    used += lent if item.is_preemptible else 0
+    used, lent = (held.get((submission.pool.backend.name, submission.queue, low), 0) for low in (False, True))
+    most = submission.maximum if submission.is_preemptible else submission.quota
+    used += lent if submission.is_preemptible else 0
     return used <= most.gpu < used + more
 
 
-def _judged(item: Submission, parts: Iterator[Grown], held: Held) -> Iterator[Diagnostic]:
-    room = (item.maximum if item.is_preemptible else item.quota).gpu
+def _judged(submission: Submission, parts: Iterator[Grown], held: Held) -> Iterator[Diagnostic]:
+    room = (submission.maximum if submission.is_preemptible else submission.quota).gpu
     for part in parts:
         if not part.gpus or (part.most is not None and part.most <= part.start):
             continue
         more = ((part.most or 0) - part.start) * part.gpus
-        if (part.is_default and not _is_short(item, more, held)) or (part.is_counted and item.gpus <= room):
+        if (part.is_default and not _is_short(submission, more, held)) or (part.is_counted and submission.gpus <= room):
             continue
         many = "any number" if part.most is None else str(part.most)
-        total = "without limit" if part.most is None else f"to {item.gpus + more}"
-        asks = f"{item.gpus} GPUs of this {item.kind} are counted, and they may grow {total}"
+        total = "without limit" if part.most is None else f"to {submission.gpus + more}"
+        asks = f"{submission.gpus} GPUs of this {submission.kind} are counted, and they may grow {total}"
         if part.is_counted:
-            asks = f"this {item.kind} then asks for {item.gpus} GPUs; its queue may hold {room}"
+            asks = f"this {submission.kind} then asks for {submission.gpus} GPUs; its queue may hold {room}"
         message = f"{part.what} may grow from {part.start} to {many}{part.when}: {asks}"
-        yield Diagnostic(GROWTH_UNCOUNTED, message, item.declared.at(*part.path), hint=part.hint)
+        yield Diagnostic(GROWTH_UNCOUNTED, message, submission.declared.at(*part.path), hint=part.hint)
 
 
 def _grows_by_default(workload: FleetWorkload) -> bool:

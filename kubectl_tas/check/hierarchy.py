@@ -107,13 +107,13 @@ def check_pool_topology(pool: FleetPool, _fleet: Fleet) -> Iterator[Diagnostic]:
     if spec.topology is not None and spec.topology_keys:
         message = f"pool {pool.name} has topology_keys and a topology; it can have one hierarchy"
         hint = "Remove one of the two fields."
-        place = declared.origin.locate(("spec", "topology_keys"), key=True)
-        yield Diagnostic(TOPOLOGY_TWICE, message, place, hint=hint)
+        location = declared.origin.locate(("spec", "topology_keys"), key=True)
+        yield Diagnostic(TOPOLOGY_TWICE, message, location, hint=hint)
     if not pool.backend.is_kai and (spec.topology is not None or spec.topology_keys):
         message = needs_kai(pool.backend, field)
-        place = declared.origin.locate(("spec", field), key=True)
+        location = declared.origin.locate(("spec", field), key=True)
         hint = f"Remove {field}, or set scheduler.type of the backend to kai."
-        yield Diagnostic(TOPOLOGY_SCHEDULER, message, place, hint=hint, cause=pool.backend.type_place)
+        yield Diagnostic(TOPOLOGY_SCHEDULER, message, location, hint=hint, cause=pool.backend.type_place)
 
 
 def check_topology(topology: FleetTopology, fleet: Fleet) -> Iterator[Diagnostic]:
@@ -201,9 +201,9 @@ def check_bindings(topology: FleetTopology, fleet: Fleet) -> Iterator[Diagnostic
 def _kind(topology: FleetTopology) -> Iterator[Diagnostic]:
     spec = topology.declared.spec
     if isinstance(spec, ClusterTopology) and spec.kind == "ClusterTopology" and topology.bindings:
-        place = topology.declared.origin.locate(("spec", _FIELD), key=True)
+        location = topology.declared.origin.locate(("spec", _FIELD), key=True)
         message = f"a ClusterTopology has no {_FIELD}; the API server drops it"
-        yield Diagnostic(TOPOLOGY_BINDING, message, place, hint="Write kind: ClusterTopologyBinding, or remove it.")
+        yield Diagnostic(TOPOLOGY_BINDING, message, location, hint="Write kind: ClusterTopologyBinding, or remove it.")
 
 
 def _twice(topology: FleetTopology) -> Iterator[Diagnostic]:
@@ -214,8 +214,8 @@ def _twice(topology: FleetTopology) -> Iterator[Diagnostic]:
             path: KeyPath = ("spec", _FIELD, index, "schedulerName")
             related = Related("the first one", topology.declared.at("spec", _FIELD, earlier, "schedulerName"))
             message = f'the scheduler "{binding.schedulerName}" has two bindings; one cluster topology is one Topology'
-            place = topology.declared.at(*path)
-            yield Diagnostic(TOPOLOGY_BINDING, message, place, (related,), hint="Remove one of them.")
+            location = topology.declared.at(*path)
+            yield Diagnostic(TOPOLOGY_BINDING, message, location, (related,), hint="Remove one of them.")
 
 
 def _schedulers(fleet: Fleet, topology: FleetTopology) -> Iterator[Diagnostic]:
@@ -235,9 +235,9 @@ def _schedulers(fleet: Fleet, topology: FleetTopology) -> Iterator[Diagnostic]:
             message = f"the OperatorConfiguration has no profile {name}, so Grove refuses the binding"
         else:
             continue
-        place = topology.declared.at("spec", _FIELD, index, "schedulerName")
+        location = topology.declared.at("spec", _FIELD, index, "schedulerName")
         hint = f"Only {grove.KAI_SCHEDULER} places by topology; remove the binding, or name that."
-        yield Diagnostic(TOPOLOGY_BINDING, message, place, hint=hint)
+        yield Diagnostic(TOPOLOGY_BINDING, message, location, hint=hint)
 
 
 def _other_name(fleet: Fleet, topology: FleetTopology) -> Iterator[Diagnostic]:

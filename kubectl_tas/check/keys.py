@@ -239,7 +239,7 @@ def _key(origin: Origin, where: str, path: KeyPath) -> Iterator[Diagnostic]:
     other = "labels" if where == "annotations" else "annotations"
     if key in KNOWN[where] or key in KNOWN["both"]:
         return
-    place = origin.locate(path, key=True)
+    location = origin.locate(path, key=True)
     if (finding := _part_of_gpu(origin, path) or leftover(origin, path)) is not None:
         yield finding
         return
@@ -248,13 +248,13 @@ def _key(origin: Origin, where: str, path: KeyPath) -> Iterator[Diagnostic]:
     if key in KNOWN[other]:
         message = f"{key} is read among the {other}, not among the {where}"
         hint = f"Remove it: {_WRITTEN}." if key in _BY_NOBODY else f"Move it to {other}."
-        yield Diagnostic(KEY_MISPLACED, message, place, hint=hint)
+        yield Diagnostic(KEY_MISPLACED, message, location, hint=hint)
         return
     domain, slash, name = key.partition("/")
     if not slash:
         near = closest(key, PLAIN, most=1, folds=True)
         if near is not None:
-            yield Diagnostic(KEY_UNKNOWN, f'nothing reads "{key}"', place, hint=question(key, near))
+            yield Diagnostic(KEY_UNKNOWN, f'nothing reads "{key}"', location, hint=question(key, near))
         return
     bare = next((domain.removesuffix(ending) for ending in _ENDINGS if domain.endswith(ending)), domain)
     likely = (closest(text, DOMAINS, most=min(_SLIPS, len(text) // 4), folds=True) for text in (domain, bare))
@@ -266,7 +266,7 @@ def _key(origin: Origin, where: str, path: KeyPath) -> Iterator[Diagnostic]:
     near = closest(f"{meant}/{name}", known)
     hint = question(key, near) if near else f"Known: {', '.join(here)}."
     hint = f"Did you mean {near}? Remove it: {_WRITTEN}." if near in _BY_NOBODY else hint
-    yield Diagnostic(KEY_UNKNOWN, f'nothing reads the key "{key}"', place, hint=hint)
+    yield Diagnostic(KEY_UNKNOWN, f'nothing reads the key "{key}"', location, hint=hint)
 
 
 def _part_of_gpu(origin: Origin, path: KeyPath) -> Diagnostic | None:
@@ -302,8 +302,8 @@ def check_argo_plugin(companion: FleetCompanion, _fleet: Fleet) -> Iterator[Diag
     kind = companion.declared.spec.metadata.labels.get("workflows.argoproj.io/configmap-type")
     if companion.kind == "ConfigMap" and kind == "ExecutorPlugin":
         message = "Argo adds the container of this plugin to pods that no pool knows"
-        place = companion.declared.at("metadata", "labels", "workflows.argoproj.io/configmap-type")
-        yield Diagnostic(QUOTA_BYPASS, message, place, hint="Remove it; an administrator installs plugins.")
+        location = companion.declared.at("metadata", "labels", "workflows.argoproj.io/configmap-type")
+        yield Diagnostic(QUOTA_BYPASS, message, location, hint="Remove it; an administrator installs plugins.")
 
 
 def backdoors_of(origin: Origin, part: Part, values: Mapping[Decides, tuple[str, str]]) -> Iterator[Diagnostic]:
@@ -332,8 +332,8 @@ def java_options_of(origin: Origin, part: Part) -> Iterator[Diagnostic]:
         is_changing = variable.is_elsewhere or OPTIONS.search(environment.unquoted(str(variable.value)))
         if variable.name in environment.JAVA and is_changing:
             message = f"{variable.name}: it changes pods, or their number, after validate has judged them"
-            place = origin.locate((*path, *variable.path), key=variable.is_elsewhere)
-            yield Diagnostic(QUOTA_BYPASS, message, place, hint="Write the settings in sparkConf.")
+            location = origin.locate((*path, *variable.path), key=variable.is_elsewhere)
+            yield Diagnostic(QUOTA_BYPASS, message, location, hint="Write the settings in sparkConf.")
 
 
 def queue_of_project(
@@ -361,8 +361,8 @@ def joining_of(part: Part, item: object) -> Iterator[Diagnostic]:
         read = [pod.notes for pod in pods_of(item)] if isinstance(item, FleetWorkload) else []
         for key in asked if path not in read else ():
             message = f"an operator may copy {key} from here to pods, and they would join a PodGroup that nobody checks"
-            place = item.declared.origin.locate((*path, key), key=True)
-            yield Diagnostic(QUOTA_BYPASS, message, place, hint="Remove it.")
+            location = item.declared.origin.locate((*path, key), key=True)
+            yield Diagnostic(QUOTA_BYPASS, message, location, hint="Remove it.")
 
 
 def _opened(

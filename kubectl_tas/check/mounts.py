@@ -132,12 +132,12 @@ def _contents(fleet: Fleet, declared: Declared[Workflow], task: Task, path: KeyP
     for index, item in enumerate(task.files):
         file = task_file(item, origin, local_files)
         field = "localpath" if item.contents is None else "contents"
-        place = declared.at(*path, "files", index, field)
+        location = declared.at(*path, "files", index, field)
         if file is None:
             local = None if item.localpath is None else local_path(origin, item.localpath)
             if item.base64 and (item.contents is not None if local is None else local in local_files):
                 message = f'files[{index}] of the task "{task.name}" is no base64'
-                yield Diagnostic(TASK_DATA, message, place, hint="Write it in base64, or remove base64: true.")
+                yield Diagnostic(TASK_DATA, message, location, hint="Write it in base64, or remove base64: true.")
             continue
         size = len(file.content)
         if size <= MAX_BYTES and file.tokens:
@@ -145,7 +145,7 @@ def _contents(fleet: Fleet, declared: Declared[Workflow], task: Task, path: KeyP
         if size > MAX_BYTES:
             message = f'the file "{file.path}" of the task "{task.name}" has {size / MAX_BYTES:.2f} MiB'
             hint = "At most 1 MiB fits; put it into the image, or let the task fetch it."
-            yield Diagnostic(FILE_SIZE, message, place, hint=hint)
+            yield Diagnostic(FILE_SIZE, message, location, hint=hint)
 
 
 def _credentials(declared: Declared[Workflow], task: Task, path: KeyPath) -> Iterator[Diagnostic]:
@@ -173,5 +173,5 @@ def _credentials(declared: Declared[Workflow], task: Task, path: KeyPath) -> Ite
                 yield _wrong(message, declared.origin.locate((*where, variable), key=True), "Remove one of the two.")
 
 
-def _wrong(message: str, place: Location, hint: str) -> Diagnostic:
-    return Diagnostic(CREDENTIAL, message, place, hint=hint)
+def _wrong(message: str, location: Location, hint: str) -> Diagnostic:
+    return Diagnostic(CREDENTIAL, message, location, hint=hint)

@@ -65,8 +65,8 @@ def node_label(origin: Origin, path: KeyPath, label: str) -> Iterator[Diagnostic
     """Reports a misspelled node label of Kubernetes. The label is the key or the value at ``path``."""
     meant = _of_kubernetes(label)
     if meant is not None:
-        place = origin.locate(path, key=path[-1] == label)
-        yield Diagnostic(NODE_LABEL, f'no node has the label "{label}"', place, hint=f'Did you mean "{meant}"?')
+        location = origin.locate(path, key=path[-1] == label)
+        yield Diagnostic(NODE_LABEL, f'no node has the label "{label}"', location, hint=f'Did you mean "{meant}"?')
 
 
 def _of_kubernetes(label: str) -> str | None:
@@ -122,16 +122,16 @@ def check_level_labels(topology: FleetTopology, _fleet: Fleet) -> Iterator[Diagn
     """Checks the label of every level of a topology."""
     for index, level in enumerate(topology.levels):
         field = "label" if topology.pool else "key"
-        place = topology.declared.at(*topology.path, index, field)
+        location = topology.declared.at(*topology.path, index, field)
         old, is_old, name = level.label.partition(BEFORE_1_0)
         now = SINCE_1_0.get(name) if is_old and not old else None
         if now is not None:
             message = f"Topograph sets the node label {level.label} before its release 1.0; since then it sets {now}"
             hint = f"Write {now}, or waive this where an older Topograph runs."
-            yield Diagnostic(LEVEL_LABEL_UNKNOWN, message, place, hint=hint)
+            yield Diagnostic(LEVEL_LABEL_UNKNOWN, message, location, hint=hint)
         elif (meant := _meant(level.label)) is not None:
             message = f'nothing sets the node label "{level.label}", so KAI would find no node for this topology'
-            yield Diagnostic(LEVEL_LABEL_UNKNOWN, message, place, hint=question(level.label, meant))
+            yield Diagnostic(LEVEL_LABEL_UNKNOWN, message, location, hint=question(level.label, meant))
 
 
 @lru_cache(maxsize=4096)

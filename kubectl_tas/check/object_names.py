@@ -94,15 +94,15 @@ def _backends(fleet: Fleet) -> Iterator[Diagnostic]:
         yield from _subdomain("priority class", name, config.at("spec", "priorityClasses", priority))
 
 
-def label_problems(what: str, name: str, place: Location, *, limit: int | None = None) -> Iterator[Diagnostic]:
+def label_problems(what: str, name: str, location: Location, *, limit: int | None = None) -> Iterator[Diagnostic]:
     """Checks the name of a pool, subpool or namespace. ``limit`` is its maximum number of characters."""
     if not names.is_label(name) and names.SEPARATOR not in name.strip("-"):
-        yield _invalid(f"{what} name", name, place)
+        yield _invalid(f"{what} name", name, location)
     elif names.SEPARATOR in name:
         message = f'the {what} name "{name}" contains "--", which separates a pool from its subpool'
-        yield Diagnostic(NAME_DELIMITER, message, place, hint="Use a single '-'.")
+        yield Diagnostic(NAME_DELIMITER, message, location, hint="Use a single '-'.")
     elif limit is not None and len(name) > limit:
-        yield _long(f"{what} name", name, place, limit)
+        yield _long(f"{what} name", name, location, limit)
 
 
 def check_subpool_name(subpool: Declared[Subpool], _fleet: Fleet) -> Iterator[Diagnostic]:
@@ -122,22 +122,22 @@ def check_subpool_name(subpool: Declared[Subpool], _fleet: Fleet) -> Iterator[Di
         yield from label_problems("subpool", name, place)
 
 
-def _subdomain(what: str, name: str, place: Location) -> Iterator[Diagnostic]:
+def _subdomain(what: str, name: str, location: Location) -> Iterator[Diagnostic]:
     if len(name) > MAX_NAME:
-        yield _long(what, name, place)
+        yield _long(what, name, location)
     elif not all(names.is_label(part) for part in name.split(".")):
-        yield _invalid(what, name, place, dots=True)
+        yield _invalid(what, name, location, dots=True)
 
 
-def _long(what: str, name: str, place: Location, limit: int = MAX_NAME) -> Diagnostic:
+def _long(what: str, name: str, location: Location, limit: int = MAX_NAME) -> Diagnostic:
     message = f"the {what} has {len(name)} characters, more than the {limit} of a Kubernetes name"
-    return Diagnostic(NAME_INVALID, message, place, hint="Shorten it.")
+    return Diagnostic(NAME_INVALID, message, location, hint="Shorten it.")
 
 
-def _invalid(what: str, name: str, place: Location, *, dots: bool = False) -> Diagnostic:
+def _invalid(what: str, name: str, location: Location, *, dots: bool = False) -> Diagnostic:
     characters = "lower-case letters, digits, '-' and '.'" if dots else "lower-case letters, digits and '-'"
     message = f'the {what} "{name}" must be {characters}, a letter or digit first and last'
-    return Diagnostic(NAME_INVALID, message, place, hint=_example(name))
+    return Diagnostic(NAME_INVALID, message, location, hint=_example(name))
 
 
 def _example(name: str) -> str:
@@ -154,8 +154,8 @@ def check_workflow_names(declared: Declared[Workflow], _fleet: Fleet) -> Iterato
             message = (
                 f"the {what} name \"{name}\" must be letters, digits, '-' and '_', a letter or digit first and last"
             )
-            place = declared.origin.locate(path, key=what == "resource")
-            yield Diagnostic(NAME_INVALID, message, place, hint=_example(name))
+            location = declared.origin.locate(path, key=what == "resource")
+            yield Diagnostic(NAME_INVALID, message, location, hint=_example(name))
 
 
 def _topology_groups(workflow: Workflow) -> Iterator[tuple[str, str, KeyPath]]:
@@ -197,8 +197,8 @@ def _queue_lengths(fleet: Fleet) -> Iterator[Diagnostic]:
                 yield _too_long(subpool.queue, subpool.declared.at("metadata", "name"), "name of the subpool")
 
 
-def _too_long(queue: str, place: Location, what: str) -> Diagnostic:
+def _too_long(queue: str, location: Location, what: str) -> Diagnostic:
     over = len(queue) - MAX_LABEL
     message = f'the queue name "{queue}" has {len(queue)} characters, {over} more than the {MAX_LABEL} allowed'
     plural = "character" if over == 1 else "characters"
-    return Diagnostic(QUEUE_NAME_TOO_LONG, message, place, hint=f"Cut {over} {plural} from the {what}.")
+    return Diagnostic(QUEUE_NAME_TOO_LONG, message, location, hint=f"Cut {over} {plural} from the {what}.")

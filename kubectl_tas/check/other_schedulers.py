@@ -125,8 +125,8 @@ def check_gang_of_pods(spec: Fields, _fleet: Fleet) -> Iterator[Diagnostic]:
     for field in filter(spec.has, ("workloadRef", "schedulingGroup")):
         lost, hint = _gang(spec.origin.data, field, "", page_of_document(spec.origin.data))
         message = f"KAI ignores {spec.at(field)}, which is kube-scheduler's{lost and f': {lost}'}"
-        place = spec.origin.locate((*spec.path, field), key=True)
-        yield Diagnostic(OTHER_QUEUE, message, place, hint=hint or "Remove it.")
+        location = spec.origin.locate((*spec.path, field), key=True)
+        yield Diagnostic(OTHER_QUEUE, message, location, hint=hint or "Remove it.")
 
 
 def check_leftovers(declared: Declared[Workload], _fleet: Fleet) -> Iterator[Diagnostic]:

@@ -87,7 +87,9 @@ def _elsewhere(fleet: Fleet, workload: FleetWorkload) -> Iterator[Diagnostic]:
         yield Diagnostic(rule, message, workload.declared.origin.locate(path, key=True), hint=hint)
 
 
-def _joined(fleet: Fleet, workload: FleetWorkload, item: ReplicaType, group: FleetPodGroup) -> Iterator[Diagnostic]:
+def _joined(
+    fleet: Fleet, workload: FleetWorkload, replica_type: ReplicaType, group: FleetPodGroup
+) -> Iterator[Diagnostic]:
     """Reports where a PodGroup differs from the pool of its pods. KAI uses the queue and priority of the PodGroup."""
     values, spec = agreed(fleet, workload), group.declared.spec.spec
     for field, decides, written in (
@@ -98,10 +100,12 @@ def _joined(fleet: Fleet, workload: FleetWorkload, item: ReplicaType, group: Fle
         value, why = values.get(decides, (written, ""))
         if written and written != value:
             message = f'pods join PodGroup {group.name}, whose {field} is "{written}", but {why} is "{value}"'
-            place = workload.declared.at(*item.annotations_path, labels.POD_GROUP)
+            location = workload.declared.at(*replica_type.annotations_path, labels.POD_GROUP)
             related = (Related("that PodGroup", group.declared.at("spec", field)),)
             hint = "Join a PodGroup of the same queue and priority, or let the tool write it"
-            yield Diagnostic(WORKLOAD_CONFLICT, message, place, related, hint=f"{hint}: kubectl-tas/podgroup: owned.")
+            yield Diagnostic(
+                WORKLOAD_CONFLICT, message, location, related, hint=f"{hint}: kubectl-tas/podgroup: owned."
+            )
 
 
 def _label(workload: FleetWorkload) -> str:
@@ -116,15 +120,15 @@ def _owned(workload: FleetWorkload) -> Iterator[Diagnostic]:
         reason = f"backend {workload.pool.backend.name} has no KAI Scheduler"
     if reason:
         message = f"the PodGroup of {workload.kind} {workload.name} cannot be written here: {reason}"
-        place = workload.declared.origin.locate(("metadata", "labels", _label(workload)), key=True)
-        yield Diagnostic(PODGROUP_OWNED, message, place, hint="Remove the label.")
+        location = workload.declared.origin.locate(("metadata", "labels", _label(workload)), key=True)
+        yield Diagnostic(PODGROUP_OWNED, message, location, hint="Remove the label.")
         return
     for wait in podgrouper.waits(workload):
         message = f"the gang of {workload.kind} {workload.name} can never start: {wait.why}"
         written = workload.declared.origin.value(wait.path) is not None
-        place = workload.declared.at(*(wait.path if written else ("kind",)))
+        location = workload.declared.at(*(wait.path if written else ("kind",)))
         hint = f"{wait.instead}, or remove the label {_label(workload)}."
-        yield Diagnostic(PODGROUP_OWNED, message, place, hint=hint)
+        yield Diagnostic(PODGROUP_OWNED, message, location, hint=hint)
 
 
 def _mismatch(first: FleetWorkload, workload: FleetWorkload) -> Iterator[Diagnostic]:
@@ -133,6 +137,6 @@ def _mismatch(first: FleetWorkload, workload: FleetWorkload) -> Iterator[Diagnos
         if here == there:
             continue
         message = f'the {what} is {here}, but {first.kind} {first.name} of gang "{workload.gang}" has {there}'
-        place = workload.declared.at("metadata", "labels", labels.GANG)
+        location = workload.declared.at("metadata", "labels", labels.GANG)
         related = (Related("the other one", first.declared.at("metadata", "labels", labels.GANG)),)
-        yield Diagnostic(GANG_MISMATCH, message, place, related, hint="Make them equal, or use two gangs.")
+        yield Diagnostic(GANG_MISMATCH, message, location, related, hint="Make them equal, or use two gangs.")

@@ -111,9 +111,9 @@ def _conflicts(workflow: FleetWorkflow, group: FleetGroup) -> Iterator[Diagnosti
                 f'the {key} group "{requirement.written}" is {_kind(requirement)} here and {_kind(earlier)} elsewhere'
             )
             related = (Related(f"{_kind(earlier)} here", workflow.declared.at(*earlier.path)),)
-            place = workflow.declared.at(*requirement.path, "requirementType")
+            location = workflow.declared.at(*requirement.path, "requirementType")
             hint = "Write the same requirementType (required where none is written), or use another group."
-            yield Diagnostic(REQUIREMENT_CONFLICT, message, place, related, hint=hint)
+            yield Diagnostic(REQUIREMENT_CONFLICT, message, location, related, hint=hint)
 
 
 def _kind(requirement: Requirement) -> str:
@@ -157,14 +157,14 @@ def _across(workflow: FleetWorkflow) -> Iterator[Diagnostic]:
                     f'the {key} group "{requirement.written}" is used in the groups {owner.name} and '
                     f"{group.name}, which are two PodGroups and are not placed together"
                 )
-                place = workflow.declared.at(*requirement.path, "group")
+                location = workflow.declared.at(*requirement.path, "group")
                 hint = "Put the tasks into one group of the workflow, or use two names."
                 related = (
                     (Related("also here", workflow.declared.at(*earlier.path)),)
                     if earlier.path != requirement.path
                     else ()
                 )
-                yield Diagnostic(GROUP_ACROSS_PODGROUPS, message, place, related, hint=hint)
+                yield Diagnostic(GROUP_ACROSS_PODGROUPS, message, location, related, hint=hint)
 
 
 def check_pod_placement(workload: FleetWorkload, _fleet: Fleet) -> Iterator[Diagnostic]:
@@ -194,9 +194,9 @@ def _merged(workload: FleetWorkload) -> Iterator[Diagnostic]:
         yield from _order(workload, placement)
     for asked in lost:
         message = f'nothing keeps the pods within one "{asked.written}": their template asks for another placement'
-        place = workload.declared.origin.locate(asked.path, key=True)
+        location = workload.declared.origin.locate(asked.path, key=True)
         hint = "Ask for it on the pod template, or leave it out."
-        yield Diagnostic(PLACEMENT_OVERRIDDEN, message, place, hint=hint)
+        yield Diagnostic(PLACEMENT_OVERRIDDEN, message, location, hint=hint)
 
 
 def _unread(workload: FleetWorkload) -> Iterator[Diagnostic]:
@@ -225,13 +225,13 @@ def _nowhere(workload: FleetWorkload, placement: Placement | None, why: str, hin
     if placement is None:
         return
     for asked in placement.asked:
-        place = workload.declared.origin.locate(asked.path, key=True)
+        location = workload.declared.origin.locate(asked.path, key=True)
         if asked is placement.required:
             message = f'{why}, so nothing keeps its pods within one "{asked.written}"'
-            yield Diagnostic(PLACEMENT_UNSUPPORTED, message, place, hint=hint)
+            yield Diagnostic(PLACEMENT_UNSUPPORTED, message, location, hint=hint)
         else:
             message = f'{why}, so nothing places its pods in one "{asked.written}"'
-            yield Diagnostic(PLACEMENT_IGNORED, message, place, hint=hint)
+            yield Diagnostic(PLACEMENT_IGNORED, message, location, hint=hint)
 
 
 def _instead(workload: FleetWorkload, item: ReplicaType | None) -> str:
@@ -263,7 +263,7 @@ def _without_level(workload: FleetWorkload) -> Iterator[Diagnostic]:
 
 
 def check_order(
-    levels: Sequence[str], required: str, preferred: str, place: Location, related: tuple[Related, ...] = ()
+    levels: Sequence[str], required: str, preferred: str, location: Location, related: tuple[Related, ...] = ()
 ) -> Iterator[Diagnostic]:
     """Checks the ``preferred`` level of a constraint, at ``place``, against the ``required`` one. ``levels`` run from
     the coarsest to the finest. Follows ``job_filtering.go`` of KAI's topology plugin.
@@ -272,7 +272,7 @@ def check_order(
     hint = f"Prefer {' or '.join(finer)}, or leave it out." if finer else "Nothing is finer; leave it out."
     if preferred == required:
         message = f'the preferred level "{preferred}" is the required one, so it has no effect'
-        yield Diagnostic(CONSTRAINT_ORDER, message, place, related, hint=hint)
+        yield Diagnostic(CONSTRAINT_ORDER, message, location, related, hint=hint)
     elif preferred not in finer:
         message = f'the preferred level "{preferred}" is coarser than the required "{required}": the pods never run'
-        yield Diagnostic(PLACEMENT_ORDER, message, place, related, hint=hint)
+        yield Diagnostic(PLACEMENT_ORDER, message, location, related, hint=hint)

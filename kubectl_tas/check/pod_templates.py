@@ -228,8 +228,8 @@ def _restart_policies(declared: Declared[Workload]) -> Iterator[Diagnostic]:
             article = "an" if kind.startswith("I") else "a"
             message = f"the pods of {article} {kind} need restartPolicy {' or '.join(allowed)}, {shown}"
             hint = f"Write restartPolicy: {allowed[0]}{'' if demanded else ', or leave it out'}."
-            place = declared.origin.locate((*path, "restartPolicy"), key=written is None)
-            yield Diagnostic(RESTART_POLICY, message, place, hint=hint)
+            location = declared.origin.locate((*path, "restartPolicy"), key=written is None)
+            yield Diagnostic(RESTART_POLICY, message, location, hint=hint)
         if allowed == ("Always",) and spec.get("activeDeadlineSeconds") is not None:
             yield spec.refuse("activeDeadlineSeconds", "is for pods that end", "Remove it; jobs have one.")
 
@@ -248,8 +248,8 @@ def _selector(declared: Declared[Workload]) -> Iterator[Diagnostic]:
     expressions = [part for part in listed(selector.get("matchExpressions")) if isinstance(part, dict)]
     if not wanted and not selector.get("matchExpressions") and not has_labels_alone:
         message = f"the selector of this {kind} is empty, so it matches no pods of its own"
-        place = origin.locate(path, key=True)
-        yield Diagnostic(SELECTOR_MISMATCH, message, place, hint="Write matchLabels with labels of the template.")
+        location = origin.locate(path, key=True)
+        yield Diagnostic(SELECTOR_MISMATCH, message, location, hint="Write matchLabels with labels of the template.")
     for key, value in wanted.items() if isinstance(wanted, dict) else ():
         if carried.get(key) != value:
             has = f'has "{carried[key]}"' if key in carried else "lacks it"
@@ -259,5 +259,5 @@ def _selector(declared: Declared[Workload]) -> Iterator[Diagnostic]:
     for index, part in enumerate(expressions):
         if not fulfils(part, carried):
             message = f"the template's labels do not fulfil the condition on {part.get('key')} of the selector"
-            place = declared.at(*path, "matchExpressions", index)
-            yield Diagnostic(SELECTOR_MISMATCH, message, place, hint="Change one of the two.")
+            location = declared.at(*path, "matchExpressions", index)
+            yield Diagnostic(SELECTOR_MISMATCH, message, location, hint="Change one of the two.")

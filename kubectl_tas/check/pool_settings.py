@@ -173,14 +173,14 @@ def check_namespaces(item: Declared[Pool] | Declared[Subpool], _fleet: Fleet) ->
     """Checks the namespaces of a pool or subpool, whether its parent exists or not."""
     written = item.spec.spec.namespaces
     for index, name in enumerate(written):
-        place = item.at("spec", "namespaces", index)
+        location = item.at("spec", "namespaces", index)
         if name in written[:index]:
             message = f'the namespace "{name}" is listed twice'
             related = (Related("listed here", item.at("spec", "namespaces", written.index(name))),)
-            yield Diagnostic(NAMESPACE_REPEATED, message, place, related, hint="Remove one of the two.")
+            yield Diagnostic(NAMESPACE_REPEATED, message, location, related, hint="Remove one of the two.")
         else:
-            yield from label_problems("namespace", name, place, limit=MAX_LABEL)
-            yield from _of_system(name, place)
+            yield from label_problems("namespace", name, location, limit=MAX_LABEL)
+            yield from _of_system(name, location)
 
 
 def check_backend_namespace(backend: FleetBackend, fleet: Fleet) -> Iterator[Diagnostic]:
@@ -199,9 +199,9 @@ def check_subpool_namespaces(pool: FleetPool, _fleet: Fleet) -> Iterator[Diagnos
                 allowed = " or ".join(pool.namespaces)
                 message = f"work of pool {pool.name} runs in {allowed}, so its subpool cannot have it run in"
                 other = f"Remove it, or add it to spec.namespaces of pool {pool.name}."
-                place = subpool.declared.at("spec", "namespaces", index)
+                location = subpool.declared.at("spec", "namespaces", index)
                 hint = did_you_mean(name, pool.namespaces, other)
-                yield Diagnostic(NAMESPACE_WIDENED, f'{message} "{name}"', place, hint=hint)
+                yield Diagnostic(NAMESPACE_WIDENED, f'{message} "{name}"', location, hint=hint)
 
 
 def check_queue_labels(fleet: Fleet) -> Iterator[Diagnostic]:
@@ -221,12 +221,12 @@ def check_queue_labels(fleet: Fleet) -> Iterator[Diagnostic]:
         for field, keys in (("labels", queue.labels), ("annotations", queue.annotations)):
             for key in keys:
                 if (tool := setter(key)) is not None:
-                    place = declared.origin.locate((*path, field, key), key=True)
+                    location = declared.origin.locate((*path, field, key), key=True)
                     what = f'the {field[:-1]} "{key}" is set by {tool}'
                     hint = "Remove it."
                     if key == NODE_POOL:
                         hint = "Remove it, and name the shard in spec.nodePool of the pool."
-                    yield Diagnostic(LABEL_RESERVED, what, place, hint=hint)
+                    yield Diagnostic(LABEL_RESERVED, what, location, hint=hint)
 
 
 def check_default_namespace(work: FleetWorkflow | FleetWorkload | SubmittedSet, _fleet: Fleet) -> Iterator[Diagnostic]:
@@ -240,8 +240,8 @@ def check_default_namespace_of_group(group: FleetPodGroup, _fleet: Fleet) -> Ite
     if group.pool is not None and group.declared.spec.metadata.namespace is None:
         owner = _owner_of_default(group.pool, group.subpool)
         if owner is not None:
-            place = group.declared.at("spec", "queue")
-            yield _unclear((group.pool, group.subpool), owner, "PodGroup", group.name, place)
+            location = group.declared.at("spec", "queue")
+            yield _unclear((group.pool, group.subpool), owner, "PodGroup", group.name, location)
 
 
 def check_default_namespace_of_companion(companion: FleetCompanion, fleet: Fleet) -> Iterator[Diagnostic]:
@@ -252,7 +252,7 @@ def check_default_namespace_of_companion(companion: FleetCompanion, fleet: Fleet
         yield _unclear(target, owner, companion.kind, companion.name, companion.place)
 
 
-def _unclear(target: Target, owner: FleetSubpool, kind: str, name: str, place: Location) -> Diagnostic:
+def _unclear(target: Target, owner: FleetSubpool, kind: str, name: str, location: Location) -> Diagnostic:
     pool, subpool = target
     message = (
         f'{kind} {name} names no namespace: it would run in "{pool.namespaces[0]}", '
@@ -263,7 +263,7 @@ def _unclear(target: Target, owner: FleetSubpool, kind: str, name: str, place: L
     own = own or f"let spec.namespaces of pool {pool.name} begin with one for the pool's own work"
     hint = f"Write metadata.namespace, or {own}" if kind != "Workflow" else own[0].upper() + own[1:]
     hint += f"; pool {pool.name} has {shortened(pool.namespaces)}."
-    return Diagnostic(NAMESPACE_UNCLEAR, message, place, related, hint=hint)
+    return Diagnostic(NAMESPACE_UNCLEAR, message, location, related, hint=hint)
 
 
 def _owner_of_default(pool: FleetPool, subpool: FleetSubpool | None) -> FleetSubpool | None:
@@ -275,10 +275,10 @@ def _owner_of_default(pool: FleetPool, subpool: FleetSubpool | None) -> FleetSub
     return next((item for item in live if default in item.declared.spec.spec.namespaces), None)
 
 
-def _of_system(name: str, place: Location) -> Iterator[Diagnostic]:
+def _of_system(name: str, location: Location) -> Iterator[Diagnostic]:
     if name in SYSTEM_NAMESPACES:
         message = f'the namespace "{name}" belongs to {SYSTEM_NAMESPACES[name]}: work must not run there'
-        yield Diagnostic(NAMESPACE_OF_SYSTEM, message, place, hint="Use a namespace for work, such as ml.")
+        yield Diagnostic(NAMESPACE_OF_SYSTEM, message, location, hint="Use a namespace for work, such as ml.")
 
 
 def check_nodes(pool: Declared[Pool], _fleet: Fleet) -> Iterator[Diagnostic]:
@@ -311,16 +311,16 @@ def check_access(item: Declared[Pool] | Declared[Subpool], _fleet: Fleet) -> Ite
     first: dict[str, Location] = {}
     for field, groups in (("submit", access.submit), ("view", access.view)):
         for index, group in enumerate(groups):
-            place = item.at("spec", "access", field, index)
+            location = item.at("spec", "access", field, index)
             if group in _EVERYBODY:
                 message = f'"{group}" is no group of a team: {_EVERYBODY[group]}'
-                yield Diagnostic(ACCESS_EVERYBODY, message, place, hint="Name the groups that the pool is for.")
+                yield Diagnostic(ACCESS_EVERYBODY, message, location, hint="Name the groups that the pool is for.")
             elif (wrong := _no_group(group)) is not None:
                 message, hint = wrong
-                yield Diagnostic(ACCESS_NOBODY, f'"{group}" is {message}', place, hint=hint)
+                yield Diagnostic(ACCESS_NOBODY, f'"{group}" is {message}', location, hint=hint)
             elif group in first:
-                yield _repeated(group, place, first[group], submits=field == "view" and group in access.submit)
-            first.setdefault(group, place)
+                yield _repeated(group, location, first[group], submits=field == "view" and group in access.submit)
+            first.setdefault(group, location)
 
 
 def _no_group(name: str) -> tuple[str, str] | None:
@@ -333,10 +333,10 @@ def _no_group(name: str) -> tuple[str, str] | None:
     return None
 
 
-def _repeated(group: str, place: Location, first: Location, *, submits: bool) -> Diagnostic:
+def _repeated(group: str, location: Location, first: Location, *, submits: bool) -> Diagnostic:
     what = "may submit already, and so may view" if submits else "is listed twice"
     related = (Related("listed here", first),)
-    return Diagnostic(ACCESS_REPEATED, f'the group "{group}" {what}', place, related, hint="Remove one of the two.")
+    return Diagnostic(ACCESS_REPEATED, f'the group "{group}" {what}', location, related, hint="Remove one of the two.")
 
 
 def check_guarded_access(fleet: Fleet) -> Iterator[Diagnostic]:

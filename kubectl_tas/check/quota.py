@@ -93,8 +93,8 @@ def check_quotas(pool: FleetPool, fleet: Fleet) -> Iterator[Diagnostic]:
     for name in RESOURCES:
         yield from _maximum(pool, name)
         if pool.parent is not None:
-            place = pool.declared.at("spec", "resources", name, "maximum")
-            yield from _above(f"pool {pool.name}", pool.own_maximum.of(name), pool.parent, name, place)
+            location = pool.declared.at("spec", "resources", name, "maximum")
+            yield from _above(f"pool {pool.name}", pool.own_maximum.of(name), pool.parent, name, location)
         if pool.guarantee.of(name) == NO_LIMIT:
             yield from _unlimited(pool, name)
         if pool.parent is not None:
@@ -167,11 +167,11 @@ def judged_with(found: Iterable[Diagnostic], fleet: Fleet, past: Past) -> Iterat
     yield from check_admission(fleet, past)
 
 
-def _listed(item: Submission, verdict: Verdict) -> Diagnostic:
+def _listed(submission: Submission, verdict: Verdict) -> Diagnostic:
     """Returns a note for over-quota work that spec.overQuota lists."""
-    place = item.over_quota.origin.locate(("spec", "overQuota", item.over_quota_key or ""), key=True)
-    related, hint = (Related("listed here", place),), "Nothing to do until it has ended."
-    return Diagnostic(OVER_QUOTA_RUNNING, verdict.text, item.place, related, hint, level=Severity.INFO)
+    location = submission.over_quota.origin.locate(("spec", "overQuota", submission.over_quota_key or ""), key=True)
+    related, hint = (Related("listed here", location),), "Nothing to do until it has ended."
+    return Diagnostic(OVER_QUOTA_RUNNING, verdict.text, submission.place, related, hint, level=Severity.INFO)
 
 
 def _unlisted(found: Sequence[tuple[Submission, Verdict]], admission: Admission) -> Iterator[Diagnostic]:
@@ -187,21 +187,21 @@ def _unlisted(found: Sequence[tuple[Submission, Verdict]], admission: Admission)
         yield Diagnostic(OVER_QUOTA_RUNNING, verdict.text, item.place, hint=hint, cause=_cause(item, verdict))
 
 
-def _cause(item: Submission, verdict: Verdict) -> Location:
+def _cause(submission: Submission, verdict: Verdict) -> Location:
     """Returns the cause of a refusal: the state of the subpool, the quota, or the maximum of the pool."""
     is_closed, short = verdict.rule is SUBPOOL_CLOSED, verdict.short
-    if item.is_preemptible and not is_closed:
-        return item.pool.bounded_by(short).declared.at("spec", "resources", short, "maximum")
-    if item.subpool is None:
-        return item.pool.declared.at(*_guarantee(short))
-    return item.subpool.declared.at(*(("spec", "state") if is_closed else item.subpool.quota_path(short)))
+    if submission.is_preemptible and not is_closed:
+        return submission.pool.bounded_by(short).declared.at("spec", "resources", short, "maximum")
+    if submission.subpool is None:
+        return submission.pool.declared.at(*_guarantee(short))
+    return submission.subpool.declared.at(*(("spec", "state") if is_closed else submission.subpool.quota_path(short)))
 
 
 def _crowded(items: list[Submission], asked: Amounts) -> Diagnostic:
     """Reports one finding for a queue, at its quota, that names the first few workloads in the queue."""
     pool, subpool, target, whole = items[0].pool, items[0].subpool, items[0].target, items[0].quota
     over = asked.exceeding(whole)
-    place = subpool.declared.at(*subpool.quota_path(over[0])) if subpool else pool.declared.at(*_guarantee(over[0]))
+    location = subpool.declared.at(*subpool.quota_path(over[0])) if subpool else pool.declared.at(*_guarantee(over[0]))
     named = sorted(items, key=lambda item: (item.place.path, item.place.line))[:MAX_NAMED]
     related = tuple(Related(f"{item.kind} {item.name} asks {_amounts(item.asks, over)}", item.place) for item in named)
     left = len(items) - len(named)
@@ -215,7 +215,7 @@ def _crowded(items: list[Submission], asked: Amounts) -> Diagnostic:
     if len(items) > 1:
         message = f"{who} ask for {asks} together; {quota} is {most}: they cannot all run at once"
     hint = f"If some may wait until others have ended, do nothing. Otherwise raise {quota}, or use LOW."
-    return Diagnostic(QUOTA_SHARED, message, place, related, hint=hint)
+    return Diagnostic(QUOTA_SHARED, message, location, related, hint=hint)
 
 
 def _amounts(amounts: Amounts, names: Iterable[ResourceName]) -> str:
@@ -232,10 +232,10 @@ def _maximum(pool: FleetPool, resource: ResourceName) -> Iterator[Diagnostic]:
     if guarantee <= maximum:
         return
     message = f"the maximum of pool {pool.name} is {said(resource, maximum)}, below its guarantee "
-    place = pool.declared.at("spec", "resources", resource, "maximum")
+    location = pool.declared.at("spec", "resources", resource, "maximum")
     least = "" if guarantee == NO_LIMIT else f"{show(resource, guarantee)} or more, or "
     hint = f"Use {least}-1 for no limit."
-    yield Diagnostic(MAXIMUM_BELOW_QUOTA, f"{message}({show(resource, guarantee)})", place, hint=hint)
+    yield Diagnostic(MAXIMUM_BELOW_QUOTA, f"{message}({show(resource, guarantee)})", location, hint=hint)
 
 
 def _own_maximum(pool: FleetPool, subpool: FleetSubpool) -> Iterator[Diagnostic]:
@@ -248,17 +248,17 @@ def _own_maximum(pool: FleetPool, subpool: FleetSubpool) -> Iterator[Diagnostic]
         if own is None:
             continue
         quota, maximum = subpool.quota.of(name), amount(name, own)
-        place = subpool.declared.at(*(("spec", "maximum", name) if is_named else ("spec", "maximum")))
-        yield from _above(f"subpool {subpool.canonical}", maximum, pool, name, place)
+        location = subpool.declared.at(*(("spec", "maximum", name) if is_named else ("spec", "maximum")))
+        yield from _above(f"subpool {subpool.canonical}", maximum, pool, name, location)
         if quota > maximum:
             least = show(name, quota)
             message = f"the maximum of subpool {subpool.canonical} is {said(name, maximum)}, below its quota ({least})"
             hint = f"Use {least} or more, or -1 for no limit."
-            yield Diagnostic(MAXIMUM_BELOW_QUOTA, message, place, hint=hint)
+            yield Diagnostic(MAXIMUM_BELOW_QUOTA, message, location, hint=hint)
 
 
 def _above(
-    who: str, maximum: Amount, upper: FleetPool, resource: ResourceName, place: Location
+    who: str, maximum: Amount, upper: FleetPool, resource: ResourceName, location: Location
 ) -> Iterator[Diagnostic]:
     """Reports a maximum above that of the parent pool. No limit is valid: it means the parent's maximum."""
     most = upper.maximum.of(resource)
@@ -268,7 +268,7 @@ def _above(
         message = f"the maximum of {who} is {over}"
         related = (Related(f"pool {bound.name}", bound.declared.at("spec", "resources", resource, "maximum")),)
         hint = f"Use {show(resource, most)} or less, or leave it out."
-        yield Diagnostic(MAXIMUM_ABOVE_PARENT, message, place, related, hint=hint)
+        yield Diagnostic(MAXIMUM_ABOVE_PARENT, message, location, related, hint=hint)
 
 
 def _unlimited(pool: FleetPool, resource: ResourceName) -> Iterator[Diagnostic]:
@@ -281,13 +281,13 @@ def _unlimited(pool: FleetPool, resource: ResourceName) -> Iterator[Diagnostic]:
     guaranteed = (child for child in pool.children if child.guarantee.of(resource) != NO_LIMIT)
     parts: list[Part] = [*live, *guaranteed]
     if parts:
-        place = parts[0].declared.at(*parts[0].quota_path(resource))
+        location = parts[0].declared.at(*parts[0].quota_path(resource))
         of = "" if resource == "gpu" else f" of {resource}"
         message = f"pool {pool.name} has {pool.parts_are} but no finite guarantee{of}"
         related = (Related(f"pool {pool.name}", pool.declared.at(*_guarantee(resource))),)
         number = "a number of GPUs" if resource == "gpu" else "an amount"
         hint = f"Set spec.resources.{resource}.guarantee of pool {pool.name} to {number}."
-        yield Diagnostic(QUOTA_UNLIMITED_POOL, message, place, related, hint=hint)
+        yield Diagnostic(QUOTA_UNLIMITED_POOL, message, location, related, hint=hint)
 
 
 def _unsaid(fleet: Fleet, pool: FleetPool) -> Iterator[Diagnostic]:
@@ -350,8 +350,8 @@ def _exceeds(
     raise_it = f"aise the guarantee of pool {pool.name} to {more}"
     if pool.name in changed and culprit.canonical not in changed:
         hint = f"R{raise_it} or more, or lower quotas."
-        place = pool.declared.at(*_guarantee(resource))
-        return Diagnostic(QUOTA_EXCEEDS_POOL, total, place, _quotas(in_order, resource), hint=hint)
+        location = pool.declared.at(*_guarantee(resource))
+        return Diagnostic(QUOTA_EXCEEDS_POOL, total, location, _quotas(in_order, resource), hint=hint)
     others = [part for part in in_order if part is not culprit]
     room = whole - sum(other.quota.of(resource) for other in others)
     room -= own
@@ -359,8 +359,8 @@ def _exceeds(
     lower = f"Lower this quota to {show(resource, room)} or less, or r{raise_it}."
     hint = lower if room >= least else f"R{raise_it}, or lower quotas."
     message = f"{total}; {culprit.name} has {show(resource, culprit.quota.of(resource))}"
-    place = culprit.declared.at(*culprit.quota_path(resource))
-    return Diagnostic(QUOTA_EXCEEDS_POOL, message, place, _quotas(others, resource), hint=hint)
+    location = culprit.declared.at(*culprit.quota_path(resource))
+    return Diagnostic(QUOTA_EXCEEDS_POOL, message, location, _quotas(others, resource), hint=hint)
 
 
 def _quotas(parts: Iterable[Part], resource: ResourceName) -> tuple[Related, ...]:
@@ -374,8 +374,8 @@ def _quotas(parts: Iterable[Part], resource: ResourceName) -> tuple[Related, ...
 
 
 def _place(part: Part, resource: ResourceName) -> tuple[str, int]:
-    place = part.declared.at(*part.quota_path(resource))
-    return place.path, place.line
+    location = part.declared.at(*part.quota_path(resource))
+    return location.path, location.line
 
 
 DRAINING_UNUSED = Rule(
@@ -391,22 +391,22 @@ DRAINING_UNUSED = Rule(
 def check_draining(fleet: Fleet) -> Iterator[Diagnostic]:
     """Finds entries of spec.draining and spec.overQuota that have no effect or are misspelled."""
     for leaf, name, why in needless(fleet):
-        place = leaf.declared.origin.locate(("spec", "overQuota", name), key=True)
+        location = leaf.declared.origin.locate(("spec", "overQuota", name), key=True)
         own = [item for item in fleet.submissions if item.target == leaf.name]
         others = sorted(work_name(item.kind, item.name) for item in own if item.over_quota_key is None)
         is_there = any(item.over_quota_key == name for item in own)
         meant = None if is_there else _meant(name, others)
         if meant is not None:
             message = f"{name} is not sent to {leaf.name}"
-            yield Diagnostic(REFERENCE_UNKNOWN, message, place, hint=question(name, meant))
+            yield Diagnostic(REFERENCE_UNKNOWN, message, location, hint=question(name, meant))
             continue
-        yield Diagnostic(DRAINING_UNUSED, f"overQuota lists {name}, {why}", place, hint="Remove it from overQuota.")
+        yield Diagnostic(DRAINING_UNUSED, f"overQuota lists {name}, {why}", location, hint="Remove it from overQuota.")
     for subpool in (item for pool in fleet.pools for item in pool.subpools):
         listed = subpool.declared.spec.spec.draining
         if listed and subpool.state != "DELETING":
             message = f"subpool {subpool.canonical} is {subpool.state}, so draining has no effect"
-            place = subpool.declared.origin.locate(("spec", "draining"), key=True)
-            yield Diagnostic(DRAINING_UNUSED, message, place, hint="Remove it.")
+            location = subpool.declared.origin.locate(("spec", "draining"), key=True)
+            yield Diagnostic(DRAINING_UNUSED, message, location, hint="Remove it.")
             continue
         there = set(fleet.work_in(subpool.pool, subpool.queue)) if listed else set()
         named = [work_name(*name.split("/")) for name in listed]
@@ -414,16 +414,16 @@ def check_draining(fleet: Fleet) -> Iterator[Diagnostic]:
         for index, name in enumerate(listed):
             if named[index] not in there:
                 message, meant = f"{name} is not sent to subpool {subpool.canonical}", _meant(name, others)
-                place = subpool.declared.at("spec", "draining", index)
+                location = subpool.declared.at("spec", "draining", index)
                 if meant is not None:
                     related = tuple(
                         Related(f"{meant} is sent there", where) for where in _places(fleet, subpool, meant)
                     )
                     hint: str = question(name, meant)
-                    yield Diagnostic(REFERENCE_UNKNOWN, message, place, related, hint=hint)
+                    yield Diagnostic(REFERENCE_UNKNOWN, message, location, related, hint=hint)
                     continue
                 hint = "Remove it from the list, or leave it there."
-                yield Diagnostic(DRAINING_UNUSED, f"{message} any more", place, hint=hint)
+                yield Diagnostic(DRAINING_UNUSED, f"{message} any more", location, hint=hint)
 
 
 def _meant(name: str, others: Sequence[str]) -> str | None:

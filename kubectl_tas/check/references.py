@@ -114,59 +114,59 @@ def check_references(fleet: Fleet, before: Fleet | None = None) -> Iterator[Diag
         yield Diagnostic(_RULE_OF[first.what], message, first.location, related, hint=hint, cause=_levels(first, fleet))
 
 
-def _levels(item: Dangling, fleet: Fleet) -> Location | None:
+def _levels(dangling: Dangling, fleet: Fleet) -> Location | None:
     """Returns the place of the levels that an unknown topology key should be among."""
-    if item.what != "topology key":
+    if dangling.what != "topology key":
         return None
-    topology = _topology(item, fleet)
+    topology = _topology(dangling, fleet)
     return topology.declared.origin.locate(topology.path, key=True) if topology else None
 
 
-def _topology(item: Dangling, fleet: Fleet) -> FleetTopology | None:
+def _topology(dangling: Dangling, fleet: Fleet) -> FleetTopology | None:
     """Returns the topology in which a topology key is looked up."""
-    what, _, name = item.context.partition(" ")
+    what, _, name = dangling.context.partition(" ")
     if what == "pool":
         return fleet.pool_by_name[name].topology if name in fleet.pool_by_name else None
     found = (topology for topology in fleet.topologies if any(topology.name_on(b) == name for b in fleet.backends))
     return next(found, None)
 
 
-def _removed(item: Dangling, before: Fleet) -> Location | None:
+def _removed(dangling: Dangling, before: Fleet) -> Location | None:
     """Returns the place where a removed name was declared."""
-    pool, _, short = names.fold(item.name).partition(names.SEPARATOR)
-    match item.what:
+    pool, _, short = names.fold(dangling.name).partition(names.SEPARATOR)
+    match dangling.what:
         case "parent" | "pool":
             there: Declared[Any] | None = before.pool_by_name[pool].declared if pool in before.pool_by_name else None
         case "subpool":
             subpools = before.pool_by_name[pool].subpools if pool in before.pool_by_name else ()
             there = next((subpool.declared for subpool in subpools if subpool.name == short), None)
         case "topology" | "topology of a set":
-            topology = before.cluster_topologies.get(item.name)
+            topology = before.cluster_topologies.get(dangling.name)
             there = topology.declared if topology else None
         case "topology key":
-            levels = _topology(item, before)
-            return _levels(item, before) if levels and levels.level(item.name) else None
+            levels = _topology(dangling, before)
+            return _levels(dangling, before) if levels and levels.level(dangling.name) else None
         case _:
             there = None
     return there.at("metadata", "name") if there else None
 
 
-def _cause(item: Dangling, fleet: Fleet) -> tuple[str, str, str]:
+def _cause(dangling: Dangling, fleet: Fleet) -> tuple[str, str, str]:
     """Returns a key that is equal for names that one definition would fix."""
-    match item.what:
+    match dangling.what:
         case "parent" | "pool":
-            return "pool", names.fold(item.name).partition(names.SEPARATOR)[0], ""
+            return "pool", names.fold(dangling.name).partition(names.SEPARATOR)[0], ""
         case "topology" | "topology of a set":
-            return "topology", item.name, ""
+            return "topology", dangling.name, ""
         case "topology key":
-            key = item.name.rpartition("/")[2]  # work of other kinds may ask for it by its label
-            return item.what, key, str(_levels(item, fleet) or item.context)
+            key = dangling.name.rpartition("/")[2]  # work of other kinds may ask for it by its label
+            return dangling.what, key, str(_levels(dangling, fleet) or dangling.context)
         case "pod template" | "resource validation":
-            return item.what, item.name, ""
-        case "resource" | "backend" if item.what == "resource" or not item.name:
-            return item.what, item.name, f"{item.declared.origin.path} {item.declared.origin.index}"
+            return dangling.what, dangling.name, ""
+        case "resource" | "backend" if dangling.what == "resource" or not dangling.name:
+            return dangling.what, dangling.name, f"{dangling.declared.origin.path} {dangling.declared.origin.index}"
         case _:
-            return item.what, item.name, item.context
+            return dangling.what, dangling.name, dangling.context
 
 
 def _follows(item: Dangling, fleet: Fleet) -> bool:
@@ -211,50 +211,53 @@ def _is_meant(name: str, declared: list[str]) -> bool:
     return closest(name, [*impossible, *(item.rpartition(names.SEPARATOR)[2] for item in impossible)]) is not None
 
 
-def _words(item: Dangling, fleet: Fleet) -> tuple[str, str]:
-    known = ", ".join(item.known)
-    hint = did_you_mean(item.name, item.known)
-    match item.what:
-        case "backend" if not item.name:
+def _words(dangling: Dangling, fleet: Fleet) -> tuple[str, str]:
+    known = ", ".join(dangling.known)
+    hint = did_you_mean(dangling.name, dangling.known)
+    match dangling.what:
+        case "backend" if not dangling.name:
             return f"there are several backends; name one of {known}", "Add spec.backend."
         case "backend of a PodGroup":
-            message = f'cannot tell which backend this PodGroup is for: its queue "{item.name}" is not declared'
+            message = f'cannot tell which backend this PodGroup is for: its queue "{dangling.name}" is not declared'
             return message, f"Name a queue that is declared here, or the namespace of one backend ({known})."
         case "place of a companion":
-            kind = item.declared.spec.kind
-            message = f'cannot tell which cluster and namespace the {kind} "{item.name}" is for'
+            kind = dangling.declared.spec.kind
+            message = f'cannot tell which cluster and namespace the {kind} "{dangling.name}" is for'
             hint = f"Add the label kubectl-tas/pool, or put it into the file of its workload. Clusters are {known}."
             return message, hint
         case "topology key":
-            topology = _topology(item, fleet)
-            level = topology.level(item.name) if topology else None
+            topology = _topology(dangling, fleet)
+            level = topology.level(dangling.name) if topology else None
             if level is not None:
                 text = f"That is the node label of the key {level.key}: write {level.key}."
-                hint = Suggestion(text, item.name, level.key)
-            hint = mended_level(item.name, topology) or hint
+                hint = Suggestion(text, dangling.name, level.key)
+            hint = mended_level(dangling.name, topology) or hint
             has = f"has {known}" if known else "has no topology keys"
             fallback = f"Use one of {known}." if known else "Remove the requirement, or add topology_keys."
-            return f'the topology key "{item.name}" is unknown: {item.context} {has}', hint or fallback
+            return f'the topology key "{dangling.name}" is unknown: {dangling.context} {has}', hint or fallback
         case "platform":
-            message = f'the platform "{item.name}" does not exist: {item.context} has {known or "none"}'
+            message = f'the platform "{dangling.name}" does not exist: {dangling.context} has {known or "none"}'
             otherwise = f"Name one of {known}." if known else "Remove it, or declare it in spec.platforms of the pool."
             return message, hint or otherwise
         case "subpool":
-            short = item.name.rpartition(names.SEPARATOR)[2]
-            pool = item.context.removeprefix("pool ")
+            short = dangling.name.rpartition(names.SEPARATOR)[2]
+            pool = dangling.context.removeprefix("pool ")
             if short.strip("_") == names.SHARED:
-                return f'"{item.name}" is not a subpool', f"To use what the pool shares, name the pool: {pool}."
+                return f'"{dangling.name}" is not a subpool', f"To use what the pool shares, name the pool: {pool}."
             has = f"has {known}" if known else "has no subpools"
-            return f'the subpool "{item.name}" does not exist: {item.context} {has}', hint or f"Name the pool: {pool}."
+            return (
+                f'the subpool "{dangling.name}" does not exist: {dangling.context} {has}',
+                hint or f"Name the pool: {pool}.",
+            )
         case "topology of a set":
             fallback = f"Defined: {known}." if known else "Declare a ClusterTopology of that name."
-            return f'rule 3: the cluster topology "{item.name}" does not exist', hint or fallback
+            return f'rule 3: the cluster topology "{dangling.name}" does not exist', hint or fallback
         case "pool":
-            hint = _moved(item.name, fleet) or did_you_mean(item.name, fleet.target_names())
-            return f'the pool "{item.name}" does not exist', hint or _defined(item, known)
+            hint = _moved(dangling.name, fleet) or did_you_mean(dangling.name, fleet.target_names())
+            return f'the pool "{dangling.name}" does not exist', hint or _defined(dangling, known)
         case _:
-            noun = {"parent": "parent pool", "topology": "cluster topology"}.get(item.what, item.what)
-            return f'the {noun} "{item.name}" does not exist', hint or _defined(item, known)
+            noun = {"parent": "parent pool", "topology": "cluster topology"}.get(dangling.what, dangling.what)
+            return f'the {noun} "{dangling.name}" does not exist', hint or _defined(dangling, known)
 
 
 def _moved(name: str, fleet: Fleet) -> str:
@@ -264,6 +267,6 @@ def _moved(name: str, fleet: Fleet) -> str:
     return question(name, found[0]) if len(found) == 1 else ""
 
 
-def _defined(item: Dangling, known: str) -> str:
-    several = {"parent": "pools", "topology": "cluster topologies"}.get(item.what, f"{item.what}s")
+def _defined(dangling: Dangling, known: str) -> str:
+    several = {"parent": "pools", "topology": "cluster topologies"}.get(dangling.what, f"{dangling.what}s")
     return f"Defined: {known}." if known else f"No {several} are defined."

@@ -60,8 +60,8 @@ def check_replicas(workload: FleetWorkload, fleet: Fleet) -> Iterator[Diagnostic
             if podgrouper.is_made_by_kai(workload) and not reads_wait(workload, path):
                 message = f"KAI does not read {name} here: it has no effect"
                 read_at = ".".join(map(str, podgrouper.places_at(workload))) or "the pod templates"
-                place = workload.declared.origin.locate(path, key=True)
-                yield Diagnostic(ANNOTATION_IGNORED, message, place, hint=f"Move it to {read_at}.")
+                location = workload.declared.origin.locate(path, key=True)
+                yield Diagnostic(ANNOTATION_IGNORED, message, location, hint=f"Move it to {read_at}.")
             if not _is_wait(text, is_delay=name == labels.PREEMPTION_DELAY):
                 yield _no_duration(name, text, workload, path)
 
@@ -79,8 +79,8 @@ def _refused(workload: FleetWorkload, operators: Mapping[str, str]) -> Iterator[
     if refusals.kai is not None:
         section = Section(spec.document, key_path(refusals.kai_at))
         for refused in refusals.kai(podgrouper.gathered(workload), section):
-            place = workload.declared.origin.locate(refused.path, key=refused.is_key)
-            yield Diagnostic(REPLICAS_REFUSED, refused.message, place, hint=refused.hint)
+            location = workload.declared.origin.locate(refused.path, key=refused.is_key)
+            yield Diagnostic(REPLICAS_REFUSED, refused.message, location, hint=refused.hint)
     release = operators.get(kubernetes.operator_of(spec.apiVersion, spec.document["kind"]) or "")
     for wait in podgrouper.waits(workload):
         if kubernetes.is_older(release, wait.since):

@@ -237,14 +237,14 @@ def _of_runtime(workload: FleetWorkload) -> Iterator[Diagnostic]:
             yield Diagnostic(GPUS_UNKNOWN, message, origin.locate(("spec", "runtimeRef", "name")), hint=hint)
 
 
-def _outside_of_pods(item: FleetWorkload | SubmittedSet) -> Iterator[Diagnostic]:
+def _outside_of_pods(workload: FleetWorkload | SubmittedSet) -> Iterator[Diagnostic]:
     """Reports accelerators, resource claims and annotations for GPUs outside of the pods that the tool counts.
     Operators add them to pods or make further pods of them, and no table of the tool says how many.
     """
-    origin = item.declared.origin
-    if group_of(item.declared.spec.apiVersion) in ("", "apps", "batch"):  # an API server knows all their fields
+    origin = workload.declared.origin
+    if group_of(workload.declared.spec.apiVersion) in ("", "apps", "batch"):  # an API server knows all their fields
         return
-    counted = set(_holders(item))
+    counted = set(_holders(workload))
     waiting: list[tuple[KeyPath, str, Any]] = [((), "", origin.data)]
     while waiting:
         path, holder, written = waiting.pop()
@@ -261,28 +261,30 @@ def _outside_of_pods(item: FleetWorkload | SubmittedSet) -> Iterator[Diagnostic]
             elif str(key).lower().endswith("resources") and (key, holder) not in counted:
                 for part, name in _accelerators(value):
                     message = f"{name} in {dotted((*path, key))} is not counted: no pod template has it"
-                    place = origin.locate((*path, key, part, name), key=True)
-                    yield Diagnostic(GPUS_UNKNOWN, message, place, hint="Ask for it in a container of a pod template.")
+                    location = origin.locate((*path, key, part, name), key=True)
+                    yield Diagnostic(
+                        GPUS_UNKNOWN, message, location, hint="Ask for it in a container of a pod template."
+                    )
             elif metadata_in(str(key)) == "annotations" and path != ("metadata",) and (key, holder) not in counted:
                 for name in value if isinstance(value, dict) else ():
                     if name in gpus.ANNOTATIONS or gpus.is_counted(str(name)):
                         message = f"{name} in {dotted((*path, key))} is not counted: no pod template has it"
-                        place = origin.locate((*path, key, name), key=True)
-                        yield Diagnostic(GPUS_UNKNOWN, message, place, hint="Write it in a pod template.")
+                        location = origin.locate((*path, key, name), key=True)
+                        yield Diagnostic(GPUS_UNKNOWN, message, location, hint="Write it in a pod template.")
             if isinstance(value, dict | list):
                 waiting.append(((*path, key), f"{holder}.{key}" if holder else str(key), value))
 
 
-def _holders(item: FleetWorkload | SubmittedSet) -> Iterator[tuple[str, str]]:
+def _holders(workload: FleetWorkload | SubmittedSet) -> Iterator[tuple[str, str]]:
     """Yields the places of counted requests: a key, and the path of the mapping with it, with [] for each index."""
     places: list[tuple[KeyPath, Sequence[str]]]
-    if isinstance(item, SubmittedSet):
-        places = [((*clique.path, "spec", "podSpec"), _OF_POD_SPEC) for clique in item.set.cliques]
-        annotated = [clique.path for clique in item.set.cliques]
+    if isinstance(workload, SubmittedSet):
+        places = [((*clique.path, "spec", "podSpec"), _OF_POD_SPEC) for clique in workload.set.cliques]
+        annotated = [clique.path for clique in workload.set.cliques]
     else:
-        places = [(pods.path, pods.holders) for pods in item.templates]
-        places += [(pods.beside, ("",)) for pods in item.templates]
-        annotated = [path for pods in item.templates for path in (pods.metadata_path, *(pods.job or ())[:1])]
+        places = [(pods.path, pods.holders) for pods in workload.templates]
+        places += [(pods.beside, ("",)) for pods in workload.templates]
+        annotated = [path for pods in workload.templates for path in (pods.metadata_path, *(pods.job or ())[:1])]
     for path, holders in places:
         for holder in holders:
             yield from ((key, f"{_without_indices(path)}.{holder}".strip(".")) for key in _REQUESTS)
@@ -346,10 +348,10 @@ def pods_of(item: object) -> Iterator[Pod]:
                 yield Pod(item.declared.origin, spec, path, clique.spec.annotations, notes, count)
 
 
-def _unread(item: FleetWorkload | SubmittedSet, pods: Sequence[Pod]) -> Iterator[Diagnostic]:
+def _unread(workload: FleetWorkload | SubmittedSet, pods: Sequence[Pod]) -> Iterator[Diagnostic]:
     """Reports annotations above the pod templates, which no controller copies to pods."""
-    origin = item.declared.origin
-    for path in dict.fromkeys(notes_above(item)):
+    origin = workload.declared.origin
+    for path in dict.fromkeys(notes_above(workload)):
         written = origin.value(path)
         if not isinstance(written, dict) or any(pod.notes == path for pod in pods):
             continue
@@ -361,9 +363,9 @@ def _unread(item: FleetWorkload | SubmittedSet, pods: Sequence[Pod]) -> Iterator
                 yield Diagnostic(GPU_ANNOTATION, message, origin.locate((*path, name), key=True), hint=hint)
 
 
-def notes_above(item: FleetWorkload | SubmittedSet) -> list[KeyPath]:
+def notes_above(workload: FleetWorkload | SubmittedSet) -> list[KeyPath]:
     """Returns the paths of annotations above the pod templates, which ``_unread`` checks."""
-    jobs = item.templates if isinstance(item, FleetWorkload) else ()
+    jobs = workload.templates if isinstance(workload, FleetWorkload) else ()
     return [ROOT, *(part.job_annotations[0] for part in jobs if part.job_annotations)]
 
 
@@ -389,9 +391,9 @@ def _unknown_number(pod: Pod, channels: Collection[str] = ()) -> Iterator[Diagno
     yield from _uncounted(pod.origin, pod.path)
 
 
-def _unknown_claims(names: Sequence[str], place: Location) -> Diagnostic:
+def _unknown_claims(names: Sequence[str], location: Location) -> Diagnostic:
     message = f"the devices of resource claims ({', '.join(names)}) are unknown, and not counted"
-    return Diagnostic(GPUS_UNKNOWN, message, place, hint=f"Ask for {gpus.GPU} if the quota must hold.")
+    return Diagnostic(GPUS_UNKNOWN, message, location, hint=f"Ask for {gpus.GPU} if the quota must hold.")
 
 
 def _place_of(origin: Origin, path: KeyPath, name: str) -> Location:
@@ -425,12 +427,12 @@ def _uncounted(origin: Origin, holder: KeyPath) -> Iterator[Diagnostic]:
                 yield from _not_charged(name, origin.locate((*holder, key, part, name), key=True))
 
 
-def _not_charged(name: str, place: Location) -> Iterator[Diagnostic]:
+def _not_charged(name: str, location: Location) -> Iterator[Diagnostic]:
     if not is_misnamed(name):
         hint = "KAI counts nvidia.com/gpu, amd.com/gpu and MIG devices, in whole numbers."
         if name.startswith(_CLAIMED):
             hint = f"Ask for {gpus.GPU}, and set extendedResourceName: {gpus.GPU} in the DeviceClass (KAI 0.17)."
-        yield Diagnostic(GPUS_UNKNOWN, f"KAI charges no queue for {name}", place, hint=hint)
+        yield Diagnostic(GPUS_UNKNOWN, f"KAI charges no queue for {name}", location, hint=hint)
 
 
 def _refused_notes(pod: Pod) -> Iterator[Diagnostic]:

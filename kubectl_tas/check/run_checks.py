@@ -81,11 +81,11 @@ def settled(
     return tuple(x for x in all_ if x.waiver is None), tuple(x for x in all_ if x.waiver is not None)
 
 
-def _without_source(item: Diagnostic, secret: set[tuple[str, int]]) -> Diagnostic:
+def _without_source(diagnostic: Diagnostic, secret: set[tuple[str, int]]) -> Diagnostic:
     """Returns a finding without the text of its line, if that line holds a secret."""
-    place = item.location
+    place = diagnostic.location
     is_secret = place is not None and (place.path, place.line) in secret
-    return replace(item, location=replace(place, source="")) if place and is_secret else item
+    return replace(diagnostic, location=replace(place, source="")) if place and is_secret else diagnostic
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,15 +89,15 @@ def _of_task(origin: Origin, path: KeyPath, task: Task) -> Iterator[Diagnostic]:
     for field in ("command", "args"):
         for index, word in enumerate(getattr(task, field)):
             if kind := shape_of(word):
-                place = origin.locate((*path, field, index))
-                yield _found(f"{field}[{index}]", kind, place, hint.format("SECRET: {VARIABLE: KEY}"))
+                location = origin.locate((*path, field, index))
+                yield _found(f"{field}[{index}]", kind, location, hint.format("SECRET: {VARIABLE: KEY}"))
     for index, file in enumerate(task.files):
         if kind := shape_of(file.contents):
-            place = origin.locate((*path, "files", index, "contents"))
-            yield _found(f"the file {file.path}", kind, place, hint.format("SECRET: /folder"))
+            location = origin.locate((*path, "files", index, "contents"))
+            yield _found(f"the file {file.path}", kind, location, hint.format("SECRET: /folder"))
 
 
-def _found(what: str, kind: str, place: Location, hint: str) -> Diagnostic:
+def _found(what: str, kind: str, location: Location, hint: str) -> Diagnostic:
     """Returns the finding. Its place has no text, because the text would show the secret."""
-    shown = replace(place, source="", length=1, source_column=1)
+    shown = replace(location, source="", length=1, source_column=1)
     return Diagnostic(SECRET_IN_CLEAR, f"{what} holds {kind} in clear", shown, hint=hint)

@@ -111,56 +111,60 @@ def check_segment_sizes(workload: FleetWorkload, _fleet: Fleet) -> Iterator[Diag
             yield from sizes or _made(workload, item)
 
 
-def _own_division(workload: FleetWorkload, item: ReplicaType) -> Iterator[Diagnostic]:
+def _own_division(workload: FleetWorkload, replica_type: ReplicaType) -> Iterator[Diagnostic]:
     """Checks a subGroupPolicy as LeaderWorkerSet's own webhook does."""
     division = workload.declared.spec.own_division
-    if division is None or division.size is None or not item.is_divided:
+    if division is None or division.size is None or not replica_type.is_divided:
         return
     place, size = workload.declared.at(*division.path), division.size
-    pods, name = item.replicas + 1, division.path[-1]
+    pods, name = replica_type.replicas + 1, division.path[-1]
     if not 1 <= size <= pods:
         message = f"{name} must be from 1 to {pods}, the pods of a group, not {size}"
         yield Diagnostic(SEGMENT_VALUE, message, place, hint=within(size, pods))
-    elif item.replicas % size and (division.leader_excluded or pods % size):
-        parts = f"{item.replicas} workers" if division.leader_excluded else f"{pods} pods or {item.replicas} workers"
+    elif replica_type.replicas % size and (division.leader_excluded or pods % size):
+        parts = (
+            f"{replica_type.replicas} workers"
+            if division.leader_excluded
+            else f"{pods} pods or {replica_type.replicas} workers"
+        )
         message = f"{name} {size} does not divide the {parts} of a group"
         yield Diagnostic(SEGMENT_VALUE, message, place, hint="Use a divisor.")
 
 
-def _unplaced(workload: FleetWorkload, item: ReplicaType) -> Iterator[Diagnostic]:
+def _unplaced(workload: FleetWorkload, replica_type: ReplicaType) -> Iterator[Diagnostic]:
     """Reports segments that KAI makes because the kind divides its pods, but that nothing places."""
-    division, segments = workload.declared.spec.own_division, item.segments
-    if segments is None or division is None or not makes_segments(workload, item):
+    division, segments = workload.declared.spec.own_division, replica_type.segments
+    if segments is None or division is None or not makes_segments(workload, replica_type):
         return
-    if segments.size_path == division.path and segments.placement is None and not item.ignored:
+    if segments.size_path == division.path and segments.placement is None and not replica_type.ignored:
         message = f"KAI makes segments by this {division.path[-2]}, and nothing places them"
-        hint = f"Add {labels.SEGMENT_REQUIRED} to {item.path[-1]} to place each."
+        hint = f"Add {labels.SEGMENT_REQUIRED} to {replica_type.path[-1]} to place each."
         yield Diagnostic(SEGMENT_POLICY, message, workload.declared.at(*division.path), hint=hint)
 
 
-def _made(workload: FleetWorkload, item: ReplicaType) -> Iterator[Diagnostic]:
+def _made(workload: FleetWorkload, replica_type: ReplicaType) -> Iterator[Diagnostic]:
     """Reports errors in segments with a valid size that KAI makes."""
-    found = never_runs(workload, item)
-    if found is None or item.segments is None:
-        yield from _unplaced(workload, item)
+    found = never_runs(workload, replica_type)
+    if found is None or replica_type.segments is None:
+        yield from _unplaced(workload, replica_type)
     else:
         why, hint = found
-        place = workload.declared.at(*item.segments.size_path)
-        yield Diagnostic(SEGMENT_NEVER_RUNS, f"the pods never run: {why}", place, hint=hint)
+        location = workload.declared.at(*replica_type.segments.size_path)
+        yield Diagnostic(SEGMENT_NEVER_RUNS, f"the pods never run: {why}", location, hint=hint)
 
 
-def _index_label(workload: FleetWorkload, item: ReplicaType) -> Iterator[Diagnostic]:
+def _index_label(workload: FleetWorkload, replica_type: ReplicaType) -> Iterator[Diagnostic]:
     """Checks the name of the index label. If KAI makes the segments itself, see ``_index`` instead."""
-    label = item.annotations.get(labels.POD_INDEX_LABEL)
-    if label is not None and not makes_segments(workload, item) and not re.fullmatch(QUALIFIED_NAME, label):
+    label = replica_type.annotations.get(labels.POD_INDEX_LABEL)
+    if label is not None and not makes_segments(workload, replica_type) and not re.fullmatch(QUALIFIED_NAME, label):
         message = f'{labels.POD_INDEX_LABEL} must be a label such as {labels.JOB_INDEX}, not "{label}"'
-        place = workload.declared.at(*item.annotations_path, labels.POD_INDEX_LABEL)
-        yield Diagnostic(SEGMENT_VALUE, message, place, hint="Name the label that holds the pod's index.")
+        location = workload.declared.at(*replica_type.annotations_path, labels.POD_INDEX_LABEL)
+        yield Diagnostic(SEGMENT_VALUE, message, location, hint="Name the label that holds the pod's index.")
 
 
-def _sizes(workload: FleetWorkload, item: ReplicaType) -> Iterator[Diagnostic]:
+def _sizes(workload: FleetWorkload, replica_type: ReplicaType) -> Iterator[Diagnostic]:
     """Checks that the sizes in annotations are valid and equal."""
-    most, sizes, division = _pods(workload, item), segment_sizes(workload.declared.spec, item), None
+    most, sizes, division = _pods(workload, replica_type), segment_sizes(workload.declared.spec, replica_type), None
     if workload.declared.spec.own_division is not None:
         division = workload.declared.spec.own_division.path
     for size in sizes:
@@ -171,8 +175,12 @@ def _sizes(workload: FleetWorkload, item: ReplicaType) -> Iterator[Diagnostic]:
             message = f'{labels.SEGMENT_SIZE} must be a whole number from 1, not "{size.written}"'
             yield Diagnostic(SEGMENT_VALUE, message, place, hint=within(0, most))
         elif size.pods > most > 0:
-            message = f"a segment of {size.pods} pods is larger than the {_pods_of(workload, item)}"
-            hint = within(size.pods, most) if item.replicas else "Remove the annotation, or raise the number of pods."
+            message = f"a segment of {size.pods} pods is larger than the {_pods_of(workload, replica_type)}"
+            hint = (
+                within(size.pods, most)
+                if replica_type.replicas
+                else "Remove the annotation, or raise the number of pods."
+            )
             yield Diagnostic(SEGMENT_VALUE, message, place, hint=hint)
         elif size.written != first.written:
             owner = f"{first.path[-1]} of this {workload.kind} is {first.written}, which precedes"
@@ -180,21 +188,21 @@ def _sizes(workload: FleetWorkload, item: ReplicaType) -> Iterator[Diagnostic]:
             yield Diagnostic(SEGMENT_VALUE, message, place, hint="Remove the annotation, or write the same size.")
 
 
-def _pods(workload: FleetWorkload, item: ReplicaType) -> int:
+def _pods(workload: FleetWorkload, replica_type: ReplicaType) -> int:
     """Returns the maximum number of pods in a segment. The first segment may include the leader."""
     division = workload.declared.spec.own_division
-    leads = item.is_divided and row(workload).leads_segments
-    return item.replicas + int(leads and not (division and division.leader_excluded))
+    leads = replica_type.is_divided and row(workload).leads_segments
+    return replica_type.replicas + int(leads and not (division and division.leader_excluded))
 
 
-def _pods_of(workload: FleetWorkload, item: ReplicaType) -> str:
+def _pods_of(workload: FleetWorkload, replica_type: ReplicaType) -> str:
     """Returns words for the pods that a segment is part of."""
-    pods = _pods(workload, item)
-    if pods > item.replicas:
+    pods = _pods(workload, replica_type)
+    if pods > replica_type.replicas:
         return f"{pods} pod{'' if pods == 1 else 's'} of a group"
-    if item.indices > item.replicas:
-        return f"{pods} pods of {item.name} that run at a time"
-    return f"{pods} replica{'' if pods == 1 else 's'} of {item.name}"
+    if replica_type.indices > replica_type.replicas:
+        return f"{pods} pods of {replica_type.name} that run at a time"
+    return f"{pods} replica{'' if pods == 1 else 's'} of {replica_type.name}"
 
 
 def check_segments(workload: FleetWorkload, _fleet: Fleet) -> Iterator[Diagnostic]:
@@ -225,24 +233,27 @@ def _on_root(workload: FleetWorkload) -> Iterator[Diagnostic]:
         is_read = name == labels.SEGMENT_SIZE and podgrouper.row(workload).reads_size
         if not is_read and name in workload.declared.spec.metadata.annotations:
             message = f"{name} is ignored on the workload: segments belong to the pods of one template"
-            place = workload.declared.origin.locate(("metadata", "annotations", name), key=True)
-            yield Diagnostic(SEGMENT_IGNORED, message, place, hint=podgrouper.row(workload).segment_template)
+            location = workload.declared.origin.locate(("metadata", "annotations", name), key=True)
+            yield Diagnostic(SEGMENT_IGNORED, message, location, hint=podgrouper.row(workload).segment_template)
 
 
-def _differs(workload: FleetWorkload, item: ReplicaType, divided: ReplicaType) -> Iterator[Diagnostic]:
+def _differs(workload: FleetWorkload, replica_type: ReplicaType, divided: ReplicaType) -> Iterator[Diagnostic]:
     """Reports templates that differ: KAI reads the current pod's first (pytorch_grouper.go and lws_grouper.go)."""
     size = () if podgrouper.row(workload).leads_segments else (labels.SEGMENT_SIZE,)
-    is_made = divided.segments or any(name in item.annotations for name in size)
-    if item.path == divided.path or not (is_made and podgrouper.makes_segments(workload, divided)):
+    is_made = divided.segments or any(name in replica_type.annotations for name in size)
+    if replica_type.path == divided.path or not (is_made and podgrouper.makes_segments(workload, divided)):
         return
     for name in (*size, labels.SEGMENT_REQUIRED, labels.SEGMENT_PREFERRED, labels.TOPOLOGY):
-        written, own = item.annotations.get(name), divided.annotations.get(name)
+        written, own = replica_type.annotations.get(name), divided.annotations.get(name)
         if written and written not in _same(divided, name):
             there = f'"{own}"' if own else "missing"
-            message = f'{name} is "{written}" for {item.name} and {there} for {divided.name}: KAI takes it from either'
-            place = workload.declared.origin.locate((*item.annotations_path, name), key=True)
+            message = (
+                f'{name} is "{written}" for {replica_type.name} and {there} for {divided.name}: '
+                "KAI takes it from either"
+            )
+            location = workload.declared.origin.locate((*replica_type.annotations_path, name), key=True)
             hint = f"Write it for {divided.name} alone."
-            yield Diagnostic(SEGMENT_DIFFERS, message, place, hint=hint)
+            yield Diagnostic(SEGMENT_DIFFERS, message, location, hint=hint)
 
 
 def _same(divided: ReplicaType, name: str) -> tuple[str, ...]:
@@ -256,14 +267,16 @@ def _same(divided: ReplicaType, name: str) -> tuple[str, ...]:
     return (own,) if own else ()
 
 
-def _ignored(workload: FleetWorkload, item: ReplicaType) -> Iterator[Diagnostic]:
-    asking = next((name for name in labels.SEGMENT_ANNOTATIONS if name in item.annotations), None)
-    if item.ignored and asking is not None:
-        why, hint = _why(workload, item.ignored)
-        what = "the levels of the segments" if item.segments else "the segments"
-        also = "; KAI divides the pods anyway" if item.segments else ""
-        message = f"{what} of {item.name} are ignored: {why}{also}"
-        yield Diagnostic(SEGMENT_IGNORED, message, workload.declared.at(*item.annotations_path, asking), hint=hint)
+def _ignored(workload: FleetWorkload, replica_type: ReplicaType) -> Iterator[Diagnostic]:
+    asking = next((name for name in labels.SEGMENT_ANNOTATIONS if name in replica_type.annotations), None)
+    if replica_type.ignored and asking is not None:
+        why, hint = _why(workload, replica_type.ignored)
+        what = "the levels of the segments" if replica_type.segments else "the segments"
+        also = "; KAI divides the pods anyway" if replica_type.segments else ""
+        message = f"{what} of {replica_type.name} are ignored: {why}{also}"
+        yield Diagnostic(
+            SEGMENT_IGNORED, message, workload.declared.at(*replica_type.annotations_path, asking), hint=hint
+        )
 
 
 def _why(workload: FleetWorkload, ignored: Ignored) -> tuple[str, str]:
@@ -298,33 +311,36 @@ def _preview(workload: FleetWorkload) -> Iterator[Diagnostic]:
     yield Diagnostic(SEGMENT_PREVIEW, message, _size_place(workload, largest))
 
 
-def _size_place(workload: FleetWorkload, item: ReplicaType) -> Location | None:
-    return workload.declared.origin.locate(item.segments.size_path, key=True) if item.segments else None
+def _size_place(workload: FleetWorkload, replica_type: ReplicaType) -> Location | None:
+    return workload.declared.origin.locate(replica_type.segments.size_path, key=True) if replica_type.segments else None
 
 
-def _incomplete(workload: FleetWorkload, item: ReplicaType) -> Iterator[Diagnostic]:
-    annotations, path = item.annotations, item.annotations_path
+def _incomplete(workload: FleetWorkload, replica_type: ReplicaType) -> Iterator[Diagnostic]:
+    annotations, path = replica_type.annotations, replica_type.annotations_path
     others = [name for name in labels.SEGMENT_ANNOTATIONS if name in annotations]
-    if item.segments is not None:
+    if replica_type.segments is not None:
         division = workload.declared.spec.own_division
-        is_own = division is not None and item.segments.size_path == division.path
-        if item.segments.placement is None and not (item.ignored or is_own):
-            message = f"the segments of {item.name} have a size and no level, so nothing places them{_whole(workload)}"
+        is_own = division is not None and replica_type.segments.size_path == division.path
+        if replica_type.segments.placement is None and not (replica_type.ignored or is_own):
+            message = (
+                f"the segments of {replica_type.name} have a size and no level, so nothing "
+                f"places them{_whole(workload)}"
+            )
             hint = f"Add {labels.SEGMENT_REQUIRED}, or remove {labels.SEGMENT_SIZE}."
-            yield Diagnostic(SEGMENT_INCOMPLETE, message, _size_place(workload, item), hint=hint)
-    elif others and labels.SEGMENT_SIZE not in annotations and not item.ignored:
+            yield Diagnostic(SEGMENT_INCOMPLETE, message, _size_place(workload, replica_type), hint=hint)
+    elif others and labels.SEGMENT_SIZE not in annotations and not replica_type.ignored:
         message = f"{others[0]} is not read without {labels.SEGMENT_SIZE}"
-        place = workload.declared.origin.locate((*path, others[0]), key=True)
-        yield Diagnostic(SEGMENT_INCOMPLETE, message, place, hint=f"Add {labels.SEGMENT_SIZE}.")
+        location = workload.declared.origin.locate((*path, others[0]), key=True)
+        yield Diagnostic(SEGMENT_INCOMPLETE, message, location, hint=f"Add {labels.SEGMENT_SIZE}.")
 
 
-def _index(workload: FleetWorkload, item: ReplicaType) -> Iterator[Diagnostic]:
+def _index(workload: FleetWorkload, replica_type: ReplicaType) -> Iterator[Diagnostic]:
     """Reports an index label that KAI ignores: up to 0.17.0 the podgrouper uses a fixed label for each kind."""
-    label, name = item.annotations.get(labels.POD_INDEX_LABEL), labels.POD_INDEX_LABEL
-    if item.segments and label not in (None, item.segments.index_label):
-        message = f"{name} is ignored: of a {workload.kind} KAI reads the label {item.segments.index_label}"
-        place = workload.declared.at(*item.annotations_path, name)
-        yield Diagnostic(SEGMENT_IGNORED, message, place, hint="Remove it.")
+    label, name = replica_type.annotations.get(labels.POD_INDEX_LABEL), labels.POD_INDEX_LABEL
+    if replica_type.segments and label not in (None, replica_type.segments.index_label):
+        message = f"{name} is ignored: of a {workload.kind} KAI reads the label {replica_type.segments.index_label}"
+        location = workload.declared.at(*replica_type.annotations_path, name)
+        yield Diagnostic(SEGMENT_IGNORED, message, location, hint="Remove it.")
 
 
 def _whole(workload: FleetWorkload) -> str:
@@ -333,9 +349,9 @@ def _whole(workload: FleetWorkload) -> str:
     return f", but KAI waits for whole ones: {waited} pods, not {asked}" if waited > asked else ""
 
 
-def _unsupported(workload: FleetWorkload, item: ReplicaType) -> Iterator[Diagnostic]:
+def _unsupported(workload: FleetWorkload, replica_type: ReplicaType) -> Iterator[Diagnostic]:
     release = workload.pool.backend.release
-    if podgrouper.makes_segments(workload, item) or workload.is_owned or release is None:
+    if podgrouper.makes_segments(workload, replica_type) or workload.is_owned or release is None:
         return
     if release.has(Feature.SEGMENTS):
         divided = " and ".join(kinds.divided_kinds())
@@ -346,48 +362,49 @@ def _unsupported(workload: FleetWorkload, item: ReplicaType) -> Iterator[Diagnos
     shown = release.has(Feature.SUBGROUP_TREE)
     preview = "The preview shows what would be made" if shown else "The preview leaves them out"
     hint = f"{preview}; the pods run in any case."
-    yield Diagnostic(SEGMENT_UNSUPPORTED, message, _size_place(workload, item), hint=hint)
+    yield Diagnostic(SEGMENT_UNSUPPORTED, message, _size_place(workload, replica_type), hint=hint)
 
 
-def _levels(workload: FleetWorkload, item: ReplicaType, segments: Placement) -> Iterator[Diagnostic]:
+def _levels(workload: FleetWorkload, replica_type: ReplicaType, segments: Placement) -> Iterator[Diagnostic]:
     """Checks levels of segments against the level that their replica type or the workload requires."""
-    own = part_placement(workload, item) if podgrouper.has_sub_group(workload, item) else None
+    own = part_placement(workload, replica_type) if podgrouper.has_sub_group(workload, replica_type) else None
     above = own if own and own.required else whole_placement(workload)[0]
     if above is None or above.required is None or above.known is None or above.topology != segments.topology:
         return
     levels = above.known.levels
-    never = workload.is_owned or podgrouper.makes_segments(workload, item)
+    never = workload.is_owned or podgrouper.makes_segments(workload, replica_type)
     for asked in segments.asked:
-        place = workload.declared.at(*asked.path)
+        location = workload.declared.at(*asked.path)
         is_coarser = levels.index(asked.level) < levels.index(above.required.level)
         if is_coarser and asked is segments.required and never:
             message = f'no "{asked.written}" is within one "{above.required.written}", so the pods never run'
             related = (Related("required here", workload.declared.at(*above.required.path)),)
             hint = f'Require "{above.required.written}" or finer here, or "{asked.written}" or coarser there.'
-            yield Diagnostic(SEGMENT_COARSER, message, place, related, hint=hint)
+            yield Diagnostic(SEGMENT_COARSER, message, location, related, hint=hint)
         elif levels.index(asked.level) <= levels.index(above.required.level):
             message = (
                 f'segments in one "{asked.written}" have no effect: all pods are in one "{above.required.written}"'
             )
             finer = above.known.finer_keys(above.required.level)
             hint = f"Use {' or '.join(finer)}." if finer else "No level is finer; leave the segments out."
-            yield Diagnostic(SEGMENT_LEVEL, message, place, hint=hint)
+            yield Diagnostic(SEGMENT_LEVEL, message, location, hint=hint)
 
 
-def _elastic(workload: FleetWorkload, item: ReplicaType, minimum: int, waited: int) -> Iterator[Diagnostic]:
+def _elastic(workload: FleetWorkload, replica_type: ReplicaType, minimum: int, waited: int) -> Iterator[Diagnostic]:
     """Reports pods that the release of KAI waits for, but a newer release does not."""
     release = workload.pool.backend.release
-    if release is None or not podgrouper.makes_sub_groups(workload) or podgrouper.is_refused(workload, item):
+    if release is None or not podgrouper.makes_sub_groups(workload) or podgrouper.is_refused(workload, replica_type):
         return
     feature, enough = Feature.ZERO_MIN_MEMBER, minimum
-    if item.segments and podgrouper.makes_segments(workload, item):
+    if replica_type.segments and podgrouper.makes_segments(workload, replica_type):
         feature = Feature.ELASTIC_SEGMENTS
-        enough = waited_for(item.indices, minimum, item.segments.size, least=0)
+        enough = waited_for(replica_type.indices, minimum, replica_type.segments.size, least=0)
     if waited > enough:
         first = kai.first_with(feature, release)
         message = (
-            f"KAI {release.version} waits for {waited} of {item.replicas} pods of {item.name}, {first} for {enough}"
+            f"KAI {release.version} waits for {waited} of {replica_type.replicas} pods of "
+            f"{replica_type.name}, {first} for {enough}"
         )
-        place = workload.declared.origin.locate(podgrouper.minimum_path(workload) or item.path, key=True)
+        location = workload.declared.origin.locate(podgrouper.minimum_path(workload) or replica_type.path, key=True)
         hint = f"Update KAI there to {first} or later, or raise the minimum to all replicas."
-        yield Diagnostic(SEGMENT_ELASTIC, message, place, hint=hint)
+        yield Diagnostic(SEGMENT_ELASTIC, message, location, hint=hint)

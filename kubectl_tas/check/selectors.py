@@ -63,21 +63,22 @@ _Carried = dict[Space, dict[str, dict[str, list[Pods]]]]
 """Pods by space, label key and label value."""
 
 
-def check_selectors(item: FleetCompanion, fleet: Fleet) -> Iterator[Diagnostic]:
+def check_selectors(companion: FleetCompanion, fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks a network policy or a PodDisruptionBudget. An object without a selector selects nothing or is refused."""
-    field = _SELECTORS.get(item.kind)
-    selector = item.declared.origin.value(("spec", field)) if field is not None else None
+    field = _SELECTORS.get(companion.kind)
+    selector = companion.declared.origin.value(("spec", field)) if field is not None else None
     if field is None or not isinstance(selector, dict) or _is_own(selector):
         return
-    others = _sharing(fleet, item)
+    others = _sharing(fleet, companion)
     if len(others) > 1:
         why = "is empty" if not any(selector.values()) else "only excludes labels"
         message = (
-            f"spec.{field} of this {item.kind} {why}: it selects all pods in namespace {item.namespace}, where "
+            f"spec.{field} of this {companion.kind} {why}: it selects all pods in namespace "
+            f"{companion.namespace}, where "
             f"several queues run work: {shortened(others)}"
         )
-        place = item.declared.origin.locate(("spec", field), key=True)
-        yield Diagnostic(SELECTS_OTHERS, message, place, hint="Write matchLabels with labels of your own pods.")
+        location = companion.declared.origin.locate(("spec", field), key=True)
+        yield Diagnostic(SELECTS_OTHERS, message, location, hint="Write matchLabels with labels of your own pods.")
 
 
 def check_selected(fleet: Fleet) -> Iterator[Diagnostic]:
@@ -120,17 +121,21 @@ def check_selected(fleet: Fleet) -> Iterator[Diagnostic]:
             yield Diagnostic(SELECTS_TOO_FEW, message, place, hint=f"Use at most {max(1, kept - 1)}.")
 
 
-def _of_work(called: Mapping[tuple[Space, str], set[str]], locate: Finder, item: Selection) -> Diagnostic | None:
+def _of_work(called: Mapping[tuple[Space, str], set[str]], locate: Finder, selection: Selection) -> Diagnostic | None:
     """Returns a finding if a label misspells the name of work. Other unknown names may belong to work elsewhere."""
-    for key, value in _demands(item.selector)[0].items():
+    for key, value in _demands(selection.selector)[0].items():
         known = {
-            name for kind in _named_by(key, {kind for _, kind in called}) for name in called.get((item.space, kind), ())
+            name
+            for kind in _named_by(key, {kind for _, kind in called})
+            for name in called.get((selection.space, kind), ())
         }
         meant = misspelled(str(value), sorted(known)) if str(value) not in known else None
         if meant is not None:
             kinds = " or ".join(_named_by(key, sorted(listed.name for listed in LISTED)))
-            message = f'this {item.by} selects no pods: namespace {item.space[1]} has no {kinds} "{value}"'
-            return Diagnostic(SELECTS_TOO_FEW, message, locate((*_labels(item), key)), hint=question(str(value), meant))
+            message = f'this {selection.by} selects no pods: namespace {selection.space[1]} has no {kinds} "{value}"'
+            return Diagnostic(
+                SELECTS_TOO_FEW, message, locate((*_labels(selection), key)), hint=question(str(value), meant)
+            )
     return None
 
 
@@ -140,8 +145,8 @@ def _named_by(key: str, kinds: Iterable[str]) -> list[str]:
     return [kind for kind, page in pages if page is not None and key in page.makes.name_labels]
 
 
-def _labels(item: Selection) -> KeyPath:
-    return item.path if item.by == "Service" else (*item.path, "matchLabels")
+def _labels(selection: Selection) -> KeyPath:
+    return selection.path if selection.by == "Service" else (*selection.path, "matchLabels")
 
 
 def _near(
@@ -182,30 +187,34 @@ def _selects(wanted: Mapping[str, str], conditions: Iterable[dict[str, Any]], ca
 
 
 def _nothing(
-    locate: Finder, item: Selection, wanted: Mapping[str, str], there: Mapping[str, Mapping[str, object]]
+    locate: Finder, selection: Selection, wanted: Mapping[str, str], there: Mapping[str, Mapping[str, object]]
 ) -> Diagnostic:
     """Returns a finding at the first label that no pod of the namespace has, else at the selector."""
-    path, hint, is_key = item.path, f"Select labels that pod templates in namespace {item.space[1]} have.", False
+    path, hint, is_key = (
+        selection.path,
+        f"Select labels that pod templates in namespace {selection.space[1]} have.",
+        False,
+    )
     said = "its labels"
     for key, value in wanted.items():
         values = there.get(key, {})
         if value not in values:
-            path, is_key = (*_labels(item), key), not values
+            path, is_key = (*_labels(selection), key), not values
             meant = did_you_mean(key, sorted(there)) if is_key else did_you_mean(value, sorted(values))
             said, hint = f'the label {key}: "{value}"', meant or hint
             break
-    message = f"this {item.by} selects no pods: none in namespace {item.space[1]} has {said}"
+    message = f"this {selection.by} selects no pods: none in namespace {selection.space[1]} has {said}"
     return Diagnostic(SELECTS_TOO_FEW, message, locate(path, key=is_key), hint=hint)
 
 
-def _ports(locate: Finder, item: Selection, found: Sequence[Pods]) -> Iterator[Diagnostic]:
+def _ports(locate: Finder, selection: Selection, found: Sequence[Pods]) -> Iterator[Diagnostic]:
     """Reports names of ports that none of the selected pods has."""
     known = sorted({port for pods in found for port in pods.ports})
-    is_known = any(item.selector.values()) and all(_has_known_ports(pods.kind) for pods in found)
-    for path, port in item.ports:
+    is_known = any(selection.selector.values()) and all(_has_known_ports(pods.kind) for pods in found)
+    for path, port in selection.ports:
         hint = did_you_mean(port, known)
         if port not in known and (hint or is_known):
-            message = f'{path[-1]} "{port}" is no port of the pods that this {item.by} selects'
+            message = f'{path[-1]} "{port}" is no port of the pods that this {selection.by} selects'
             hint = hint or (f"Their ports are {', '.join(known)}." if known else "")
             hint = hint or "Write its number, or give a port of a container this name."
             yield Diagnostic(REFERENCE_UNKNOWN, message, locate(path), hint=hint)
@@ -223,8 +232,8 @@ def _is_own(selector: Mapping[str, Any]) -> bool:
     return any(key != labels.MANAGED_BY for key in keys)
 
 
-def _sharing(fleet: Fleet, item: FleetCompanion) -> tuple[str, ...]:
+def _sharing(fleet: Fleet, companion: FleetCompanion) -> tuple[str, ...]:
     """Returns the pools and subpools whose work runs in the namespace of a companion."""
-    places = fleet.namespaces(item.backend)
-    leaves = fleet.leaf_queues(item.backend)
-    return tuple(sorted(target for queue, target in leaves.items() if item.namespace in places.get(queue, ())))
+    places = fleet.namespaces(companion.backend)
+    leaves = fleet.leaf_queues(companion.backend)
+    return tuple(sorted(target for queue, target in leaves.items() if companion.namespace in places.get(queue, ())))

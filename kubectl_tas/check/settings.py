@@ -113,42 +113,42 @@ def check_config(fleet: Fleet) -> Iterator[Diagnostic]:
         return
     for backend in fleet.backends:
         release, version = backend.release, backend.spec.scheduler.version
-        place = config.at("spec", "backends", backend.index, "scheduler", "version")
+        location = config.at("spec", "backends", backend.index, "scheduler", "version")
         if backend.is_kai and release is None:
             message = f"KAI {version} is not in the version table, which has {kai.known()}"
-            yield Diagnostic(VERSION_UNKNOWN, message, place, hint="Name the release that runs there.")
+            yield Diagnostic(VERSION_UNKNOWN, message, location, hint="Name the release that runs there.")
         elif release is not None and release.is_newer:
-            yield newer("KAI", version, release.version, place)
+            yield newer("KAI", version, release.version, location)
         yield from _scheduler_name(config, backend)
         yield from _context(config, fleet.backends[: backend.index], backend)
     output = PurePosixPath(fleet.config.output)
     for folder in fleet.config.sources:
         if PurePosixPath(folder).is_relative_to(output):
             message = f'the output folder "{output}" holds the folder "{folder}" that is read'
-            place = config.at("spec", "output")
-            yield Diagnostic(OUTPUT_IN_SOURCES, message, place, hint="Choose another folder, such as manifests.")
+            location = config.at("spec", "output")
+            yield Diagnostic(OUTPUT_IN_SOURCES, message, location, hint="Choose another folder, such as manifests.")
     seen: dict[str, str] = {}
     for priority, name in fleet.config.priorityClasses:
-        place = config.at("spec", "priorityClasses", priority)
+        location = config.at("spec", "priorityClasses", priority)
         if name.startswith("system-"):
             message = f'the PriorityClass "{name}" begins with system-, which Kubernetes reserves'
-            yield Diagnostic(PRIORITY_CLASS_INVALID, message, place, hint="Choose another name.")
+            yield Diagnostic(PRIORITY_CLASS_INVALID, message, location, hint="Choose another name.")
         if name in seen:
             message = f'{seen[name]} and {priority} share the PriorityClass "{name}"'
-            yield Diagnostic(PRIORITY_CLASS_INVALID, message, place, hint="Give each its own.")
+            yield Diagnostic(PRIORITY_CLASS_INVALID, message, location, hint="Give each its own.")
         seen.setdefault(name, priority)
 
 
 def _scheduler_name(config: Declared[Config], backend: FleetBackend) -> Iterator[Diagnostic]:
     """Checks scheduler.name: kube-scheduler answers to default-scheduler, KAI by default to kai-scheduler."""
     name, kind = backend.scheduler_name, backend.spec.scheduler.type
-    place = config.at("spec", "backends", backend.index, "scheduler", "name")
+    location = config.at("spec", "backends", backend.index, "scheduler", "name")
     if name == OTHERS[kind]:
         message = f'scheduler.name "{name}" is not that of a scheduler of type {kind}: {_BYPASS[kind]}'
-        yield Diagnostic(SCHEDULER_NAME, message, place, hint="Remove name, or correct type.")
+        yield Diagnostic(SCHEDULER_NAME, message, location, hint="Remove name, or correct type.")
     elif not name.startswith(OWN[kind]) and closest(name, [OWN[kind]]):
         message = f'no scheduler answers to the name "{name}", so no pod would run'
-        yield Diagnostic(SCHEDULER_NAME, message, place, hint=f"Did you mean {OWN[kind]}?")
+        yield Diagnostic(SCHEDULER_NAME, message, location, hint=f"Did you mean {OWN[kind]}?")
 
 
 def _context(config: Declared[Config], before: Iterable[FleetBackend], backend: FleetBackend) -> Iterator[Diagnostic]:
@@ -156,16 +156,16 @@ def _context(config: Declared[Config], before: Iterable[FleetBackend], backend: 
     if first is not None:
         message = f'backends {first.name} and {backend.name} have one context, "{backend.spec.context}"'
         related = (Related(f"backend {first.name}", config.at("spec", "backends", first.index, "context")),)
-        place = config.at("spec", "backends", backend.index, "context")
+        location = config.at("spec", "backends", backend.index, "context")
         hint = "Name the context of its own cluster; for two namespaces of one cluster declare one backend."
-        yield Diagnostic(CONTEXT_SHARED, message, place, related, hint=hint)
+        yield Diagnostic(CONTEXT_SHARED, message, location, related, hint=hint)
 
 
-def newer(what: str, version: str, newest: str, place: Location) -> Diagnostic:
+def newer(what: str, version: str, newest: str, location: Location) -> Diagnostic:
     """Returns a finding that ``version`` of KAI or Grove is treated as ``newest``, the newest known one."""
     message = f"kubectl-tas does not know {what} {version} yet, and checks for {newest}"
     hint = "Update kubectl-tas, or look at the release notes for what changed."
-    return Diagnostic(VERSION_NEWER, message, place, hint=hint)
+    return Diagnostic(VERSION_NEWER, message, location, hint=hint)
 
 
 def check_operator(fleet: Fleet) -> Iterator[Diagnostic]:
@@ -182,8 +182,8 @@ def check_operator(fleet: Fleet) -> Iterator[Diagnostic]:
     for index, level in enumerate(levels):
         if level.domain == "host" and level.key != HOSTNAME:
             message = f'the host level must have the node label {HOSTNAME}, not "{level.key}"'
-            place = grove.operator.at(block, "levels", index, "key")
-            yield Diagnostic(HOST_LABEL, message, place, hint=f"Write key: {HOSTNAME}.")
+            location = grove.operator.at(block, "levels", index, "key")
+            yield Diagnostic(HOST_LABEL, message, location, hint=f"Write key: {HOSTNAME}.")
 
 
 def check_given(fleet: Fleet) -> Iterator[Diagnostic]:
@@ -196,10 +196,10 @@ def check_given(fleet: Fleet) -> Iterator[Diagnostic]:
     known |= {backend.namespace for backend in fleet.backends}
     for index, given in enumerate(fleet.config.given):
         if given.namespace is not None and given.namespace not in known:
-            place = config.at("spec", "given", index, "namespace")
+            location = config.at("spec", "given", index, "namespace")
             message = f'no work of this repository runs in namespace "{given.namespace}", so this entry says nothing'
             hint = did_you_mean(given.namespace, sorted(known), f"Name one of {shortened(sorted(known))}.")
-            yield Diagnostic(INVALID_VALUE, message, place, hint=hint, level=Severity.WARNING)
+            yield Diagnostic(INVALID_VALUE, message, location, hint=hint, level=Severity.WARNING)
 
 
 def check_admin_sources(fleet: Fleet) -> Iterator[Diagnostic]:
@@ -223,11 +223,11 @@ def check_layout(fleet: Fleet) -> Iterator[Diagnostic]:
         if count > MOST_OBJECTS:
             whose = f"pool {name}" if name else f"backend {cluster}"
             message = f"{whose} has at least {count:,} objects in one folder, which takes kustomize long"
-            place = config.at("spec", "layout") if config is not None else found[0][1].at()
+            location = config.at("spec", "layout") if config is not None else found[0][1].at()
             hint = "Divide the pool into child pools, or let `kubectl tas render --to -` build instead."
             if not is_sharded:
                 hint = "Write layout: sharded, which gives each pool its own folder."
-            yield Diagnostic(LAYOUT_LARGE, message, place, hint=hint)
+            yield Diagnostic(LAYOUT_LARGE, message, location, hint=hint)
 
 
 def _objects(fleet: Fleet) -> Iterator[tuple[FleetBackend, FleetPool | None, Declared[Any], int]]:
@@ -271,25 +271,25 @@ def _of_karta(fleet: Fleet, declared: Declared[Karta]) -> Iterator[Diagnostic]:
     from kubectl_tas.model.karta import PLUGINS, KartaKind
 
     karta, kind = declared.spec, declared.spec.root.kind
-    place = declared.at(*_ROOT)
+    location = declared.at(*_ROOT)
     own = next((item for item in KINDS if (item.api_version, item.name) == (kind.apiVersion, kind.kind)), None)
     has_plugin = (kind.group, kind.kind) in PLUGINS
     elsewhere = belongs_elsewhere(kind.apiVersion, kind.kind)
     if has_plugin or (own is not None and (own.page is None or own.page.gang.has_plugin)):
         message = f"KAI has a plugin of its own for {kind.kind} and does not read this Karta"
-        yield Diagnostic(KARTA_UNREAD, message, place, hint="Remove the Karta.")
+        yield Diagnostic(KARTA_UNREAD, message, location, hint="Remove the Karta.")
     elif own is not None:
         message = f"kubectl-tas knows where the pods of {kind.kind} are, but KAI would group them by this Karta"
-        yield Diagnostic(NAME_DUPLICATE, message, place, hint="Remove the Karta, here and in the cluster.")
+        yield Diagnostic(NAME_DUPLICATE, message, location, hint="Remove the Karta, here and in the cluster.")
     elif elsewhere is not None:
         message = f"{kind.kind} of {kind.apiVersion} cannot be declared by a Karta: {why_elsewhere(kind.kind)}"
-        yield Diagnostic(KIND_ELSEWHERE, message, place, hint=elsewhere)
+        yield Diagnostic(KIND_ELSEWHERE, message, location, hint=elsewhere)
     elif any(
         (item.apiVersion, item.kind) == (kind.apiVersion, kind.kind) and not isinstance(item, KartaKind)
         for item in fleet.config.kinds
     ):
         message = f"spec.kinds of the Config declares {kind.kind} of {kind.apiVersion} too"
-        yield Diagnostic(NAME_DUPLICATE, message, place, hint="Remove the kind there, or the Karta.")
+        yield Diagnostic(NAME_DUPLICATE, message, location, hint="Remove the kind there, or the Karta.")
     else:
         for path, what, hint in karta.read.faults:
             yield Diagnostic(INVALID_VALUE, what, declared.at(*path), hint=hint)

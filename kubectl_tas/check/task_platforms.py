@@ -216,21 +216,23 @@ def _allowed(workflow: FleetWorkflow, task: FleetTask) -> Iterator[Diagnostic]:
     related = (Related(called, platform.pool.origin.locate(platform.path, key=True)),)
     for field, allowed in (("privileged", spec.privileged_allowed), ("hostNetwork", spec.host_network_allowed)):
         if getattr(task.spec, field) and not allowed:
-            place = workflow.declared.origin.locate((*task.path, field), key=True)
+            location = workflow.declared.origin.locate((*task.path, field), key=True)
             message = f'{called} does not allow {field}, which the task "{task.name}" asks for'
-            yield Diagnostic(PLATFORM_FORBIDS, message, place, related, hint="Remove it, or choose another platform.")
+            yield Diagnostic(
+                PLATFORM_FORBIDS, message, location, related, hint="Remove it, or choose another platform."
+            )
     for index, mount in enumerate(task.spec.volumeMounts):
         path = mount.partition(":")[0]
         if path in spec.allowed_mounts:
             continue
-        place = workflow.declared.at(*task.path, "volumeMounts", index)
+        location = workflow.declared.at(*task.path, "volumeMounts", index)
         if path in spec.default_mounts:
             message = f'{called} mounts {path} into every task by itself, and the task "{task.name}" mounts it too'
-            yield Diagnostic(PLATFORM_FORBIDS, message, place, related, hint="Remove it.")
+            yield Diagnostic(PLATFORM_FORBIDS, message, location, related, hint="Remove it.")
             continue
         message = f'{called} does not allow the task "{task.name}" to mount {path}'
         allowed_mounts = f"It allows {', '.join(spec.allowed_mounts)}." if spec.allowed_mounts else "It allows none."
-        yield Diagnostic(PLATFORM_FORBIDS, message, place, related, hint=allowed_mounts)
+        yield Diagnostic(PLATFORM_FORBIDS, message, location, related, hint=allowed_mounts)
 
 
 def _reserved(templates: Iterable[Template]) -> Iterator[Diagnostic]:
@@ -296,8 +298,8 @@ def _hidden(pod: Merged, task: FleetTask, declared: Declared[Any]) -> Iterator[D
             at = by_default if paths[index] in platform.spec.default_mounts else written
             related = (Related("mounted here", at),)
             message = f'the file "{file.path}" stands where its platform or a pod template mounts something'
-            place = declared.at(*task.path, "files", number, "path")
-            yield Diagnostic(MOUNT_PATH, message, place, related, hint="Change one of the paths.")
+            location = declared.at(*task.path, "files", number, "path")
+            yield Diagnostic(MOUNT_PATH, message, location, related, hint="Change one of the paths.")
 
 
 def _without(pod: dict[str, Any], task: FleetTask) -> dict[str, Any]:

@@ -69,9 +69,9 @@ def _timeout(workflow: FleetWorkflow) -> Iterator[Diagnostic]:
     most = pool.spec.spec.max_exec_timeout
     if asked is not None and most is not None and seconds(asked) > seconds(most) > 0:
         message = f"exec_timeout is {_shown(asked)}, but pool {workflow.pool.name} lets work run for {_shown(most)}"
-        place = workflow.declared.at("workflow", "timeout", "exec_timeout")
+        location = workflow.declared.at("workflow", "timeout", "exec_timeout")
         related = (Related("the pool's maximum", pool.at("spec", "max_exec_timeout")),)
-        yield Diagnostic(TIMEOUT_TOO_LONG, message, place, related, hint=f"Write {_shown(most)} or less.")
+        yield Diagnostic(TIMEOUT_TOO_LONG, message, location, related, hint=f"Write {_shown(most)} or less.")
 
 
 def _defaults(pool: Declared[Pool]) -> Iterator[Diagnostic]:
@@ -79,9 +79,9 @@ def _defaults(pool: Declared[Pool]) -> Iterator[Diagnostic]:
         default, most = (getattr(pool.spec.spec, f"{end}_{kind}_timeout") for end in ("default", "max"))
         if default is not None and most is not None and seconds(default) > seconds(most) > 0:
             message = f"default_{kind}_timeout is {_shown(default)}, but max_{kind}_timeout is {_shown(most)}"
-            place = pool.at("spec", f"default_{kind}_timeout")
+            location = pool.at("spec", f"default_{kind}_timeout")
             related = (Related("the maximum", pool.at("spec", f"max_{kind}_timeout")),)
-            yield Diagnostic(TIMEOUT_TOO_LONG, message, place, related, hint=f"Write {_shown(most)} or less.")
+            yield Diagnostic(TIMEOUT_TOO_LONG, message, location, related, hint=f"Write {_shown(most)} or less.")
 
 
 def _shown(duration: str | int | float) -> str:
@@ -91,18 +91,18 @@ def _shown(duration: str | int | float) -> str:
 def _codes(declared: Declared[Any], path: KeyPath, ranges: Sequence[CodeRange]) -> Iterator[Diagnostic]:
     first: dict[int, CodeRange] = {}
     for item in ranges:
-        place = declared.at(*path, item.action)
+        location = declared.at(*path, item.action)
         if item.first > item.last:
             message = f"the range {item.text} of {item.action} has no exit code"
             hint = f"Write the lower one first: {item.last}-{item.first}."
-            yield Diagnostic(EXIT_CODES, message, place, hint=hint)
+            yield Diagnostic(EXIT_CODES, message, location, hint=hint)
         earlier = [first.setdefault(code, item) for code in range(item.first, min(item.last, 255) + 1)]
         other = next((found for found in earlier if found.does != item.does), None)
         if other is not None:
             message = f"{item.action} has exit codes ({item.text}) that {other.action} has before it ({other.text})"
             hint = f"{other.action} counts for such codes. Write each code once."
             related = (Related("the earlier ones", declared.at(*path, other.action)),)
-            yield Diagnostic(EXIT_CODES, message, place, related, hint=hint)
+            yield Diagnostic(EXIT_CODES, message, location, related, hint=hint)
 
 
 class Evictions(NamedTuple):
@@ -112,29 +112,29 @@ class Evictions(NamedTuple):
     places: set[Location]
 
 
-def check_evictions(item: Submission, judged: Evictions) -> Iterator[Diagnostic]:
+def check_evictions(submission: Submission, judged: Evictions) -> Iterator[Diagnostic]:
     """Checks all pods of LOW work, and each pod template of a platform once."""
     config, places = judged
-    for period, place in _periods(item) if item.is_preemptible else ():
+    for period, place in _periods(submission) if submission.is_preemptible else ():
         if type(period) is int and period > config.grace_seconds and (at := place()) not in places:
             places.add(at)
-            what = f"pods of the LOW {item.kind} {item.name} may keep what they borrow"
+            what = f"pods of the LOW {submission.kind} {submission.name} may keep what they borrow"
             time = f"for {times.duration(period * 10**9)} after KAI evicts them"
             message = f"{what} {time}; the Config allows {config.maxGracePeriod}"
             hint = f"Write at most {config.grace_seconds}, or send the work as NORMAL."
             yield Diagnostic(EVICTION_SLOW, message, at, hint=hint)
 
 
-def _periods(item: Submission) -> Iterator[tuple[object, Callable[[], Location]]]:
+def _periods(submission: Submission) -> Iterator[tuple[object, Callable[[], Location]]]:
     path: KeyPath
-    if isinstance(item, FleetWorkflow):
-        for task in (task for group in item.groups for task in group.tasks if not task.platform.is_plain):
+    if isinstance(submission, FleetWorkflow):
+        for task in (task for group in submission.groups for task in group.tasks if not task.platform.is_plain):
             spec, path = task.template.data.get("spec"), ("spec", _GRACE)
             yield spec.get(_GRACE) if isinstance(spec, dict) else None, partial(task.template.at, path)
-    if isinstance(item, FleetWorkload | SubmittedSet):
-        origins = [item.declared.origin]
+    if isinstance(submission, FleetWorkload | SubmittedSet):
+        origins = [submission.declared.origin]
     else:
-        origins = [pod.origin for pod in item.group.pods] if isinstance(item, SubmittedPodGroup) else []
+        origins = [pod.origin for pod in submission.group.pods] if isinstance(submission, SubmittedPodGroup) else []
     for origin in origins:
         for path, period in _grace_periods(origin.data):
             yield period, partial(origin.locate, path)

@@ -268,14 +268,14 @@ def _groups_that_could_meet(fleet: Fleet) -> Iterator[tuple[FleetWorkflow, list[
     yield from found.values()
 
 
-def _sub_groups(item: FleetPodCliqueSet) -> _Generated:
+def _sub_groups(clique_set: FleetPodCliqueSet) -> _Generated:
     """Yields the parts that become SubGroups: PodCliques, and replicas of scaling groups with a constraint."""
-    where = ("SubGroup", item.backend.name if item.backend else "", item.namespace)
-    for name, clique in item.pod_cliques:
-        source = (item.name, "clique", clique.name)
-        yield (*where, name), source, _Named(name, item.declared, (*clique.path, "name"))
-    for replica in range(item.replicas):
-        for name, group in item.group_replicas(replica):
+    where = ("SubGroup", clique_set.backend.name if clique_set.backend else "", clique_set.namespace)
+    for name, clique in clique_set.pod_cliques:
+        source = (clique_set.name, "clique", clique.name)
+        yield (*where, name), source, _Named(name, clique_set.declared, (*clique.path, "name"))
+    for replica in range(clique_set.replicas):
+        for name, group in clique_set.group_replicas(replica):
             if group.spec.topologyConstraint is not None and group.spec.topologyConstraint.asks:
-                source = (item.name, "scaling group", group.name)
-                yield (*where, name), source, _Named(name, item.declared, (*group.path, "name"))
+                source = (clique_set.name, "scaling group", group.name)
+                yield (*where, name), source, _Named(name, clique_set.declared, (*group.path, "name"))

@@ -50,14 +50,14 @@ def check_pool_release(pool: FleetPool, _fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks a pool against the release of its backend."""
     if pool.topology and _lacks(pool.backend, Feature.TOPOLOGY):
         field = "topology" if pool.declared.spec.spec.topology is not None else "topology_keys"
-        place = pool.declared.origin.locate(("spec", field), key=True)
-        yield unsupported(pool.backend, Feature.TOPOLOGY, "a topology", place)
+        location = pool.declared.origin.locate(("spec", field), key=True)
+        yield unsupported(pool.backend, Feature.TOPOLOGY, "a topology", location)
     if pool.declared.spec.spec.nodePool is not None and not pool.backend.is_kai:
         yield _needs_kai(pool.backend, "nodePool", pool.declared.origin.locate(("spec", "nodePool"), key=True))
     for field in ("preemptMinRuntime", "reclaimMinRuntime"):
         if getattr(pool.declared.spec.spec, field) is not None and _lacks(pool.backend, Feature.MIN_RUNTIME):
-            place = pool.declared.origin.locate(("spec", field), key=True)
-            yield unsupported(pool.backend, Feature.MIN_RUNTIME, field, place)
+            location = pool.declared.origin.locate(("spec", field), key=True)
+            yield unsupported(pool.backend, Feature.MIN_RUNTIME, field, location)
 
 
 def check_workflow_release(workflow: FleetWorkflow, _fleet: Fleet) -> Iterator[Diagnostic]:
@@ -65,17 +65,17 @@ def check_workflow_release(workflow: FleetWorkflow, _fleet: Fleet) -> Iterator[D
     for group in workflow.groups:
         if _needs_subgroups(group) and _lacks(workflow.pool.backend, Feature.SUBGROUP_TREE):
             what = f"the group {group.name}, whose tasks have different topology requirements,"
-            place = workflow.declared.at(*group.path, "name")
+            location = workflow.declared.at(*group.path, "name")
             instead = "write the same requirements for all its tasks"
-            yield unsupported(workflow.pool.backend, Feature.SUBGROUP_TREE, what, place, instead)
+            yield unsupported(workflow.pool.backend, Feature.SUBGROUP_TREE, what, location, instead)
 
 
 def check_workload_release(workload: FleetWorkload, fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks the gang and the placements of a workload against the release of its backend."""
     if workload.is_owned and _lacks(workload.pool.backend, Feature.SKIP_PODGROUPER):
         label = labels.GANG if workload.gang is not None else labels.OWNED
-        place = workload.declared.origin.locate(("metadata", "labels", label), key=True)
-        yield unsupported(workload.pool.backend, Feature.SKIP_PODGROUPER, label, place)
+        location = workload.declared.origin.locate(("metadata", "labels", label), key=True)
+        yield unsupported(workload.pool.backend, Feature.SKIP_PODGROUPER, label, location)
     yield from _beside_karta(workload, fleet)
     yield from _podgrouper(workload)
     yield from _placements(workload)
@@ -96,14 +96,14 @@ def check_workflow_jobs(fleet: Fleet) -> Iterator[Diagnostic]:
     backends = {workflow.pool.backend.name: workflow.pool.backend for workflow in workflows}
     for backend in backends.values():
         if _lacks(backend, Feature.SKIP_PODGROUPER):
-            place = config.at("spec", "workflowsAs")
-            yield unsupported(backend, Feature.SKIP_PODGROUPER, f"workflowsAs: {form}", place, "write pods")
+            location = config.at("spec", "workflowsAs")
+            yield unsupported(backend, Feature.SKIP_PODGROUPER, f"workflowsAs: {form}", location, "write pods")
         release = backend.spec.kubernetes
         if release is not None and kubernetes.minor(release) < _FAILURE_POLICY:
             needed = f"workflowsAs: {form} needs Kubernetes 1.{_FAILURE_POLICY} or later"
             message = f"{needed}; backend {backend.name} runs {release}"
-            place = config.at("spec", "backends", backend.index, "kubernetes")
-            yield Diagnostic(VERSION_UNSUPPORTED, message, place, hint="Update Kubernetes there, or write pods.")
+            location = config.at("spec", "backends", backend.index, "kubernetes")
+            yield Diagnostic(VERSION_UNSUPPORTED, message, location, hint="Update Kubernetes there, or write pods.")
 
 
 def check_guard(backend: FleetBackend, fleet: Fleet) -> Iterator[Diagnostic]:
@@ -112,9 +112,9 @@ def check_guard(backend: FleetBackend, fleet: Fleet) -> Iterator[Diagnostic]:
     is_guarded = fleet.config.guard and backend.is_kai and any(pool.backend == backend for pool in fleet.pools)
     if config is not None and is_guarded and release is not None and kubernetes.minor(release) < _POLICIES:
         message = f"the guard needs Kubernetes 1.{_POLICIES} or later; backend {backend.name} runs {release}"
-        place = config.at("spec", "backends", backend.index, "kubernetes")
+        location = config.at("spec", "backends", backend.index, "kubernetes")
         hint = "Update Kubernetes there, or turn the guard off: it needs ValidatingAdmissionPolicies in v1."
-        yield Diagnostic(VERSION_UNSUPPORTED, message, place, hint=hint)
+        yield Diagnostic(VERSION_UNSUPPORTED, message, location, hint=hint)
 
 
 def _beside_karta(workload: FleetWorkload, fleet: Fleet) -> Iterator[Diagnostic]:
@@ -145,9 +145,9 @@ def _podgrouper(workload: FleetWorkload) -> Iterator[Diagnostic]:
         yield unsupported(backend, missing, str(minimum[-1]), workload.declared.origin.locate(minimum, key=True))
     for item in workload.replicas:
         if item.segments and podgrouper.is_refused(workload, item):
-            place = workload.declared.origin.locate(item.segments.size_path, key=True)
+            location = workload.declared.origin.locate(item.segments.size_path, key=True)
             what = f"a {workload.kind} with segments, whose PodGroup KAI's own webhook refuses,"
-            yield unsupported(backend, Feature.SEGMENT_PARENTS, what, place, "leave the segments out")
+            yield unsupported(backend, Feature.SEGMENT_PARENTS, what, location, "leave the segments out")
 
 
 def _placements(workload: FleetWorkload) -> Iterator[Diagnostic]:
@@ -190,10 +190,10 @@ def needs_kai(backend: FleetBackend, what: str) -> str:
     return f'{what} needs KAI Scheduler, but backend {backend.name} has scheduler type "{scheduler}"'
 
 
-def _needs_kai(backend: FleetBackend, what: str, place: Location) -> Diagnostic:
+def _needs_kai(backend: FleetBackend, what: str, location: Location) -> Diagnostic:
     message = needs_kai(backend, what)
     hint = "Remove it, or set scheduler.type of the backend to kai."
-    return Diagnostic(VERSION_UNSUPPORTED, message, place, hint=hint, cause=backend.type_place)
+    return Diagnostic(VERSION_UNSUPPORTED, message, location, hint=hint, cause=backend.type_place)
 
 
 def _lacks(backend: FleetBackend, feature: Feature) -> bool:
@@ -215,9 +215,9 @@ def _features(written: PodGroupSpec | SubGroup) -> Iterator[tuple[str, Feature]]
             yield name, features[0]
 
 
-def check_pod_group_release(item: FleetPodGroup, _fleet: Fleet) -> Iterator[Diagnostic]:
+def check_pod_group_release(pod_group: FleetPodGroup, _fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks a hand-written PodGroup against the release of its backend."""
-    declared, backend = item.declared, item.backend
+    declared, backend = pod_group.declared, pod_group.backend
     if not backend.is_kai:
         yield _needs_kai(backend, "a PodGroup", declared.at("kind"))
     if backend.release is None:
@@ -227,13 +227,13 @@ def check_pod_group_release(item: FleetPodGroup, _fleet: Fleet) -> Iterator[Diag
         if _lacks(backend, feature):
             yield unsupported(backend, feature, f"spec.{field}", declared.origin.locate(("spec", field), key=True))
     for field in sorted(backend.release.removed_fields & spec.model_fields_set):
-        place = declared.origin.locate(("spec", field), key=True)
+        location = declared.origin.locate(("spec", field), key=True)
         last = kai.last_with_field(field)
         message = f"KAI {backend.spec.scheduler.version} no longer has spec.{field}; the last release with it is {last}"
-        yield Diagnostic(VERSION_UNSUPPORTED, message, place, hint="Remove the field.")
-    above = {sub_group.parent for sub_group, _ in item.sub_groups}
-    mixed = {sub_group.parent for sub_group, _ in item.sub_groups if sub_group.name in above}
-    for sub_group, path in item.sub_groups:
+        yield Diagnostic(VERSION_UNSUPPORTED, message, location, hint="Remove the field.")
+    above = {sub_group.parent for sub_group, _ in pod_group.sub_groups}
+    mixed = {sub_group.parent for sub_group, _ in pod_group.sub_groups if sub_group.name in above}
+    for sub_group, path in pod_group.sub_groups:
         is_mixed = sub_group.parent in mixed and sub_group.name not in above
         if is_mixed and _lacks(backend, Feature.MIXED_SUBGROUPS) and backend.has(Feature.SUBGROUP_TREE):
             what = f"the SubGroup {sub_group.name}, which has pods next to a SubGroup with children,"
@@ -241,17 +241,17 @@ def check_pod_group_release(item: FleetPodGroup, _fleet: Fleet) -> Iterator[Diag
             yield unsupported(backend, Feature.MIXED_SUBGROUPS, what, declared.at(*path, "name"), instead)
         for field, feature in _features(sub_group):
             if _lacks(backend, feature):
-                place = declared.origin.locate((*path, field), key=True)
-                yield unsupported(backend, feature, f"{field} on a SubGroup", place)
+                location = declared.origin.locate((*path, field), key=True)
+                yield unsupported(backend, feature, f"{field} on a SubGroup", location)
         if sub_group.minMember == 0 and _lacks(backend, Feature.ZERO_MIN_MEMBER):
             yield unsupported(backend, Feature.ZERO_MIN_MEMBER, "minMember: 0", declared.at(*path, "minMember"))
 
 
 def unsupported(
-    backend: FleetBackend, feature: Feature, what: str, place: Location, instead: str = "leave it out"
+    backend: FleetBackend, feature: Feature, what: str, location: Location, instead: str = "leave it out"
 ) -> Diagnostic:
     """Returns a finding that ``what`` needs a feature of a later KAI release. ``instead`` is an alternative."""
     first = kai.first_with(feature, backend.release)
     message = f"{what} needs KAI {first} or later; backend {backend.name} runs {backend.spec.scheduler.version}"
     hint = f"Update KAI there to {first} or later, or {instead}."
-    return Diagnostic(VERSION_UNSUPPORTED, message, place, hint=hint)
+    return Diagnostic(VERSION_UNSUPPORTED, message, location, hint=hint)

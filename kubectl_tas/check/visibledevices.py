@@ -133,8 +133,8 @@ def _variables(of: Fields, maps: ConfigMaps, namespace: str, but: Collection[str
     for path, name, value, is_elsewhere in environment.variables(of.value):
         key = read_by(VARIABLES, name)
         if key is not None and name not in but and (is_elsewhere or not is_hidden(key, value)):
-            place = of.origin.locate((*of.path, *path), key=is_elsewhere)
-            yield seen(key, name, None if is_elsewhere else value, place)
+            location = of.origin.locate((*of.path, *path), key=is_elsewhere)
+            yield seen(key, name, None if is_elsewhere else value, location)
     legacy = given.get(LEGACY)
     if legacy is not None and VISIBLE_DEVICES not in given and legacy.value != "" and not asks_devices(of.value):
         yield Diagnostic(GPU_VISIBLE, _OF_LEGACY, of.origin.locate((*of.path, *legacy.path)), hint=_VOID)
@@ -230,18 +230,20 @@ def _mappings(written: object) -> Iterator[dict[str, Any]]:
         waiting += value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
 
 
-def seen(key: DeviceKey, name: str, value: object, place: Location, related: tuple[Related, ...] = ()) -> Diagnostic:
+def seen(key: DeviceKey, name: str, value: object, location: Location, related: tuple[Related, ...] = ()) -> Diagnostic:
     """Returns a finding for a variable that gives devices. ``value`` is None if it comes from another object."""
     given = f'is "{value}": the container sees' if value is not None else "comes from elsewhere: the container may see"
     devices = "GPUs" if key.maker == "NVIDIA" else f"{key.maker}'s devices"
     hint = f"{_HINT} To hide all {'GPUs' if key.maker == 'NVIDIA' else 'devices'}, write {key.hiding}."
-    return Diagnostic(GPU_BYPASS, f"{name} {given} {devices} that no queue is charged for", place, related, hint=hint)
+    return Diagnostic(
+        GPU_BYPASS, f"{name} {given} {devices} that no queue is charged for", location, related, hint=hint
+    )
 
 
-def mounted(target: str, place: Location) -> Diagnostic:
+def mounted(target: str, location: Location) -> Diagnostic:
     """Returns a finding for a mount that gives devices."""
     message = f"the mount {target} gives the container devices of its node that no queue is charged for"
-    return Diagnostic(GPU_BYPASS, message, place, hint=_HINT)
+    return Diagnostic(GPU_BYPASS, message, location, hint=_HINT)
 
 
 def said_by(task: Task) -> set[str]:

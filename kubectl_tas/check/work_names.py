@@ -42,33 +42,33 @@ def _holds(row: Naming, document: Document, release: str | None) -> bool:
 
 def _of_work(declared: Declared[Any], kind: str, name: str, rows: list[Naming]) -> Iterator[Diagnostic]:
     """Reports the first reason why a name is refused."""
-    place = declared.at("metadata", "name")
+    location = declared.at("metadata", "name")
     if len(name) > MAX_NAME:
         message = f"the {kind} name has {len(name)} characters, more than the {MAX_NAME} of a Kubernetes name"
-        yield Diagnostic(NAME_INVALID, message, place, hint="Shorten it.")
+        yield Diagnostic(NAME_INVALID, message, location, hint="Shorten it.")
         return
     for row in rows or ANY.work:
         added = row.added(declared.origin.data)
         most = row.longest - len(added)
         if not row.alphabet.has(name):
             message = f'the {kind} name "{name}" must be {row.alphabet.value[1]}: {row.why}'
-            yield Diagnostic(NAME_INVALID, message, place, hint=_example(name, row.alphabet))
+            yield Diagnostic(NAME_INVALID, message, location, hint=_example(name, row.alphabet))
             return
         if len(name) > most:
             behind = f', and "{added}" follows' if added else ""
             message = f"the name of a {kind} may have {most} characters here, not {len(name)}: {row.why}{behind}"
-            yield Diagnostic(INVALID_VALUE, message, place, hint=f"Cut {len(name) - most} from it.")
+            yield Diagnostic(INVALID_VALUE, message, location, hint=f"Cut {len(name) - most} from it.")
             return
 
 
 def _of_part(declared: Declared[Any], part: PartNaming, path: KeyPath, name: str) -> Iterator[Diagnostic]:
-    place = declared.origin.locate(path, key=part.is_key)
+    location = declared.origin.locate(path, key=part.is_key)
     if not part.alphabet.has(name.lower() if part.is_folded else name):
         message = f'the {part.what} name "{name}" must be {part.alphabet.value[1]}: {part.why}'
-        yield Diagnostic(NAME_INVALID, message, place, hint=_example(name, part.alphabet))
+        yield Diagnostic(NAME_INVALID, message, location, hint=_example(name, part.alphabet))
     elif len(name) > part.longest:
         message = f"the {part.what} name has {len(name)} characters, more than {part.longest}: {part.why}"
-        yield Diagnostic(INVALID_VALUE, message, place, hint=f"Cut {len(name) - part.longest} from it.")
+        yield Diagnostic(INVALID_VALUE, message, location, hint=f"Cut {len(name) - part.longest} from it.")
 
 
 def _example(name: str, alphabet: Alphabet) -> str:

@@ -109,12 +109,12 @@ def check_workflow(declared: Declared[Workflow], fleet: Fleet) -> Iterator[Diagn
 def _tasks(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
     spec = declared.spec.workflow
     if spec.groups and spec.tasks:
-        place = declared.origin.locate(("workflow", "tasks"), key=True)
+        location = declared.origin.locate(("workflow", "tasks"), key=True)
         message = "a workflow has either groups or tasks, not both"
-        yield Diagnostic(WORKFLOW_TASKS, message, place, hint="Move the tasks into a group.")
+        yield Diagnostic(WORKFLOW_TASKS, message, location, hint="Move the tasks into a group.")
     elif not spec.groups and not spec.tasks:
-        place = declared.origin.locate(("workflow",), key=True)
-        yield Diagnostic(WORKFLOW_TASKS, "the workflow has no tasks", place, hint="Add groups or tasks.")
+        location = declared.origin.locate(("workflow",), key=True)
+        yield Diagnostic(WORKFLOW_TASKS, "the workflow has no tasks", location, hint="Add groups or tasks.")
 
 
 def _repeated_keys(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
@@ -125,9 +125,9 @@ def _repeated_keys(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
             if earlier != index:
                 message = f'the resource "{name}" names the topology key "{requirement.key}" twice'
                 related = (Related("first here", declared.at(*path, "topology", earlier, "key")),)
-                place = declared.at(*path, "topology", index, "key")
+                location = declared.at(*path, "topology", index, "key")
                 hint = "A task is in one group of each level; remove one."
-                yield Diagnostic(TOPOLOGY_KEY_REPEATED, message, place, related, hint=hint)
+                yield Diagnostic(TOPOLOGY_KEY_REPEATED, message, location, related, hint=hint)
 
 
 def _labels(declared: Declared[Workflow], settings: LabelsConfig) -> Iterator[Diagnostic]:
@@ -135,19 +135,19 @@ def _labels(declared: Declared[Workflow], settings: LabelsConfig) -> Iterator[Di
     written, prefix = declared.spec.workflow.labels, settings.pod_label_prefix
     for key in written:
         label = f"{prefix}{key}"
-        place = declared.origin.locate(("workflow", "labels", key), key=True)
+        location = declared.origin.locate(("workflow", "labels", key), key=True)
         if label.startswith(_RESERVED_PREFIXES) or label in _RESERVED_LABELS or state_of(label):
             message = f'the label "{label}" is set by {setter_of(label)}'
-            yield Diagnostic(LABEL_RESERVED, message, place, hint="Remove it.")
+            yield Diagnostic(LABEL_RESERVED, message, location, hint="Remove it.")
         elif prefix and (not re.fullmatch(QUALIFIED_NAME, label) or label.find("/") > MAX_PREFIX):
             message = f'pods would carry the label "{label}", which is no valid label key'
             hint = f'pod_label_prefix of the Config puts "{prefix}" before the key. Write a key without "/".'
-            yield Diagnostic(INVALID_VALUE, message, place, hint=hint)
+            yield Diagnostic(INVALID_VALUE, message, location, hint=hint)
     for policy in settings.policy:
         value = written.get(policy.key)
         if policy.enforcement == "off" or (value is not None and value in (policy.allow_list or (value,))):
             continue
-        place = declared.at(*(("workflow", "name") if value is None else ("workflow", "labels", policy.key)))
+        location = declared.at(*(("workflow", "name") if value is None else ("workflow", "labels", policy.key)))
         message = f'the label "{policy.key}" is missing'
         if value is not None:
             message = f'the value "{value}" of the label "{policy.key}" is not one that the Config allows'
@@ -157,7 +157,7 @@ def _labels(declared: Declared[Workflow], settings: LabelsConfig) -> Iterator[Di
         if value is not None:
             hint = did_you_mean(value, policy.allow_list, allowed)
         rule = LABEL_POLICY if policy.enforcement == "enforce" else LABEL_POLICY_WARNING
-        yield Diagnostic(rule, message, place, hint=hint)
+        yield Diagnostic(rule, message, location, hint=hint)
 
 
 def _unnamed(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
@@ -171,12 +171,12 @@ def _unnamed(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
         return
     used = {names.fold(task.resource) for _, task, _ in spec.all_tasks}
     unused = next((name for name in defined if name not in used), "")
-    place = declared.origin.locate(defined[unused], key=True) if unused else declared.at(*without[0][1], "name")
+    location = declared.origin.locate(defined[unused], key=True) if unused else declared.at(*without[0][1], "name")
     others = f" (and {len(without) - 1} more)" if len(without) > 1 else ""
     message = f'the task "{without[0][0].name}"{others} names no resource, and none is called "{DEFAULT_RESOURCE}"'
     message += f'; no task names "{defined[unused][-1]}"' if unused else ""
     hint = did_you_mean(unused, [DEFAULT_RESOURCE], "Name one in the task, or define default.")
-    yield Diagnostic(RESOURCE_UNNAMED, message, place, hint=hint)
+    yield Diagnostic(RESOURCE_UNNAMED, message, location, hint=hint)
 
 
 def _data(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
@@ -198,8 +198,10 @@ def check_privileged(spec: Fields, _fleet: Fleet) -> Iterator[Diagnostic]:
     for container in {fields.path: fields for fields in (spec, *spec.containers)}.values():
         if container.below("securityContext").get("privileged") is True:
             message = "a privileged container sees all devices of its node, and no queue is charged for them"
-            place = container.origin.locate((*container.path, "securityContext", "privileged"), key=True)
-            yield Diagnostic(PRIVILEGED_TASK, message, place, hint="Remove it, and add the capability that it needs.")
+            location = container.origin.locate((*container.path, "securityContext", "privileged"), key=True)
+            yield Diagnostic(
+                PRIVILEGED_TASK, message, location, hint="Remove it, and add the capability that it needs."
+            )
 
 
 def check_workflow_backend(workflow: FleetWorkflow, _fleet: Fleet) -> Iterator[Diagnostic]:
@@ -207,15 +209,15 @@ def check_workflow_backend(workflow: FleetWorkflow, _fleet: Fleet) -> Iterator[D
     named, actual = workflow.declared.spec.workflow.backend, workflow.pool.backend.name
     if named is not None and named != actual:
         message = f'the backend "{named}" is not that of pool {workflow.pool.name}, which is "{actual}"'
-        place = workflow.declared.at("workflow", "backend")
-        yield Diagnostic(WORKFLOW_BACKEND, message, place, hint="Remove the field, or choose another pool.")
+        location = workflow.declared.at("workflow", "backend")
+        yield Diagnostic(WORKFLOW_BACKEND, message, location, hint="Remove the field, or choose another pool.")
 
 
 def _privileged(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
     for _, task, path in declared.spec.all_tasks:
         for field, effect in _PRIVILEGES.items():
             if getattr(task, field):
-                place = declared.origin.locate((*path, field), key=True)
+                location = declared.origin.locate((*path, field), key=True)
                 message = f'the task "{task.name}" {effect.format(", ".join(task.volumeMounts))}'
                 hint = "Remove it, or let spec.rules of the Config allow it."
-                yield Diagnostic(PRIVILEGED_TASK, message, place, hint=hint)
+                yield Diagnostic(PRIVILEGED_TASK, message, location, hint=hint)

@@ -136,8 +136,8 @@ def _pool(declared: _Sent) -> Iterator[Diagnostic]:
     elif not _says_pool(metadata):
         message = f"{declared.spec.kind} {declared.spec.metadata.name} does not say which pool it belongs to"
         hint = "Add the label kubectl-tas/pool with the name of a pool, or pool--subpool."
-        place = declared.origin.locate(("metadata", "labels", labels.POOL), key=True)
-        yield Diagnostic(WORKLOAD_POOL, message, place, hint=hint)
+        location = declared.origin.locate(("metadata", "labels", labels.POOL), key=True)
+        yield Diagnostic(WORKLOAD_POOL, message, location, hint=hint)
 
 
 def _says_pool(metadata: Meta) -> bool:
@@ -170,8 +170,8 @@ def own_labels(declared: _Labelled, read: tuple[str, ...]) -> Iterator[Diagnosti
 
 
 def _label(declared: _Labelled, where: str, name: str, message: str, hint: str = "") -> Diagnostic:
-    place = declared.origin.locate(("metadata", where, name), key=where == "annotations" or name not in _READ)
-    return Diagnostic(WORKLOAD_LABEL, message, place, hint=hint or "Move it to metadata.labels.")
+    location = declared.origin.locate(("metadata", where, name), key=where == "annotations" or name not in _READ)
+    return Diagnostic(WORKLOAD_LABEL, message, location, hint=hint or "Move it to metadata.labels.")
 
 
 def labels_below(origin: Origin, part: Part) -> Iterator[Diagnostic]:
@@ -205,20 +205,20 @@ def check_demands(origin: Origin, wanted: tuple[Demand, ...]) -> Iterator[Diagno
             yield Diagnostic(NODES_LEFT, message, origin.locate(demand.path), hint=hint)
 
 
-def _choices(item: FleetWorkload | SubmittedSet) -> Iterator[Diagnostic]:
+def _choices(workload: FleetWorkload | SubmittedSet) -> Iterator[Diagnostic]:
     """Reports pods that select nodes which the pool lacks, by the labels of the pool's nodes and platforms."""
-    pool = item.pool
-    for pod in pods_of(item) if pool.node_labels else ():
+    pool = workload.pool
+    for pod in pods_of(workload) if pool.node_labels else ():
         spec = pod.spec.model_extra
         for key, path in choices(spec):
             known = pool.node_labels.get(key)
             is_told = path[0] == "nodeSelector" and key in pool.nodes.selector  # check_demands says it
             if known and not is_told and not any(admits(spec, {key: value}, keys=(key,)) for value in known):
                 wanted = values_at(spec, path)
-                message = f"pool {pool.name} has no node with the {key} that {item.kind} {item.name} asks for"
+                message = f"pool {pool.name} has no node with the {key} that {workload.kind} {workload.name} asks for"
                 message += f": {shortened(wanted)}" if wanted else ""
-                place = pod.origin.locate((*pod.path, *path))
-                yield Diagnostic(NODES_LEFT, message, place, hint=instead(wanted, known))
+                location = pod.origin.locate((*pod.path, *path))
+                yield Diagnostic(NODES_LEFT, message, location, hint=instead(wanted, known))
 
 
 def conflict(origin: Origin, path: KeyPath, value: object, why: str, written: object) -> Diagnostic:
@@ -258,13 +258,13 @@ def _minimum_of_parts(workload: FleetWorkload) -> Iterator[Diagnostic]:
     """Checks the pod counts that KAI reads by a Karta (constructSubgroup of KAI 0.17's plugin)."""
     kind = workload.kind
     for item, least in zip(workload.replicas, podgrouper.minimums(workload), strict=True):
-        place = workload.declared.at(*item.path)
+        location = workload.declared.at(*item.path)
         if least < 1 and podgrouper.makes_sub_groups(workload):
             message = f"KAI makes no PodGroup of this {kind}, so it never runs: its Karta reads 0 pods for {item.name}"
-            yield Diagnostic(WORKLOAD_MINIMUM, message, place, hint="Write how many there are, from 1.")
+            yield Diagnostic(WORKLOAD_MINIMUM, message, location, hint="Write how many there are, from 1.")
         elif least > item.replicas:
             message = f"this {kind} needs {least} pods of {item.name} before it starts, and has {item.replicas}"
-            yield Diagnostic(WORKLOAD_MINIMUM, message, place, hint=f"Ask for at most {item.replicas}.")
+            yield Diagnostic(WORKLOAD_MINIMUM, message, location, hint=f"Ask for at most {item.replicas}.")
 
 
 def _topologies(fleet: Fleet, workload: FleetWorkload) -> Iterator[Diagnostic]:

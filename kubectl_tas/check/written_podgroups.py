@@ -123,64 +123,64 @@ _SYSTEM = "system-"
 """Prefix of Kubernetes' own PriorityClasses, whose values are about 2,000,000,000."""
 
 
-def check_pod_groups(item: FleetPodGroup, fleet: Fleet) -> Iterator[Diagnostic]:
+def check_pod_groups(pod_group: FleetPodGroup, fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks a hand-written PodGroup."""
-    yield from _spelling(item)
-    yield from _names(item)
-    yield from _parents(item)
-    yield from _minimums(fleet, item)
-    yield from _queue(fleet, item)
-    yield from _priority(fleet, item)
-    yield from _namespace(item)
-    yield from _pods(fleet, item)
-    topologies = {topology.name_on(item.backend): topology for topology in fleet.topologies}
-    for constraint, path in item.constraints:
-        yield from _constraint(item, constraint, path, topologies)
+    yield from _spelling(pod_group)
+    yield from _names(pod_group)
+    yield from _parents(pod_group)
+    yield from _minimums(fleet, pod_group)
+    yield from _queue(fleet, pod_group)
+    yield from _priority(fleet, pod_group)
+    yield from _namespace(pod_group)
+    yield from _pods(fleet, pod_group)
+    topologies = {topology.name_on(pod_group.backend): topology for topology in fleet.topologies}
+    for constraint, path in pod_group.constraints:
+        yield from _constraint(pod_group, constraint, path, topologies)
 
 
-def _spelling(item: FleetPodGroup) -> Iterator[Diagnostic]:
-    place = item.declared.origin.locate(("spec", "subGroups"), key=True)
-    if item.declared.spec.spec.subGroups and place.source[place.column - 1 :].startswith("subgroups"):
+def _spelling(pod_group: FleetPodGroup) -> Iterator[Diagnostic]:
+    location = pod_group.declared.origin.locate(("spec", "subGroups"), key=True)
+    if pod_group.declared.spec.spec.subGroups and location.source[location.column - 1 :].startswith("subgroups"):
         message = "the API calls this field subGroups and drops subgroups without a word; it is rendered as subGroups"
-        yield Diagnostic(PODGROUP_SPELLING, message, place, hint="Write subGroups.")
+        yield Diagnostic(PODGROUP_SPELLING, message, location, hint="Write subGroups.")
 
 
-def _names(item: FleetPodGroup) -> Iterator[Diagnostic]:
+def _names(pod_group: FleetPodGroup) -> Iterator[Diagnostic]:
     first: dict[str, KeyPath] = {}
-    for sub_group, path in item.sub_groups:
-        place = item.declared.at(*path, "name")
+    for sub_group, path in pod_group.sub_groups:
+        location = pod_group.declared.at(*path, "name")
         earlier = first.setdefault(sub_group.name, path)
         if earlier != path:
-            related = (Related("first here", item.declared.at(*earlier, "name")),)
+            related = (Related("first here", pod_group.declared.at(*earlier, "name")),)
             message = f'the SubGroup "{sub_group.name}" appears twice'
-            yield Diagnostic(SUBGROUP_DUPLICATE, message, place, related, hint="Rename one of them.")
+            yield Diagnostic(SUBGROUP_DUPLICATE, message, location, related, hint="Rename one of them.")
         for field, name in (("name", sub_group.name), ("parent", sub_group.parent)):
             if name is not None and (not names.is_label(name) or len(name) > MAX_LABEL):
                 message = f"the SubGroup {field} \"{name}\" must be at most 63 lower-case letters, digits and '-'"
                 suggestion = names.fold(name)[:MAX_LABEL].strip("-")
                 hint = f"For example: {suggestion}." if names.is_label(suggestion) else "Choose another name."
-                yield Diagnostic(SUBGROUP_NAME, message, item.declared.at(*path, field), hint=hint)
+                yield Diagnostic(SUBGROUP_NAME, message, pod_group.declared.at(*path, field), hint=hint)
 
 
-def _parents(item: FleetPodGroup) -> Iterator[Diagnostic]:
-    by_name = {sub_group.name: sub_group for sub_group, _ in item.sub_groups}
+def _parents(pod_group: FleetPodGroup) -> Iterator[Diagnostic]:
+    by_name = {sub_group.name: sub_group for sub_group, _ in pod_group.sub_groups}
     cycles = {min(cycle): cycle for cycle in _cycles(by_name)}
-    for sub_group, path in item.sub_groups:
+    for sub_group, path in pod_group.sub_groups:
         if sub_group.parent is None:
             continue
-        place = item.declared.at(*path, "parent")
+        location = pod_group.declared.at(*path, "parent")
         if sub_group.parent not in by_name:
             message = f'the parent "{sub_group.parent}" of SubGroup "{sub_group.name}" does not exist'
             others = [name for name in by_name if name != sub_group.name]
             known = f"Other SubGroups here: {', '.join(others)}." if others else "Define it, or remove parent."
-            yield Diagnostic(SUBGROUP_PARENT, message, place, hint=did_you_mean(sub_group.parent, others, known))
+            yield Diagnostic(SUBGROUP_PARENT, message, location, hint=did_you_mean(sub_group.parent, others, known))
         if cycle := cycles.get(sub_group.name):
             start = cycle.index(sub_group.name)
             message = f"SubGroups are each other's parents: {' -> '.join((*cycle[start:], *cycle[: start + 1]))}"
             hint = "Remove one of the parents."
             if len(cycle) == 1:
                 message, hint = f'SubGroup "{sub_group.name}" is its own parent', "Remove parent."
-            yield Diagnostic(SUBGROUP_CYCLE, message, place, hint=hint)
+            yield Diagnostic(SUBGROUP_CYCLE, message, location, hint=hint)
 
 
 def _cycles(by_name: dict[str, SubGroup]) -> Iterator[list[str]]:
@@ -198,50 +198,50 @@ def _cycles(by_name: dict[str, SubGroup]) -> Iterator[list[str]]:
             yield ring[ring.index(name) :]
 
 
-def _minimums(fleet: Fleet, item: FleetPodGroup) -> Iterator[Diagnostic]:
-    spec, declared = item.declared.spec.spec, item.declared
-    gang = gang_of_pod_group(fleet, item)
-    strict = item.backend.has(Feature.STRICT_MIN_MEMBER)
+def _minimums(fleet: Fleet, pod_group: FleetPodGroup) -> Iterator[Diagnostic]:
+    spec, declared = pod_group.declared.spec.spec, pod_group.declared
+    gang = gang_of_pod_group(fleet, pod_group)
+    strict = pod_group.backend.has(Feature.STRICT_MIN_MEMBER)
     counted = sum(leaf.minimum or 0 for leaf in gang.leaves)
     if spec.minMember is not None and spec.subGroups and (spec.minSubGroup is not None or spec.minMember != counted):
         message = "KAI ignores minMember of a PodGroup that has SubGroups"
         hint = f"Remove it; KAI writes {counted} there, the sum of its leaves, where minSubGroup says nothing."
-        yield _minimum(item, ("spec", "minMember"), message, hint)
-    yield from _too_many(item, ("spec",), spec.minSubGroup, len(gang.below(gang)))
-    for sub_group, path in item.sub_groups:
+        yield _minimum(pod_group, ("spec", "minMember"), message, hint)
+    yield from _too_many(pod_group, ("spec",), spec.minSubGroup, len(gang.below(gang)))
+    for sub_group, path in pod_group.sub_groups:
         below = len(gang.by_parent.get(sub_group.name, ()))
         if below and sub_group.minMember is not None:
             message = f'SubGroup "{sub_group.name}" has children, so it must not have minMember'
-            yield _minimum(item, (*path, "minMember"), message, "Remove it; pods are counted on the leaves.")
+            yield _minimum(pod_group, (*path, "minMember"), message, "Remove it; pods are counted on the leaves.")
         if not below and sub_group.minMember is None and strict:
             message = f'SubGroup "{sub_group.name}" has no children, so KAI demands minMember'
             yield Diagnostic(SUBGROUP_MINIMUM, message, declared.at(*path), hint="Add minMember.")
-        yield from _too_many(item, path, sub_group.minSubGroup, below)
+        yield from _too_many(pod_group, path, sub_group.minSubGroup, below)
 
 
-def _too_many(item: FleetPodGroup, path: KeyPath, wanted: int | None, below: int) -> Iterator[Diagnostic]:
+def _too_many(pod_group: FleetPodGroup, path: KeyPath, wanted: int | None, below: int) -> Iterator[Diagnostic]:
     if wanted is not None and not below:
         message = "minSubGroup counts SubGroups directly below, but there are none"
-        yield _minimum(item, (*path, "minSubGroup"), message, "Remove it; pods are counted by minMember.")
+        yield _minimum(pod_group, (*path, "minSubGroup"), message, "Remove it; pods are counted by minMember.")
     elif wanted is not None and wanted > below:
         found = "is 1 SubGroup" if below == 1 else f"are {below} SubGroups"
         message = f"minSubGroup is {wanted}, but there {found} directly below"
-        yield _minimum(item, (*path, "minSubGroup"), message, f"Use at most {below}, or remove it.")
+        yield _minimum(pod_group, (*path, "minSubGroup"), message, f"Use at most {below}, or remove it.")
 
 
-def _minimum(item: FleetPodGroup, path: KeyPath, message: str, hint: str) -> Diagnostic:
-    return Diagnostic(SUBGROUP_MINIMUM, message, item.declared.at(*path), hint=hint)
+def _minimum(pod_group: FleetPodGroup, path: KeyPath, message: str, hint: str) -> Diagnostic:
+    return Diagnostic(SUBGROUP_MINIMUM, message, pod_group.declared.at(*path), hint=hint)
 
 
-def _queue(fleet: Fleet, item: FleetPodGroup) -> Iterator[Diagnostic]:
-    queue = item.declared.spec.spec.queue
-    pools = [pool for pool in fleet.pools if pool.backend == item.backend]
+def _queue(fleet: Fleet, pod_group: FleetPodGroup) -> Iterator[Diagnostic]:
+    queue = pod_group.declared.spec.spec.queue
+    pools = [pool for pool in fleet.pools if pool.backend == pod_group.backend]
     closed = {subpool.queue: subpool for pool in pools for subpool in pool.subpools if subpool.state != "ACTIVE"}
-    leaves = fleet.leaf_queues(item.backend)
+    leaves = fleet.leaf_queues(pod_group.backend)
     if queue in leaves and queue not in closed:
         return
     containers = {pool.queue: pool for pool in pools}
-    if queue in closed and closed[queue].lets_finish("PodGroup", item.name):
+    if queue in closed and closed[queue].lets_finish("PodGroup", pod_group.name):
         return
     if queue in closed:
         message = f'the queue "{queue}" is that of subpool {closed[queue].canonical}, which is {closed[queue].state}'
@@ -249,123 +249,127 @@ def _queue(fleet: Fleet, item: FleetPodGroup) -> Iterator[Diagnostic]:
     elif queue in containers:
         message = f'the queue "{queue}" only holds other queues; KAI takes work for leaves'
         hint = write_instead(queue, containers[queue].shared_queue, "Use")
-    elif queue == item.backend.root_queue(fleet.config.queuePrefix):
+    elif queue == pod_group.backend.root_queue(fleet.config.queuePrefix):
         message = f'the queue "{queue}" only holds other queues; KAI takes work for leaves'
         hint = "Use the queue of a subpool, or that of a pool, which ends in --shared."
     else:
         message = f'the queue "{queue}" is not declared here'
         hint = did_you_mean(queue, leaves, "If it exists elsewhere, do nothing.")
-    yield Diagnostic(PODGROUP_QUEUE, message, item.declared.at("spec", "queue"), hint=hint)
+    yield Diagnostic(PODGROUP_QUEUE, message, pod_group.declared.at("spec", "queue"), hint=hint)
 
 
-def _priority(fleet: Fleet, item: FleetPodGroup) -> Iterator[Diagnostic]:
+def _priority(fleet: Fleet, pod_group: FleetPodGroup) -> Iterator[Diagnostic]:
     """Checks the PriorityClass (0.17: ``getPodGroupPriority`` of pkg/scheduler/cache/cluster_info/cluster_info.go)."""
-    name = item.declared.spec.spec.priorityClassName
+    name = pod_group.declared.spec.spec.priorityClassName
     known = (*dict(fleet.config.priorityClasses).values(), *COMMON_CLASSES)
-    place = item.declared.at("spec", "priorityClassName")
+    location = pod_group.declared.at("spec", "priorityClassName")
     if name and name.startswith(_SYSTEM):
         message = f'the PriorityClass "{name}" ranks above everything that this repository renders'
-        yield Diagnostic(PODGROUP_PRIORITY, message, place, hint=f"Use one of {', '.join(known)}.")
+        yield Diagnostic(PODGROUP_PRIORITY, message, location, hint=f"Use one of {', '.join(known)}.")
     elif name and name not in known:
         message = f'the PriorityClass "{name}" is not declared here; if it does not exist, the gang has priority 50'
         hint = did_you_mean(name, known, "If it exists elsewhere, do nothing.")
-        yield Diagnostic(PODGROUP_PRIORITY, message, place, hint=hint)
+        yield Diagnostic(PODGROUP_PRIORITY, message, location, hint=hint)
 
 
-def _namespace(item: FleetPodGroup) -> Iterator[Diagnostic]:
-    if item.namespace not in item.namespaces:
-        is_default = item.namespaces == (item.backend.namespace,)
-        whose = f"backend {item.backend.name}" if is_default else "its queue"
-        allowed = " or ".join(f'"{name}"' for name in item.namespaces)
-        message = f'the PodGroup is in namespace "{item.namespace}", but work of {whose} runs in {allowed}'
-        place = item.declared.at("metadata", "namespace")
-        yield Diagnostic(PODGROUP_NAMESPACE, message, place, hint=f"Write {item.namespaces[0]}.")
+def _namespace(pod_group: FleetPodGroup) -> Iterator[Diagnostic]:
+    if pod_group.namespace not in pod_group.namespaces:
+        is_default = pod_group.namespaces == (pod_group.backend.namespace,)
+        whose = f"backend {pod_group.backend.name}" if is_default else "its queue"
+        allowed = " or ".join(f'"{name}"' for name in pod_group.namespaces)
+        message = f'the PodGroup is in namespace "{pod_group.namespace}", but work of {whose} runs in {allowed}'
+        location = pod_group.declared.at("metadata", "namespace")
+        yield Diagnostic(PODGROUP_NAMESPACE, message, location, hint=f"Write {pod_group.namespaces[0]}.")
 
 
-def _pods(fleet: Fleet, item: FleetPodGroup) -> Iterator[Diagnostic]:
+def _pods(fleet: Fleet, pod_group: FleetPodGroup) -> Iterator[Diagnostic]:
     """Checks the Pods that join a PodGroup: their queue and SubGroup, and whether there are enough Pods."""
-    minimums = minimums_of(item)
-    there = Counter(sub_group_of(pod) for pod in item.pods)
-    for pod in item.pods:
-        yield from check_demands(pod.origin, member_demands(fleet, item, pod.origin))
-        yield from _pool(fleet, item, pod)
+    minimums = minimums_of(pod_group)
+    there = Counter(sub_group_of(pod) for pod in pod_group.pods)
+    for pod in pod_group.pods:
+        yield from check_demands(pod.origin, member_demands(fleet, pod_group, pod.origin))
+        yield from _pool(fleet, pod_group, pod)
         if sub_group_of(pod) not in minimums:
-            yield _no_leaf(item, pod, minimums)
+            yield _no_leaf(pod_group, pod, minimums)
     for workload in fleet.workloads:
-        same = workload.pool.backend == item.backend
-        for part in workload.replicas if same and item.pods else ():
-            if part.template is not None and part.pod_group == item.name:
+        same = workload.pool.backend == pod_group.backend
+        for part in workload.replicas if same and pod_group.pods else ():
+            if part.template is not None and part.pod_group == pod_group.name:
                 name = part.template.metadata.labels.get(labels.SUBGROUP) or DEFAULT
                 there[name] += workload.copies * part.replicas
-    if item.pods and not _starts(item, None, minimums, there):
+    if pod_group.pods and not _starts(pod_group, None, minimums, there):
         for name, least in minimums.items():
             if there[name] < least:
-                yield _short(item, name, there[name], least)
+                yield _short(pod_group, name, there[name], least)
 
 
-def _starts(item: FleetPodGroup, name: str | None, minimums: Mapping[str, int], there: Mapping[str, int]) -> bool:
+def _starts(pod_group: FleetPodGroup, name: str | None, minimums: Mapping[str, int], there: Mapping[str, int]) -> bool:
     """Whether a SubGroup, or with None the whole PodGroup, has the pods that it needs."""
     if name is not None and name in minimums:
         return there[name] >= minimums[name]
-    spec = item.declared.spec.spec
+    spec = pod_group.declared.spec.spec
     if name is None and not spec.subGroups:
         return there[DEFAULT] >= minimums[DEFAULT]
     below = [written.name for written in spec.subGroups if written.parent == name]
     asked = spec.minSubGroup if name is None else next(s.minSubGroup for s in spec.subGroups if s.name == name)
-    ready = sum(_starts(item, child, minimums, there) for child in below if child != name)
+    ready = sum(_starts(pod_group, child, minimums, there) for child in below if child != name)
     return ready >= (len(below) if asked is None else asked)
 
 
-def _short(item: FleetPodGroup, name: str, there: int, least: int) -> Diagnostic:
-    paths = [path for sub_group, path in item.sub_groups if sub_group.name == name]
-    place = item.declared.at(*(paths[0] if paths else ("spec",)), "minMember")
-    what = f'SubGroup "{name}"' if paths else f'PodGroup "{item.name}"'
+def _short(pod_group: FleetPodGroup, name: str, there: int, least: int) -> Diagnostic:
+    paths = [path for sub_group, path in pod_group.sub_groups if sub_group.name == name]
+    location = pod_group.declared.at(*(paths[0] if paths else ("spec",)), "minMember")
+    what = f'SubGroup "{name}"' if paths else f'PodGroup "{pod_group.name}"'
     are = "is 1 Pod" if there == 1 else f"are {there} Pods"
     message = f"{what} needs {least} Pods before any starts, and there {are}: it waits for ever"
-    return Diagnostic(PODGROUP_SHORT, message, place, hint="Declare the others too, or lower minMember.")
+    return Diagnostic(PODGROUP_SHORT, message, location, hint="Declare the others too, or lower minMember.")
 
 
-def _no_leaf(item: FleetPodGroup, pod: Declared[Workload], minimums: Mapping[str, int]) -> Diagnostic:
+def _no_leaf(pod_group: FleetPodGroup, pod: Declared[Workload], minimums: Mapping[str, int]) -> Diagnostic:
     written = pod.spec.metadata.labels.get(labels.SUBGROUP)
     leaves = [name for name in minimums if name != DEFAULT]
     hint = (
-        f"Name one of {', '.join(leaves)}." if leaves else f"Remove the label: PodGroup {item.name} has no SubGroups."
+        f"Name one of {', '.join(leaves)}."
+        if leaves
+        else f"Remove the label: PodGroup {pod_group.name} has no SubGroups."
     )
     if written is None:
-        message = f"Pod {pod.spec.metadata.name} names no SubGroup, but PodGroup {item.name} has some: it never runs"
-        place = pod.origin.locate(("metadata", "labels", labels.SUBGROUP), key=True)
-        return Diagnostic(PODGROUP_MEMBER, message, place, hint=f"Add the label {labels.SUBGROUP}. {hint}")
-    has_children = any(written == sub_group.name for sub_group, _ in item.sub_groups)
+        message = (
+            f"Pod {pod.spec.metadata.name} names no SubGroup, but PodGroup {pod_group.name} has some: it never runs"
+        )
+        location = pod.origin.locate(("metadata", "labels", labels.SUBGROUP), key=True)
+        return Diagnostic(PODGROUP_MEMBER, message, location, hint=f"Add the label {labels.SUBGROUP}. {hint}")
+    has_children = any(written == sub_group.name for sub_group, _ in pod_group.sub_groups)
     why = (
         f'SubGroup "{written}" has SubGroups below it'
         if has_children
-        else f'PodGroup {item.name} has no SubGroup "{written}"'
+        else f'PodGroup {pod_group.name} has no SubGroup "{written}"'
     )
     message = f"{why}, so Pod {pod.spec.metadata.name} never runs"
-    place = pod.at("metadata", "labels", labels.SUBGROUP)
-    return Diagnostic(PODGROUP_MEMBER, message, place, hint=did_you_mean(written, leaves, hint))
+    location = pod.at("metadata", "labels", labels.SUBGROUP)
+    return Diagnostic(PODGROUP_MEMBER, message, location, hint=did_you_mean(written, leaves, hint))
 
 
-def _pool(fleet: Fleet, item: FleetPodGroup, pod: Declared[Workload]) -> Iterator[Diagnostic]:
+def _pool(fleet: Fleet, pod_group: FleetPodGroup, pod: Declared[Workload]) -> Iterator[Diagnostic]:
     """Checks that a Pod names the same pool as the queue of its PodGroup."""
     written = pod.spec.metadata.labels.get(labels.POOL)
-    target = fleet.leaf_queues(item.backend).get(item.declared.spec.spec.queue, "another repository's")
+    target = fleet.leaf_queues(pod_group.backend).get(pod_group.declared.spec.spec.queue, "another repository's")
     if written is not None and names.fold(written) != target:
-        message = f'the pool is "{written}", but the queue of PodGroup {item.name} is that of {target}'
-        related = (Related("that PodGroup", item.declared.at("spec", "queue")),)
+        message = f'the pool is "{written}", but the queue of PodGroup {pod_group.name} is that of {target}'
+        related = (Related("that PodGroup", pod_group.declared.at("spec", "queue")),)
         hint = "Remove the label: a Pod goes where its PodGroup goes."
         yield Diagnostic(WORKLOAD_CONFLICT, message, pod.at("metadata", "labels", labels.POOL), related, hint=hint)
 
 
 def _constraint(
-    item: FleetPodGroup, constraint: TopologyConstraint, path: KeyPath, topologies: dict[str, FleetTopology]
+    pod_group: FleetPodGroup, constraint: TopologyConstraint, path: KeyPath, topologies: dict[str, FleetTopology]
 ) -> Iterator[Diagnostic]:
     required, preferred = constraint.requiredTopologyLevel, constraint.preferredTopologyLevel
     if constraint.topology is None or (required is None and preferred is None):
         lacking = "topology" if constraint.topology is None else "level"
         message = f"the constraint names no {lacking}"
         hint = "It needs topology, and requiredTopologyLevel or preferredTopologyLevel."
-        yield Diagnostic(CONSTRAINT_TOPOLOGY, message, item.declared.origin.locate(path, key=True), hint=hint)
+        yield Diagnostic(CONSTRAINT_TOPOLOGY, message, pod_group.declared.origin.locate(path, key=True), hint=hint)
         return
     topology = topologies.get(constraint.topology)
     if topology is None:
@@ -375,15 +379,15 @@ def _constraint(
         if bound is not None:
             message = f'the topology "{constraint.topology}" is rendered as the Topology "{bound}"'
             hint = write_instead(constraint.topology, bound)
-        yield Diagnostic(PODGROUP_TOPOLOGY, message, item.declared.at(*path, "topology"), hint=hint)
+        yield Diagnostic(PODGROUP_TOPOLOGY, message, pod_group.declared.at(*path, "topology"), hint=hint)
         return
-    yield from _levels(item, constraint, path, topology)
+    yield from _levels(pod_group, constraint, path, topology)
 
 
 def _levels(
-    item: FleetPodGroup, constraint: TopologyConstraint, path: KeyPath, topology: FleetTopology
+    pod_group: FleetPodGroup, constraint: TopologyConstraint, path: KeyPath, topology: FleetTopology
 ) -> Iterator[Diagnostic]:
-    aliases = item.backend.has(Feature.LEVEL_ALIAS)
+    aliases = pod_group.backend.has(Feature.LEVEL_ALIAS)
     fields, ranks = ("requiredTopologyLevel", "preferredTopologyLevel"), {}
     for field in fields:
         name = getattr(constraint, field)
@@ -394,10 +398,10 @@ def _levels(
             labels = ", ".join(level.label for level in topology.levels)
             hint = did_you_mean(name, sorted(set().union(*accepted)), f"Its levels are {labels}.")
             hint = mended_level(name, topology) or hint
-            yield Diagnostic(CONSTRAINT_TOPOLOGY, message, item.declared.at(*path, field), hint=hint)
+            yield Diagnostic(CONSTRAINT_TOPOLOGY, message, pod_group.declared.at(*path, field), hint=hint)
         elif rank is not None:
             ranks[field] = rank
     if len(ranks) == 2:
         words = [level.key if aliases else level.label for level in topology.levels]
         required, preferred = (words[ranks[field]] for field in fields)
-        yield from check_order(words, required, preferred, item.declared.at(*path, fields[1]))
+        yield from check_order(words, required, preferred, pod_group.declared.at(*path, fields[1]))

@@ -227,8 +227,8 @@ def _chosen(session: Session, wanted: Sequence[str], *, is_all: bool, backend: s
     return [item for item in {id(item): item for item in found}.values() if item.pool.backend.is_kai]
 
 
-def _word(item: Submission) -> str:
-    return "workflow" if item.kind == "Workflow" else item.kind
+def _word(submission: Submission) -> str:
+    return "workflow" if submission.kind == "Workflow" else submission.kind
 
 
 def _count(items: Sequence[Submission]) -> list[str]:

@@ -62,7 +62,7 @@ def rename(fleet: Fleet, old: str, new: str) -> list[Edit] | Diagnostic:
         return _no_pool(fleet, old, "A subpool keeps its name. Create another one, send its work there, then use:")
     there = fleet.pool_by_name.get(names.fold(new))
     if there is not None:
-        place = there.declared.at("metadata", "name")
+        location = there.declared.at("metadata", "name")
         if there is pool:
             message, hint = (
                 f'"{new}" is the name that pool {old} has',
@@ -70,7 +70,7 @@ def rename(fleet: Fleet, old: str, new: str) -> list[Edit] | Diagnostic:
             )
         else:
             message, hint = f"there is a pool {there.name} already", "Choose another name."
-        return Diagnostic(SUBPOOL_UNKNOWN, message, place, hint=hint)
+        return Diagnostic(SUBPOOL_UNKNOWN, message, location, hint=hint)
     renaming = _Renaming(old, new, dict(zip(_generated(fleet, pool, old), _generated(fleet, pool, new), strict=True)))
     return [*set_in_documents(_named(fleet.repository, renaming), old, new)]
 
@@ -82,9 +82,9 @@ def rename_subpool(fleet: Fleet, old: str, new: str) -> list[SetValues] | Diagno
         return unknown_pool(fleet, old)
     there = fleet.target(f"{pool.name}{names.SEPARATOR}{new}")
     if there is not None:
-        place = subpool.declared.at("metadata", "name")
+        location = subpool.declared.at("metadata", "name")
         message = f"pool {pool.name} has a subpool {names.fold(new)} already"
-        return Diagnostic(SUBPOOL_UNKNOWN, message, place, hint="Choose another name.")
+        return Diagnostic(SUBPOOL_UNKNOWN, message, location, hint="Choose another name.")
     where = (fleet.config.queuePrefix, pool.backend.namespace, pool.name)
     queues = {names.leaf_queue(*where, subpool.name): names.leaf_queue(*where, new)}
     renaming = _Renaming(subpool.canonical, f"{pool.name}{names.SEPARATOR}{new}", queues)

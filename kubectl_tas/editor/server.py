@@ -512,9 +512,9 @@ async def _code_action(server: Server, params: types.CodeActionParams) -> list[t
     return actions
 
 
-def _meets(text: Text, place: Location, first: int, last: int) -> bool:
+def _meets(text: Text, location: Location, first: int, last: int) -> bool:
     """Whether a place and a range of a text have a character in common."""
-    start, end = text.span(place)
+    start, end = text.span(location)
     return start <= last and first <= end
 
 

@@ -159,53 +159,53 @@ class Admission:
             found[item.pool.backend.name].append(item)
         return {name: by_queue(filter(self._takes, items)) for name, items in found.items()}
 
-    def declared(self, item: Submission) -> dict[str, Amounts]:
+    def declared(self, submission: Submission) -> dict[str, Amounts]:
         """Returns what HIGH and NORMAL work that can run asks for on a submission's cluster, by leaf queue."""
-        return self._declared.get(item.pool.backend.name) or defaultdict(Amounts)
+        return self._declared.get(submission.pool.backend.name) or defaultdict(Amounts)
 
-    def _takes(self, item: Submission) -> bool:
+    def _takes(self, submission: Submission) -> bool:
         """Whether a submission takes quota from others: preemptible work and work that never runs take none."""
-        if item.is_preemptible:
+        if submission.is_preemptible:
             return False
-        over = self._excess(item)
-        return not over or self._refusal(item, self.request(item), over) is None
+        over = self._excess(submission)
+        return not over or self._refusal(submission, self.request(submission), over) is None
 
-    def _excess(self, item: Submission) -> tuple[_Excess, ...]:
+    def _excess(self, submission: Submission) -> tuple[_Excess, ...]:
         """Returns all that a submission asks for beyond its quota or limit. Cached."""
-        if id(item) not in self._over:
-            self._over[id(item)] = tuple(_over(item, self.request(item)))
-        return self._over[id(item)]
+        if id(submission) not in self._over:
+            self._over[id(submission)] = tuple(_over(submission, self.request(submission)))
+        return self._over[id(submission)]
 
-    def excess(self, item: Submission) -> tuple[ResourceName, ...]:
+    def excess(self, submission: Submission) -> tuple[ResourceName, ...]:
         """Returns the resources that a submission asks for beyond what its queue may hold, whatever overQuota says."""
-        return tuple(dict.fromkeys(over.resource for over in self._excess(item)))
+        return tuple(dict.fromkeys(over.resource for over in self._excess(submission)))
 
-    def to_be_listed(self, item: Submission) -> Amounts:
+    def to_be_listed(self, submission: Submission) -> Amounts:
         """Returns what overQuota must list for a submission: requests of that kind and name in all namespaces."""
-        name, target = work_name(item.kind, item.name), item.target
-        same = (other for other in self._fleet.submissions if (other.name, other.target) == (item.name, target))
+        name, target = work_name(submission.kind, submission.name), submission.target
+        same = (other for other in self._fleet.submissions if (other.name, other.target) == (submission.name, target))
         return total(self.request(other).asks for other in same if work_name(other.kind, other.name) == name)
 
-    def _refusal(self, item: Submission, request: Request, excess: Iterable[_Excess]) -> _Excess | None:
+    def _refusal(self, submission: Submission, request: Request, excess: Iterable[_Excess]) -> _Excess | None:
         """Returns why a submission can never run, whatever others do; None if it can run, or may run on."""
         for over in excess:
             if over.rule is SUBPOOL_CLOSED:
                 return over
-            is_listed, why = self._may_run_on(item, request, over)
+            is_listed, why = self._may_run_on(submission, request, over)
             if not why:
                 ever = ": it can never start" if over.rule is OVER_QUOTA else ""
-                return replace(over, text=f"{over.text}{ever}{_not_covered(item, over, is_listed=is_listed)}")
+                return replace(over, text=f"{over.text}{ever}{_not_covered(submission, over, is_listed=is_listed)}")
         return None
 
-    def _may_run_on(self, item: Submission, request: Request, over: _Excess) -> tuple[bool, str]:
+    def _may_run_on(self, submission: Submission, request: Request, over: _Excess) -> tuple[bool, str]:
         """Returns whether overQuota lists an excess, and why the submission may run on; '' if it may not run on.
 
         The list decides only without an earlier fleet: with one, the work must have been part of that fleet.
         """
-        most, past = _listed(item).of(over.resource), self._past
-        is_listed = most > 0 and self.to_be_listed(item).of(over.resource) <= most
+        most, past = _listed(submission).of(over.resource), self._past
+        is_listed = most > 0 and self.to_be_listed(submission).of(over.resource) <= most
         if past.before is not None:
-            old, earlier = past.unchanged(self._fleet, item), self._earlier
+            old, earlier = past.unchanged(self._fleet, submission), self._earlier
             if old is None or earlier is None or earlier.request(old) != request:
                 return is_listed, ""
             if not is_listed and over.resource not in earlier.excess(old):
@@ -213,71 +213,75 @@ class Admission:
         if is_listed:
             return True, "overQuota lists it, so it may run on"
         least, more_than = (request.asks, NOTHING) if over.rule is OVER_SHARED_QUOTA else (request.largest, over.most)
-        is_running = past.runs(self._fleet, item, over.resource, least, more_than)
+        is_running = past.runs(self._fleet, submission, over.resource, least, more_than)
         return False, "it runs in the cluster, so it may run on" if is_running else ""
 
     @cached_property
     def _earlier(self) -> Admission | None:
         return Admission(self._past.before) if self._past.before is not None else None
 
-    def _running_on(self, item: Submission, request: Request, excess: Sequence[_Excess]) -> Verdict:
+    def _running_on(self, submission: Submission, request: Request, excess: Sequence[_Excess]) -> Verdict:
         """Returns the verdict on a submission that may run on with its excess."""
-        found = [(over, *self._may_run_on(item, request, over)) for over in excess]
+        found = [(over, *self._may_run_on(submission, request, over)) for over in excess]
         over, is_listed, why = min(found, key=lambda each: each[1])
         unlisted = () if is_listed else tuple(dict.fromkeys(over.resource for over in excess))
         text = f"{over.text}; {why}"
         return Verdict("draining", OVER_QUOTA_RUNNING, text, NOTHING, NOTHING, "", over.resource, unlisted)
 
-    def request(self, item: Submission) -> Request:
+    def request(self, submission: Submission) -> Request:
         """Returns what a submission asks for, together with all submissions that share its gang, queue and priority."""
-        match item:
+        match submission:
             case Summary():
-                return item.sent.request
+                return submission.sent.request
             case FleetWorkflow():
-                gangs = [group.asks for group in item.groups] or [NOTHING]
-                return Request(item.asks, reduce(larger, gangs), reduce(smaller, gangs), len(item.groups) <= 1)
-            case FleetWorkload() if item.shared_gang is not None:
-                shared = item.shared_gang
+                gangs = [group.asks for group in submission.groups] or [NOTHING]
+                return Request(
+                    submission.asks, reduce(larger, gangs), reduce(smaller, gangs), len(submission.groups) <= 1
+                )
+            case FleetWorkload() if submission.shared_gang is not None:
+                shared = submission.shared_gang
                 if id(shared) not in self._shared:
                     self._shared[id(shared)] = _of_shared_gang(shared.workloads)
-                return self._shared[id(shared)][item.queue, item.priority]
+                return self._shared[id(shared)][submission.queue, submission.priority]
             case FleetWorkload():
-                return _of_workload(item)
+                return _of_workload(submission)
             case SubmittedSet():
-                return _of_set(item.set, item.asks)
+                return _of_set(submission.set, submission.asks)
             case SubmittedPodGroup():
-                least = least_of(item.group)
-                return Request(item.asks, least, least, least == item.asks)
+                least = least_of(submission.group)
+                return Request(submission.asks, least, least, least == submission.asks)
             case _:
-                raise TypeError(item)
+                raise TypeError(submission)
 
-    def others(self, item: Submission) -> Amounts:
+    def others(self, submission: Submission) -> Amounts:
         """Returns what work other than a submission and its gang declares for the submission's queue."""
-        return self.declared(item)[item.queue] - (self.request(item).asks if self._takes(item) else NOTHING)
+        return self.declared(submission)[submission.queue] - (
+            self.request(submission).asks if self._takes(submission) else NOTHING
+        )
 
-    def is_admitted(self, item: Submission) -> bool:
+    def is_admitted(self, submission: Submission) -> bool:
         """Whether a submission has room beside everything else that the repository declares, as most have. With room,
         it is admitted, or draining in a DELETING subpool; without room, ``verdict`` says why.
         """
-        if self._excess(item):
+        if self._excess(submission):
             return False
-        return item.is_preemptible or not self.declared(item)[item.queue].exceeding(item.quota)
+        return submission.is_preemptible or not self.declared(submission)[submission.queue].exceeding(submission.quota)
 
-    def verdict(self, item: Submission) -> Verdict:
+    def verdict(self, submission: Submission) -> Verdict:
         """Returns the verdict beside everything else that the repository declares."""
-        request = self.request(item)
-        verdict = self.admit(item, request, self.others(item), self.declared(item), request.asks)
+        request = self.request(submission)
+        verdict = self.admit(submission, request, self.others(submission), self.declared(submission), request.asks)
         return verdict if not self._fleet.not_counted else self.doubted(verdict)
 
-    def together(self, item: Submission, verdict: Verdict) -> Verdict:
+    def together(self, submission: Submission, verdict: Verdict) -> Verdict:
         """Returns the verdict on work that may run already. If each gang has room, but not all at once, the verdict is
         one on the work of the queue: a lower quota ends nothing that runs.
         """
-        asks, quota = self.declared(item)[item.queue], item.quota
-        if verdict.outcome != "pending" or self.request(item).asks.exceeding(quota) or not asks.exceeding(quota):
+        asks, quota = self.declared(submission)[submission.queue], submission.quota
+        if verdict.outcome != "pending" or self.request(submission).asks.exceeding(quota) or not asks.exceeding(quota):
             return verdict
         name = asks.exceeding(quota)[0]
-        sum_ = f"the work of {item.target} asks for {said(name, asks.of(name))} together"
+        sum_ = f"the work of {submission.target} asks for {said(name, asks.of(name))} together"
         most = f"its quota is {show(name, quota.of(name))}"
         return replace(verdict, text=f"{sum_}; {most}: not all of it can run at once, and what runs goes on")
 
@@ -288,17 +292,22 @@ class Admission:
         return Verdict("unknown", None, self._fleet.gap, NOTHING, NOTHING, "Correct it, and ask again.")
 
     def admit(
-        self, item: Submission, request: Request, used: Amounts, elsewhere: Mapping[str, Amounts | None], new: Amounts
+        self,
+        submission: Submission,
+        request: Request,
+        used: Amounts,
+        elsewhere: Mapping[str, Amounts | None],
+        new: Amounts,
     ) -> Verdict:
         """Returns the verdict on a submission; the function ``admit`` describes the parameters."""
-        over = self._excess(item)
+        over = self._excess(submission)
         if not over:
-            return admit(item, request, used, elsewhere, new)
-        never = self._refusal(item, request, over)
+            return admit(submission, request, used, elsewhere, new)
+        never = self._refusal(submission, request, over)
         if never is None:
-            return self._running_on(item, request, over)
+            return self._running_on(submission, request, over)
         outcome: Outcome = "unschedulable" if never.rule is OVER_QUOTA else "rejected"
-        remedy = _remedy(item, request, elsewhere, never.rule)
+        remedy = _remedy(submission, request, elsewhere, never.rule)
         return Verdict(outcome, never.rule, never.text, NOTHING, NOTHING, remedy, never.resource)
 
 
@@ -359,7 +368,7 @@ def answers(
 
 def _answer(
     admission: Admission,
-    item: Submission,
+    submission: Submission,
     items: Sequence[Submission],
     used: int | None,
     queues: Mapping[str, QueueUsage] | None,
@@ -371,33 +380,33 @@ def _answer(
     """
     held: dict[str, Amounts | None]
     if queues is None:
-        held = {**admission.declared(item), item.queue: admission.others(item)}
+        held = {**admission.declared(submission), submission.queue: admission.others(submission)}
     else:
         held = {name: usage.used for name, usage in queues.items()}
     if used is not None:
-        held[item.queue] = replace(held.get(item.queue) or admission.others(item), gpu=used)
-    elif queues is not None and (item.subpool is None or item.subpool.state == "ACTIVE"):
-        if item.queue not in queues:
+        held[submission.queue] = replace(held.get(submission.queue) or admission.others(submission), gpu=used)
+    elif queues is not None and (submission.subpool is None or submission.subpool.state == "ACTIVE"):
+        if submission.queue not in queues:
             hint = "Name the right cluster, or pass --used N."
-            raise TasError(f"the cluster has no queue {item.queue}", hint=hint)
-        if held[item.queue] is None:
-            message = queues[item.queue].unknown(item.queue)
+            raise TasError(f"the cluster has no queue {submission.queue}", hint=hint)
+        if held[submission.queue] is None:
+            message = queues[submission.queue].unknown(submission.queue)
             raise TasError(message, hint="Look at it with kubectl, or pass --used N.")
-    rest, request = held.get(item.queue) or NOTHING, admission.request(item)
-    gang = (item.queue, item.priority, item.gang)
+    rest, request = held.get(submission.queue) or NOTHING, admission.request(submission)
+    gang = (submission.queue, submission.priority, submission.gang)
     new = request.asks
-    if item.gang and (used is not None or queues is not None):
+    if submission.gang and (used is not None or queues is not None):
         sent_now = total(other.asks for other in items if (other.queue, other.priority, other.gang) == gang)
         new = sent_now if queues is not None else replace(new, gpu=sent_now.gpu)
-    verdict, gaps = admission.admit(item, request, rest, held, new), admission.gaps
-    is_rest_known = item.subpool is not None or all(document.is_work for document in gaps)
+    verdict, gaps = admission.admit(submission, request, rest, held, new), admission.gaps
+    is_rest_known = submission.subpool is not None or all(document.is_work for document in gaps)
     is_use_known = used is not None or queues is not None or not gaps
     is_certain = is_use_known and all(document.is_work for document in gaps)
     return Answer(
-        item,
+        submission,
         verdict if is_certain else admission.doubted(verdict),
         rest if is_use_known else None,
-        item.quota if is_rest_known else None,
+        submission.quota if is_rest_known else None,
     )
 
 
@@ -412,27 +421,27 @@ def _of_shared_gang(workloads: Sequence[FleetWorkload]) -> dict[tuple[str, Prior
     return found
 
 
-def _of_workload(item: FleetWorkload) -> Request:
+def _of_workload(workload: FleetWorkload) -> Request:
     """Returns the request of a workload's own pods, without other workloads that share its gang. A pod that may come
     later, such as one of Spark's executors, can also be larger than the queue can ever hold.
     """
-    needed = podgrouper.needed(item)
-    gang = total(pods * part.asks for pods, part in zip(needed, item.replicas, strict=True))
-    largest = reduce(larger, (pods.asks for pods in item.templates if pods.replicas), gang)
-    is_whole = all(pods == part.replicas for pods, part in zip(needed, item.replicas, strict=True))
-    return Request(item.asks, largest, gang, item.copies == 1 and is_whole)
+    needed = podgrouper.needed(workload)
+    gang = total(pods * part.asks for pods, part in zip(needed, workload.replicas, strict=True))
+    largest = reduce(larger, (pods.asks for pods in workload.templates if pods.replicas), gang)
+    is_whole = all(pods == part.replicas for pods, part in zip(needed, workload.replicas, strict=True))
+    return Request(workload.asks, largest, gang, workload.copies == 1 and is_whole)
 
 
-def _of_set(item: FleetPodCliqueSet, asks: Amounts) -> Request:
+def _of_set(clique_set: FleetPodCliqueSet, asks: Amounts) -> Request:
     """Returns the request of a PodCliqueSet. The base gang starts first; it or a scaled gang is the largest."""
-    base = total(map(_least, item.standalone))
-    base += total(group.spec.minAvailable * total(map(_least, group.cliques)) for group in item.groups)
-    scaled = (group for group in item.groups if group.spec.replicas > group.spec.minAvailable)
+    base = total(map(_least, clique_set.standalone))
+    base += total(group.spec.minAvailable * total(map(_least, group.cliques)) for group in clique_set.groups)
+    scaled = (group for group in clique_set.groups if group.spec.replicas > group.spec.minAvailable)
     largest = reduce(larger, (total(map(_least, group.cliques)) for group in scaled), base)
-    base, largest = (base, largest) if item.replicas else (NOTHING, NOTHING)
-    is_whole = all(group.spec.minAvailable == group.spec.replicas for group in item.groups)
-    is_whole = is_whole and all(clique.minimum == clique.spec.spec.replicas for clique in item.cliques)
-    return Request(asks, largest, base, item.replicas == 1 and is_whole)
+    base, largest = (base, largest) if clique_set.replicas else (NOTHING, NOTHING)
+    is_whole = all(group.spec.minAvailable == group.spec.replicas for group in clique_set.groups)
+    is_whole = is_whole and all(clique.minimum == clique.spec.spec.replicas for clique in clique_set.cliques)
+    return Request(asks, largest, base, clique_set.replicas == 1 and is_whole)
 
 
 def _least(clique: FleetClique) -> Amounts:
@@ -532,10 +541,10 @@ def _over(workflow: Submission, request: Request) -> Iterator[_Excess]:
         yield _Excess(OVER_QUOTA, name, text, quota)
 
 
-def _listed(item: Submission) -> Amounts:
+def _listed(submission: Submission) -> Amounts:
     """Returns what overQuota allows a submission to ask for."""
-    key = item.over_quota_key
-    return NOTHING if key is None else item.over_quota.spec.spec.overQuota[key].amounts
+    key = submission.over_quota_key
+    return NOTHING if key is None else submission.over_quota.spec.spec.overQuota[key].amounts
 
 
 def needless(fleet: Fleet) -> Iterator[tuple[Leaf, str, str]]:
@@ -568,11 +577,11 @@ def kept(asks: Amounts, names: Iterable[ResourceName]) -> dict[str, int | str]:
     return found
 
 
-def _not_covered(item: Submission, over: _Excess, *, is_listed: bool) -> str:
+def _not_covered(submission: Submission, over: _Excess, *, is_listed: bool) -> str:
     """Says why overQuota does not help a submission."""
     if is_listed:
         return "; overQuota lists it, but it is new or has changed"
-    amount = _listed(item).of(over.resource)
+    amount = _listed(submission).of(over.resource)
     return f"; overQuota lets it have {said(over.resource, amount)}" if amount else ""
 
 

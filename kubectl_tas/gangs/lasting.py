@@ -36,49 +36,52 @@ class Past:
     def _earlier(self) -> dict[tuple[str, str, str, str], Submission]:
         return {_identity(item): item for item in self.before.submissions} if self.before else {}
 
-    def unchanged(self, fleet: Fleet, item: Submission) -> Submission | None:
+    def unchanged(self, fleet: Fleet, submission: Submission) -> Submission | None:
         """Returns the earlier version of a submission; None if it is new, or if its pods or its queue would differ.
 
         Work that is the same before and after may exist only as summaries.
         """
-        old = self._earlier.get(_identity(item))
-        if old is None or (old.queue, old.priority) != (item.queue, item.priority):
+        old = self._earlier.get(_identity(submission))
+        if old is None or (old.queue, old.priority) != (submission.queue, submission.priority):
             return None
-        if isinstance(item, FleetWorkflow) and isinstance(old, FleetWorkflow) and self.before is not None:
+        if isinstance(submission, FleetWorkflow) and isinstance(old, FleetWorkflow) and self.before is not None:
             was, now = (
-                [gang.name for gang in gangs_of_workflow(of, sent)] for of, sent in ((self.before, old), (fleet, item))
+                [gang.name for gang in gangs_of_workflow(of, sent)]
+                for of, sent in ((self.before, old), (fleet, submission))
             )
             return old if was == now else None
-        return old if old.declared.origin.data == item.declared.origin.data else None
+        return old if old.declared.origin.data == submission.declared.origin.data else None
 
-    def runs(self, fleet: Fleet, item: Submission, resource: ResourceName, least: Amounts, more_than: Amounts) -> bool:
+    def runs(
+        self, fleet: Fleet, submission: Submission, resource: ResourceName, least: Amounts, more_than: Amounts
+    ) -> bool:
         """Whether a submission runs with ``least`` of a resource. Of a workflow, only the gangs that ask for more than
         ``more_than`` must run: their names prove that these gangs have not changed.
         """
         own = [
             group
-            for group in self.running.get(item.pool.backend.name, ())
-            if (group.namespace, group.queue) == (item.namespace, item.queue)
+            for group in self.running.get(submission.pool.backend.name, ())
+            if (group.namespace, group.queue) == (submission.namespace, submission.queue)
         ]
-        if own and isinstance(item, FleetWorkflow):
-            large = [group for group in item.groups if group.asks.of(resource) > more_than.of(resource)]
-            wanted = {gang.name for gang in gangs_of_workflow(fleet, item, large)}
+        if own and isinstance(submission, FleetWorkflow):
+            large = [group for group in submission.groups if group.asks.of(resource) > more_than.of(resource)]
+            wanted = {gang.name for gang in gangs_of_workflow(fleet, submission, large)}
             return bool(wanted) and wanted <= {group.name for group in own}
-        held = total(group.held for group in own if _is_of(item, group))
+        held = total(group.held for group in own if _is_of(submission, group))
         return 0 < least.of(resource) <= held.of(resource)
 
 
-def _is_of(item: Submission, group: RunningGroup) -> bool:
+def _is_of(submission: Submission, group: RunningGroup) -> bool:
     """Whether a PodGroup belongs to a submission that is not a workflow."""
-    if isinstance(item, FleetWorkload) and item.is_owned:
-        return group.name == pod_group_name(item)
-    if item.kind == "PodGroup":
-        return group.name == item.name
-    if item.kind == SET.kind:  # its PodGangs are NAME-0, NAME-0-workers-1
-        gang = re.compile(re.escape(item.name) + r"-[0-9]+(-.+)?")
+    if isinstance(submission, FleetWorkload) and submission.is_owned:
+        return group.name == pod_group_name(submission)
+    if submission.kind == "PodGroup":
+        return group.name == submission.name
+    if submission.kind == SET.kind:  # its PodGangs are NAME-0, NAME-0-workers-1
+        gang = re.compile(re.escape(submission.name) + r"-[0-9]+(-.+)?")
         return any(kind == "PodGang" and gang.fullmatch(name) for kind, name in group.owners)
-    return (written(item.kind), item.name) in group.owners
+    return (written(submission.kind), submission.name) in group.owners
 
 
-def _identity(item: Submission) -> tuple[str, str, str, str]:
-    return item.pool.backend.name, item.kind, item.namespace, item.name
+def _identity(submission: Submission) -> tuple[str, str, str, str]:
+    return submission.pool.backend.name, submission.kind, submission.namespace, submission.name

@@ -152,23 +152,28 @@ def is_made_by_kai(workload: FleetWorkload) -> bool:
     return workload.pool.backend.is_kai and not workload.is_owned
 
 
-def names_its_own(workload: FleetWorkload, item: ReplicaType) -> bool:
+def names_its_own(workload: FleetWorkload, replica_type: ReplicaType) -> bool:
     """Whether these pods name their PodGroup themselves, or make KAI's podgrouper skip them."""
-    return is_made_by_kai(workload) and (item.pod_group is not None or skipping(workload, item) is not None)
+    return is_made_by_kai(workload) and (
+        replica_type.pod_group is not None or skipping(workload, replica_type) is not None
+    )
 
 
-def skipping(workload: FleetWorkload, item: ReplicaType) -> KeyPath | None:
+def skipping(workload: FleetWorkload, replica_type: ReplicaType) -> KeyPath | None:
     """Returns the annotation that makes KAI's podgrouper skip these pods; None if there is no such annotation.
 
     The podgrouper reads the annotation of pods and of all their owners (pod_controller.go, shouldSkipAnyOwner, 0.15.0
     to 0.17.0). It also skips a Pod without owners that names its PodGroup (isOrphanPodWithPodGroup, 0.5 to 0.17).
     """
-    if row(workload).names_its_own and item.pod_group is not None:
-        return (*item.annotations_path, labels.POD_GROUP)
+    if row(workload).names_its_own and replica_type.pod_group is not None:
+        return (*replica_type.annotations_path, labels.POD_GROUP)
     if not workload.pool.backend.has(Feature.SKIP_PODGROUPER):
         return None
     root: KeyPath = ("metadata", "annotations")
-    places = [(item.annotations_path, item.annotations), *([item.job_annotations] if item.job_annotations else [])]
+    places = [
+        (replica_type.annotations_path, replica_type.annotations),
+        *([replica_type.job_annotations] if replica_type.job_annotations else []),
+    ]
     places.append((root, workload.declared.spec.metadata.annotations))
     asked = (path for path, annotations in places if annotations.get(labels.SKIP_PODGROUPER) == "true")
     return next(((*path, labels.SKIP_PODGROUPER) for path in asked), None)
@@ -203,9 +208,9 @@ def by_pod_group(workload: FleetWorkload) -> tuple[FleetWorkload, ...]:
     return tuple(replace(workload, replicas=(item,)) for item in workload.replicas) or (workload,)
 
 
-def makes_segments(workload: FleetWorkload, item: ReplicaType) -> bool:
+def makes_segments(workload: FleetWorkload, replica_type: ReplicaType) -> bool:
     """Whether the podgrouper of the backend's release makes the segments of these pods."""
-    return item.is_divided and not workload.is_owned and workload.pool.backend.has(Feature.SEGMENTS)
+    return replica_type.is_divided and not workload.is_owned and workload.pool.backend.has(Feature.SEGMENTS)
 
 
 def asks_for_more(workload: FleetWorkload) -> bool:
@@ -214,12 +219,14 @@ def asks_for_more(workload: FleetWorkload) -> bool:
     return any(item.segments is not None and not makes_segments(workload, item) for item in types)
 
 
-def never_runs(workload: FleetWorkload, item: ReplicaType) -> tuple[str, str] | None:
+def never_runs(workload: FleetWorkload, replica_type: ReplicaType) -> tuple[str, str] | None:
     """Says why the segments that the podgrouper makes of these pods never run, and what to do instead."""
-    if item.segments is None or not makes_segments(workload, item):
+    if replica_type.segments is None or not makes_segments(workload, replica_type):
         return None
-    segments, leader_first = item.segments, workload.declared.spec.leader_first
-    return row(workload).never_runs(CutWorkers(item.replicas, segments.size, segments.leader_excluded, leader_first))
+    segments, leader_first = replica_type.segments, workload.declared.spec.leader_first
+    return row(workload).never_runs(
+        CutWorkers(replica_type.replicas, segments.size, segments.leader_excluded, leader_first)
+    )
 
 
 def waits(workload: FleetWorkload) -> list[Wait]:
@@ -245,18 +252,18 @@ def _starts(workload: FleetWorkload, view: Gathered, first: Sequence[int]) -> bo
     return sum(first) >= sum(view.counts if workload.is_owned else minimums(workload))
 
 
-def is_refused(workload: FleetWorkload, item: ReplicaType) -> bool:
+def is_refused(workload: FleetWorkload, replica_type: ReplicaType) -> bool:
     """Whether KAI's own webhook refuses the PodGroup, because a SubGroup is above segments or below a segment."""
-    if item.segments is None or not makes_segments(workload, item):
+    if replica_type.segments is None or not makes_segments(workload, replica_type):
         return False
-    is_flat = row(workload).leads_segments and item.segments.leader_excluded
+    is_flat = row(workload).leads_segments and replica_type.segments.leader_excluded
     return not is_flat and not workload.pool.backend.has(Feature.SEGMENT_PARENTS)
 
 
-def mandatory(workload: FleetWorkload, item: ReplicaType, minimum: int) -> int:
+def mandatory(workload: FleetWorkload, replica_type: ReplicaType, minimum: int) -> int:
     """Returns how many first pods have mandatory segments: ``minimum``, or all in releases without elastic ones."""
-    is_elastic = not makes_segments(workload, item) or workload.pool.backend.has(Feature.ELASTIC_SEGMENTS)
-    return minimum if is_elastic else item.indices
+    is_elastic = not makes_segments(workload, replica_type) or workload.pool.backend.has(Feature.ELASTIC_SEGMENTS)
+    return minimum if is_elastic else replica_type.indices
 
 
 def makes_sub_groups(workload: FleetWorkload) -> bool:
@@ -277,23 +284,26 @@ def has_sub_groups(workload: FleetWorkload) -> bool:
     return workload.is_divided or makes_sub_groups(workload)
 
 
-def is_part(workload: FleetWorkload, item: ReplicaType) -> bool:
+def is_part(workload: FleetWorkload, replica_type: ReplicaType) -> bool:
     """Whether a replica type has a SubGroup. KAI makes none without pods, except for PyTorchJob's workers."""
-    has_pods = item.replicas > 0 or item.name == row(workload).empty_part
+    has_pods = replica_type.replicas > 0 or replica_type.name == row(workload).empty_part
     return has_pods or not is_made_by_kai(workload)
 
 
-def part_name(workload: FleetWorkload, item: ReplicaType) -> str:
+def part_name(workload: FleetWorkload, replica_type: ReplicaType) -> str:
     """Returns the SubGroup of a replica type, as KAI or this tool names it."""
-    return row(workload).part_name(item) if is_made_by_kai(workload) else item.name
+    return row(workload).part_name(replica_type) if is_made_by_kai(workload) else replica_type.name
 
 
-def has_sub_group(workload: FleetWorkload, item: ReplicaType) -> bool:
+def has_sub_group(workload: FleetWorkload, replica_type: ReplicaType) -> bool:
     """Whether one SubGroup has all pods of a replica type, and not several segments side by side."""
-    segments = item.segments
-    if not row(workload).leads_segments or segments is None or not makes_segments(workload, item):
+    segments = replica_type.segments
+    if not row(workload).leads_segments or segments is None or not makes_segments(workload, replica_type):
         return True
-    return not segments.leader_excluded and worker_segment(item.replicas, item.replicas, segments.size) == 0
+    return (
+        not segments.leader_excluded
+        and worker_segment(replica_type.replicas, replica_type.replicas, segments.size) == 0
+    )
 
 
 def needed(workload: FleetWorkload) -> list[int]:

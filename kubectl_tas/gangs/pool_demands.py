@@ -111,11 +111,11 @@ def _why_there(sent: Submission) -> str:
     return f"work of {sent.target} runs in {' or '.join(allowed)}, and the default"
 
 
-def companion_demands(fleet: Fleet, item: FleetCompanion) -> tuple[Demand, ...]:
+def companion_demands(fleet: Fleet, companion: FleetCompanion) -> tuple[Demand, ...]:
     """Returns the demands on a companion of workloads."""
-    why = f"the namespace of the work of backend {item.backend.name}"
-    namespace = Demand(("metadata", "namespace"), item.namespace, why)
-    return (*_marks(fleet.config.gitops, item.phase, item.declared.origin), namespace)
+    why = f"the namespace of the work of backend {companion.backend.name}"
+    namespace = Demand(("metadata", "namespace"), companion.namespace, why)
+    return (*_marks(fleet.config.gitops, companion.phase, companion.declared.origin), namespace)
 
 
 def agreed_with(group: FleetPodGroup) -> _Agreed:
@@ -213,16 +213,16 @@ class _Demands:
             yield self._priority(("spec", "priorityClassName"))
         yield from self._scheduler(("spec",))
 
-    def _template(self, workload: FleetWorkload, item: ReplicaType) -> Iterator[Demand]:
-        metadata, spec = item.metadata_path, item.spec_path
+    def _template(self, workload: FleetWorkload, replica_type: ReplicaType) -> Iterator[Demand]:
+        metadata, spec = replica_type.metadata_path, replica_type.spec_path
         yield from self._queue((*metadata, "labels"))
         if workload.is_owned and self._backend.has(Feature.SKIP_PODGROUPER):
-            part, why = sub_group(workload, item), "the PodGroup that the workload's labels ask for"
+            part, why = sub_group(workload, replica_type), "the PodGroup that the workload's labels ask for"
             mode = Mode.ABSENT if part is None else Mode.ADD
             yield Demand((*metadata, "labels", labels.SUBGROUP), part or "", why, mode)
             yield Demand((*metadata, "annotations", labels.POD_GROUP), podgrouper.pod_group_name(workload), why)
             yield Demand((*metadata, "annotations", labels.SKIP_PODGROUPER), "true", why)
-        elif item in workload.outside and self._backend.has(Feature.REPLICA_SUBGROUPS):
+        elif replica_type in workload.outside and self._backend.has(Feature.REPLICA_SUBGROUPS):
             why = "where KAI runs the pod that submits a job"  # without a SubGroup it is never placed
             yield Demand((*metadata, "labels", labels.SUBGROUP), podgrouper.row(workload).late_sub_group, why)
         for path, text in _copied_waits(workload):

@@ -45,10 +45,20 @@ class Sent:
     objects: int
 
 
-def sent(item: Submission, request: Request) -> Sent:
+def sent(submission: Submission, request: Request) -> Sent:
     """Returns the data to keep of a submission, which asks for ``request``."""
-    platforms, objects = item.used_platforms, item.objects
-    return Sent(item.kind, item.name, item.priority, item.namespace, item.gang, item.asks, request, platforms, objects)
+    platforms, objects = submission.used_platforms, submission.objects
+    return Sent(
+        submission.kind,
+        submission.name,
+        submission.priority,
+        submission.namespace,
+        submission.gang,
+        submission.asks,
+        request,
+        platforms,
+        objects,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,9 +57,9 @@ def places_parts(workload: FleetWorkload) -> bool:
     return feature is not None and workload.pool.backend.has(feature)
 
 
-def part_placement(workload: FleetWorkload, item: ReplicaType) -> Placement | None:
+def part_placement(workload: FleetWorkload, replica_type: ReplicaType) -> Placement | None:
     """Returns the placement of a replica type's SubGroup; for a JobSet, of each of its jobs."""
-    return item.placement if places_parts(workload) else None
+    return replica_type.placement if places_parts(workload) else None
 
 
 def placed(workload: FleetWorkload) -> dict[KeyPath, Placement | None]:
@@ -160,9 +160,9 @@ def member(workload: FleetWorkload) -> str:
     return shared.sub_groups[workload.file_name, ""] if shared else names.as_label(workload.file_name)
 
 
-def sub_group(workload: FleetWorkload, item: ReplicaType) -> str | None:
+def sub_group(workload: FleetWorkload, replica_type: ReplicaType) -> str | None:
     """Returns the SubGroup of a replica type; None if the replica type has none."""
-    own = podgrouper.part_name(workload, item) if podgrouper.has_sub_groups(workload) else None
+    own = podgrouper.part_name(workload, replica_type) if podgrouper.has_sub_groups(workload) else None
     if workload.shared_gang is None:
         return own
     return workload.shared_gang.sub_groups[workload.file_name, own or ""]
@@ -194,37 +194,39 @@ def segments_of_pod(workload: FleetWorkload, index: int) -> Iterator[PodSegment]
         yield PodSegment(name, _segment_name(workload, item, number), span, segments.index_label)
 
 
-def _segment_name(workload: FleetWorkload, item: ReplicaType, number: int) -> str:
+def _segment_name(workload: FleetWorkload, replica_type: ReplicaType, number: int) -> str:
     """Returns the SubGroup of a segment; if segments are too many to list, the name that the SubGroup would have."""
     leads = podgrouper.row(workload).leads_segments
     if not workload.lists_segments:
-        return f"segment-{number}" if leads else names.as_label(f"{item.name}-{number}")
+        return f"segment-{number}" if leads else names.as_label(f"{replica_type.name}-{number}")
     gang = own_gang(workload)
     if leads:
         return [part.name for part in gang.below(gang) if part.name != workload.replicas[0].name][number]
-    own = next(part for part in gang.below(gang) if part.name == sub_group(workload, item))
+    own = next(part for part in gang.below(gang) if part.name == sub_group(workload, replica_type))
     return gang.below(own)[number].name
 
 
-def _replica_type(workload: FleetWorkload, item: ReplicaType, minimum: int, *, divided: bool) -> Iterator[Draft]:
+def _replica_type(
+    workload: FleetWorkload, replica_type: ReplicaType, minimum: int, *, divided: bool
+) -> Iterator[Draft]:
     """Yields the SubGroup of a replica type and, if ``divided``, the SubGroups of its segments."""
-    name = sub_group(workload, item) or item.name
-    segments = item.segments if divided and workload.lists_segments else None
-    mandatory = podgrouper.mandatory(workload, item, minimum)
-    cuts = cut(item.indices, mandatory, segments.size, item.replicas) if segments else ()
+    name = sub_group(workload, replica_type) or replica_type.name
+    segments = replica_type.segments if divided and workload.lists_segments else None
+    mandatory = podgrouper.mandatory(workload, replica_type, minimum)
+    cuts = cut(replica_type.indices, mandatory, segments.size, replica_type.replicas) if segments else ()
     yield (
         (name,),
         SubGroup(
             name=name,
-            pods=item.replicas,
+            pods=replica_type.replicas,
             minimum=minimum,
-            gpus=item.replicas * item.gpus,
-            constraint=_constraint(part_placement(workload, item)),
+            gpus=replica_type.replicas * replica_type.gpus,
+            constraint=_constraint(part_placement(workload, replica_type)),
             needs_all_parts=bool(cuts),
         ),
     )
     for one in cuts:
-        yield (name, f"{item.name}-{one.number}"), _segment(one, item, segments)
+        yield (name, f"{replica_type.name}-{one.number}"), _segment(one, replica_type, segments)
 
 
 def _jobs(workload: FleetWorkload) -> Iterator[Draft]:
@@ -239,12 +241,12 @@ def _jobs(workload: FleetWorkload) -> Iterator[Draft]:
             yield from (((name, f"{name}-replica-{number}"), job) for number in range(item.jobs))
 
 
-def _segment(one: Segment, item: ReplicaType, segments: Segments | None) -> SubGroup:
+def _segment(one: Segment, replica_type: ReplicaType, segments: Segments | None) -> SubGroup:
     return SubGroup(
         name="",
         pods=one.pods,
         minimum=one.minimum,
-        gpus=one.pods * item.gpus,
+        gpus=one.pods * replica_type.gpus,
         constraint=_constraint(segments.placement if segments else None),
         indices=(one.first, one.last),
     )
@@ -333,12 +335,14 @@ def leaves(workload: FleetWorkload, gang: Gang) -> Iterator[tuple[SubGroup, Repl
     return ((part, item) for item in workload.replicas for part in _leaves_of(workload, gang, item))
 
 
-def _leaves_of(workload: FleetWorkload, gang: Gang, item: ReplicaType) -> Sequence[SubGroup]:
+def _leaves_of(workload: FleetWorkload, gang: Gang, replica_type: ReplicaType) -> Sequence[SubGroup]:
     """Returns the SubGroups that have the pods of a replica type, in the order of the pods' indices."""
     if podgrouper.row(workload).leads_segments:  # segments stand side by side, and the leader has index 0
         own = ((part.indices or (0, 0), part) for part in gang.leaves)
-        return [part for span, part in sorted(own, key=lambda pair: pair[0]) if (span == (0, 0)) == item.is_leader]
-    name = sub_group(workload, item) or item.name
+        return [
+            part for span, part in sorted(own, key=lambda pair: pair[0]) if (span == (0, 0)) == replica_type.is_leader
+        ]
+    name = sub_group(workload, replica_type) or replica_type.name
     top = next((part for part in gang.below(gang) if part.name == name), None)
     return () if top is None else gang.below(top) or (top,)
 

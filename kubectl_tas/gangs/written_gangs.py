@@ -32,9 +32,9 @@ DEFAULT = "default"
 """SubGroup of a pod that names none."""
 
 
-def gang_of_pod_group(fleet: Fleet, item: FleetPodGroup) -> Gang:
+def gang_of_pod_group(fleet: Fleet, pod_group: FleetPodGroup) -> Gang:
     """Returns the gang that a PodGroup describes. Its minimums stand for its pods, and its GPUs are unknown."""
-    spec = item.declared.spec.spec
+    spec = pod_group.declared.spec.spec
     children = Counter(sub_group.parent for sub_group in spec.subGroups)
     parts = tuple(
         SubGroup(
@@ -42,7 +42,7 @@ def gang_of_pod_group(fleet: Fleet, item: FleetPodGroup) -> Gang:
             pods=written.minMember or 0,
             minimum=written.minMember,
             gpus=0,
-            constraint=_group_constraint(fleet, item, written.topologyConstraint),
+            constraint=_group_constraint(fleet, pod_group, written.topologyConstraint),
             needs_all_parts=written.minSubGroup is not None and written.minSubGroup == children[written.name],
             parent=written.parent,
         )
@@ -50,26 +50,26 @@ def gang_of_pod_group(fleet: Fleet, item: FleetPodGroup) -> Gang:
     )
     least = spec.minMember if spec.minMember is not None else sum(part.minimum or 0 for part in parts)
     return Gang(
-        name=item.name,
+        name=pod_group.name,
         pods=least,
         minimum=least,
         gpus=0,
-        constraint=_group_constraint(fleet, item, spec.topologyConstraint),
+        constraint=_group_constraint(fleet, pod_group, spec.topologyConstraint),
         needs_all_parts=spec.minSubGroup is not None and spec.minSubGroup == children[None],
         parts=parts,
     )
 
 
-def least_of(item: FleetPodGroup) -> Amounts:
+def least_of(pod_group: FleetPodGroup) -> Amounts:
     """Returns the requests of the Pods that must start together: of each SubGroup as many as it needs, largest requests
     first.
 
     If fewer SubGroups are needed than exist, all SubGroups with declared Pods count.
     """
     asked: dict[str, list[Amounts]] = {}
-    for pod in item.pods:
+    for pod in pod_group.pods:
         asked.setdefault(sub_group_of(pod), []).append(total(part.asks for part in pod.spec.pod_sets))
-    minimums = minimums_of(item)
+    minimums = minimums_of(pod_group)
 
     def most(name: str) -> Amounts:
         """Adds up, for each resource, the largest requests of the needed number of Pods in a SubGroup."""
@@ -84,13 +84,13 @@ def sub_group_of(pod: Declared[Workload]) -> str:
     return pod.spec.metadata.labels.get(labels.SUBGROUP) or DEFAULT
 
 
-def minimums_of(item: FleetPodGroup) -> dict[str, int]:
+def minimums_of(pod_group: FleetPodGroup) -> dict[str, int]:
     """Returns how many pods each SubGroup with pods needs; without SubGroups, uses the one that KAI makes itself."""
-    spec = item.declared.spec.spec
+    spec = pod_group.declared.spec.spec
     if not spec.subGroups:
         return {DEFAULT: spec.minMember or 1}
     above = {written.parent for written in spec.subGroups}
-    least = 0 if item.backend.has(Feature.ZERO_MIN_MEMBER) else 1
+    least = 0 if pod_group.backend.has(Feature.ZERO_MIN_MEMBER) else 1
     return {
         written.name: max(least, 1 if written.minMember is None else written.minMember)
         for written in spec.subGroups
@@ -98,11 +98,11 @@ def minimums_of(item: FleetPodGroup) -> dict[str, int]:
     }
 
 
-def _group_constraint(fleet: Fleet, item: FleetPodGroup, written: TopologyConstraint | None) -> Constraint | None:
+def _group_constraint(fleet: Fleet, pod_group: FleetPodGroup, written: TopologyConstraint | None) -> Constraint | None:
     """Finds levels by label or alias; levels of an undeclared Topology stand for themselves."""
     if written is None:
         return None
-    named = (topology for topology in fleet.topologies if topology.name_on(item.backend) == written.topology)
+    named = (topology for topology in fleet.topologies if topology.name_on(pod_group.backend) == written.topology)
     topology = next(named, None)
     required = level_called(topology, written.requiredTopologyLevel)
     return Constraint(written.topology, required, level_called(topology, written.preferredTopologyLevel))
@@ -116,39 +116,41 @@ def previewed_gangs(fleet: Fleet) -> Iterator[tuple[SubmittedSet, Gang]]:
             yield from ((submitted, gang) for gang in gangs_of_set(item))
 
 
-def gangs_of_set(item: FleetPodCliqueSet) -> Iterator[Gang]:
+def gangs_of_set(clique_set: FleetPodCliqueSet) -> Iterator[Gang]:
     """Yields the gangs of every replica: the base gang, then the scaled gangs by scaling group."""
-    for index in range(item.replicas):
-        yield _base(item, index)
-        for group in item.groups:
+    for index in range(clique_set.replicas):
+        yield _base(clique_set, index)
+        for group in clique_set.groups:
             for number in range(group.spec.replicas - group.spec.minAvailable):
-                yield _scaled(item, group, index, number)
+                yield _scaled(clique_set, group, index, number)
 
 
-def _base(item: FleetPodCliqueSet, index: int) -> Gang:
+def _base(clique_set: FleetPodCliqueSet, index: int) -> Gang:
     """Returns the base gang, with SubGroups in Grove's order: constrained replicas of scaling groups, then cliques."""
-    name = names.base_gang(item.name, index)
+    name = names.base_gang(clique_set.name, index)
     parents: list[SubGroup] = []
-    cliques = [_clique(item, clique, name, None) for clique in item.standalone]
-    for group in item.groups:
+    cliques = [_clique(clique_set, clique, name, None) for clique in clique_set.standalone]
+    for group in clique_set.groups:
         for number in range(group.spec.minAvailable):
-            replica = names.group_replica(item.name, index, group.name, number)
-            constraint = _set_constraint(item, group.spec.topologyConstraint)
+            replica = names.group_replica(clique_set.name, index, group.name, number)
+            constraint = _set_constraint(clique_set, group.spec.topologyConstraint)
             parent = replica if constraint else None
-            own = [_clique(item, clique, replica, parent) for clique in group.cliques]
+            own = [_clique(clique_set, clique, replica, parent) for clique in group.cliques]
             if parent is not None:
                 parents.append(_replica(parent, own, constraint))
             cliques += own
-    return _gang(name, [*parents, *cliques], _set_constraint(item, item.spec.spec.template.topologyConstraint))
+    return _gang(
+        name, [*parents, *cliques], _set_constraint(clique_set, clique_set.spec.spec.template.topologyConstraint)
+    )
 
 
-def _scaled(item: FleetPodCliqueSet, group: FleetScalingGroup, index: int, number: int) -> Gang:
+def _scaled(clique_set: FleetPodCliqueSet, group: FleetScalingGroup, index: int, number: int) -> Gang:
     """Returns the gang of one replica of a scaling group. Without its own constraint, the gang inherits the set's."""
-    inherited = _set_constraint(item, item.spec.spec.template.topologyConstraint)
-    constraint = _set_constraint(item, group.spec.topologyConstraint) or inherited
-    replica = names.group_replica(item.name, index, group.name, group.spec.minAvailable + number)
-    name = names.scaled_gang(item.name, index, group.name, number)
-    return _gang(name, [_clique(item, clique, replica, None) for clique in group.cliques], constraint)
+    inherited = _set_constraint(clique_set, clique_set.spec.spec.template.topologyConstraint)
+    constraint = _set_constraint(clique_set, group.spec.topologyConstraint) or inherited
+    replica = names.group_replica(clique_set.name, index, group.name, group.spec.minAvailable + number)
+    name = names.scaled_gang(clique_set.name, index, group.name, number)
+    return _gang(name, [_clique(clique_set, clique, replica, None) for clique in group.cliques], constraint)
 
 
 def _gang(name: str, parts: list[SubGroup], constraint: Constraint | None) -> Gang:
@@ -171,24 +173,24 @@ def _replica(name: str, cliques: list[SubGroup], constraint: Constraint | None) 
     return SubGroup(name, pods, least, gpus, constraint, needs_all_parts=True)
 
 
-def _clique(item: FleetPodCliqueSet, clique: FleetClique, owner: str, parent: str | None) -> SubGroup:
+def _clique(clique_set: FleetPodCliqueSet, clique: FleetClique, owner: str, parent: str | None) -> SubGroup:
     pods = clique.spec.spec.replicas
     return SubGroup(
         name=names.pod_clique(owner, clique.name),
         pods=pods,
         minimum=clique.minimum,
         gpus=pods * clique.gpus,
-        constraint=_set_constraint(item, clique.spec.topologyConstraint),
+        constraint=_set_constraint(clique_set, clique.spec.topologyConstraint),
         parent=parent,
     )
 
 
-def _set_constraint(item: FleetPodCliqueSet, asked: PackConstraint | None) -> Constraint | None:
+def _set_constraint(clique_set: FleetPodCliqueSet, asked: PackConstraint | None) -> Constraint | None:
     """Converts domains to levels; domains of an undeclared topology stand for themselves. A constraint with only a
     topology constrains nothing. Whatever Topology is bound, Grove asks for the one with the cluster topology's name.
     """
     if asked is None or not asked.asks:
         return None
-    topology = item.topology.name if item.topology and item.backend else None
-    levels = (level_called(item.topology, domain) for domain in (asked.required, asked.preferred))
+    topology = clique_set.topology.name if clique_set.topology and clique_set.backend else None
+    levels = (level_called(clique_set.topology, domain) for domain in (asked.required, asked.preferred))
     return Constraint(topology, *levels)

@@ -206,13 +206,13 @@ class Document:
         found.data, found.within, found._given = self.value(path), (*self.within, *path), {}
         return found
 
-    def with_value(self, path: KeyPath, value: object, place: Location) -> Document:
+    def with_value(self, path: KeyPath, value: object, location: Location) -> Document:
         """Returns a copy with another value at ``path``, given by another file at ``place``. The data stay the same if
         no mapping can hold the value.
         """
         changed = copy.copy(self)
         changed.data = _with(self.data, path, value)
-        changed._given = {**self._given, path: place}
+        changed._given = {**self._given, path: location}
         return changed
 
     def span(self, path: KeyPath) -> tuple[int, int]:
@@ -422,10 +422,10 @@ def waivers(path: str, text: str, documents: Sequence[Document]) -> Iterator[Wai
     for comment in _COMMENT.finditer(text):
         if any(document.scalar_at(comment.start()) for document in documents):
             continue
-        place = lines.at(comment.start(), comment.end())
+        location = lines.at(comment.start(), comment.end())
         found = _IGNORE.match(comment[1])
         codes = tuple(code.strip() for code in found[1].split(",")) if found else ()
-        yield Waiver(codes, place, _about(below, place.line))
+        yield Waiver(codes, location, _about(below, location.line))
 
 
 def _about(lines: Sequence[str], line: int) -> int:

@@ -154,12 +154,12 @@ class ExpandedLines(Lines):
         last = self._place(max(end - 1, start))
         return self._source.at(first.start, last.end if last.end > first.start else None)
 
-    def original(self, place: Location) -> Location:
+    def original(self, location: Location) -> Location:
         """Returns the place in the template for a place in the expanded text."""
-        if not place.line:
-            return place
-        start = self._lines_of_text()[place.line - 1].start + place.column - 1
-        found = self.at(start, start + place.length)
+        if not location.line:
+            return location
+        start = self._lines_of_text()[location.line - 1].start + location.column - 1
+        found = self.at(start, start + location.length)
         return replace(found, length=max(found.length, 1))
 
     def start(self) -> Location:
@@ -363,11 +363,11 @@ class WorkflowTemplate:
         span = self._rows[min(max(refusal.line, 1), len(self._rows)) - 1].words
         first = next((tag for tag in self._tags if span.start <= tag.start < span.end), span)
         tag = self._places.get(refusal.node, first)
-        place = self.lines.at(tag.start, tag.end)
+        location = self.lines.at(tag.start, tag.end)
         if refusal.rule is not TEMPLATE_UNDEFINED:
-            return Diagnostic(refusal.rule, refusal.message, place, hint=refusal.hint)
+            return Diagnostic(refusal.rule, refusal.message, location, hint=refusal.hint)
         if _GO.match(self.lines.text, tag.start):
-            return Diagnostic(TEMPLATE_SYNTAX, "a tag of a Go template is no tag of Jinja", place, hint=_GO_HINT)
+            return Diagnostic(TEMPLATE_SYNTAX, "a tag of a Go template is no tag of Jinja", location, hint=_GO_HINT)
         indented = _INDENTED_DEFAULTS.search(self.lines.text)
         hint = "default-values begins its line, like workflow; here it is indented." if indented else refusal.hint
-        return Diagnostic(refusal.rule, refusal.message, place, hint=hint)
+        return Diagnostic(refusal.rule, refusal.message, location, hint=hint)

@@ -55,11 +55,11 @@ class ResourceList:
             files.setdefault(_path(item), []).append(block(_untracked(item)))
         return {path: "---\n".join(texts).encode() for path, texts in files.items()}
 
-    def described(self, place: Location) -> Object:
+    def described(self, location: Location) -> Object:
         """Returns the fields of a result for a place in ``files``: the item, its file if known, and the field."""
         files = self.files
-        index, field = _found(files.get(place.path, b""), place)
-        there = [item for item in filter(is_document, self.items) if _path(item) == place.path]
+        index, field = _found(files.get(location.path, b""), location)
+        there = [item for item in filter(is_document, self.items) if _path(item) == location.path]
         if index is None or index >= len(there):
             return {}
         item, metadata = there[index], there[index]["metadata"]
@@ -114,24 +114,24 @@ def annotation(item: Mapping[str, Any], name: str) -> str | None:
     return next((value for value in said if isinstance(value, str)), None)
 
 
-def described(root: Path, place: Location) -> Object:
+def described(root: Path, location: Location) -> Object:
     """Returns the fields of a result for a place in a repository: the file, the document's index, and the field."""
     try:
-        content = (root / place.path).read_bytes()
+        content = (root / location.path).read_bytes()
     except OSError:  # it was there when it was judged; the finding itself still names it
         content = b""
-    index, field = _found(content, place)
-    return {"file": {"path": place.path, "index": index or 0}, **field}
+    index, field = _found(content, location)
+    return {"file": {"path": location.path, "index": index or 0}, **field}
 
 
-def _found(content: bytes, place: Location) -> tuple[int | None, Object]:
+def _found(content: bytes, location: Location) -> tuple[int | None, Object]:
     """Returns the index of the document that contains a place, and the ``field`` of a result that begins there. Finds
     neither in a template, since its documents are known only after expansion.
     """
-    documents, _ = parse(place.path, content.decode("utf-8", "replace"))
-    before = [document.index for document in documents if document.locate(()).line <= place.line]
+    documents, _ = parse(location.path, content.decode("utf-8", "replace"))
+    before = [document.index for document in documents if document.locate(()).line <= location.line]
     for document in documents:
-        path = document.path_at(place.line, place.column)
+        path = document.path_at(location.line, location.column)
         if path:
             return document.index, {"field": {"path": "".join(_steps(path)).removeprefix(".")}}
     return (before[-1] if before else None), {}

@@ -255,9 +255,9 @@ class _Loader:
             related = (Related("the Config that counts", first),) if first else ()
             second = document.path == CONFIG_FILE
             message = "tas.yaml has a second Config" if second else "a Config counts only in tas.yaml"
-            place = document.locate(("kind",))
+            location = document.locate(("kind",))
             hint = "Make one of the two." if second else "Move it to tas.yaml at the root, or remove it."
-            return self._refuse(Diagnostic(CONFIG_MISPLACED, message, place, related, hint=hint))
+            return self._refuse(Diagnostic(CONFIG_MISPLACED, message, location, related, hint=hint))
         if isinstance(model, Config):
             self._config = model.spec
         if kind.name == "Karta" and kind.described is None:
@@ -277,33 +277,33 @@ class _Loader:
     def _check_folders(self, declared: Declared[Any], spec: ConfigSpec) -> None:
         """Adds a finding for each folder of the Config that is outside the repository or absent."""
         for index, folder in enumerate(spec.sources):
-            place = declared.at("spec", "sources", index)
-            if not self._is_folder(folder, place):
+            location = declared.at("spec", "sources", index)
+            if not self._is_folder(folder, location):
                 continue
             if "sources" in spec.model_fields_set and not self.source.has_folder(folder):
                 message = f'the folder "{folder}" does not exist'
                 hint = "Correct the name, or create the folder."
-                self._refuse(Diagnostic(SOURCE_MISSING, message, place, hint=hint))
+                self._refuse(Diagnostic(SOURCE_MISSING, message, location, hint=hint))
         for index, folder in enumerate(spec.adminSources if "adminSources" in spec.model_fields_set else ()):
-            place = declared.at("spec", "adminSources", index)
+            location = declared.at("spec", "adminSources", index)
             is_other = folder not in DEFAULT_ADMIN_SOURCES  # a repository may do without some of the defaults
-            if self._is_folder(folder, place) and is_other and holds_nothing(folder, spec.sources):
+            if self._is_folder(folder, location) and is_other and holds_nothing(folder, spec.sources):
                 hint = "Correct its name, or add it to spec.sources."
                 message = f"no file of {folder} is read, so nothing in it counts"
-                self.diagnostics.append(Diagnostic(ADMIN_SOURCE_UNREAD, message, place, hint=hint))
-        place = declared.at("spec", "output")
-        if self._is_folder(spec.output, place) and (spec.output == "." or is_hidden(spec.output)):
+                self.diagnostics.append(Diagnostic(ADMIN_SOURCE_UNREAD, message, location, hint=hint))
+        location = declared.at("spec", "output")
+        if self._is_folder(spec.output, location) and (spec.output == "." or is_hidden(spec.output)):
             message = "the output is the repository itself"
             if spec.output != ".":
                 message = f'the output "{spec.output}" is a hidden folder, which other programs read'
             hint = "Choose a folder of its own, such as manifests."
-            self.diagnostics.append(Diagnostic(INVALID_VALUE, message, place, hint=hint))
+            self.diagnostics.append(Diagnostic(INVALID_VALUE, message, location, hint=hint))
 
-    def _is_folder(self, folder: str, place: Location) -> bool:
+    def _is_folder(self, folder: str, location: Location) -> bool:
         """Whether a path can name a folder of the repository; adds a finding if not."""
         problem = misspelled(folder)
         if problem is not None:
-            self.diagnostics.append(Diagnostic(INVALID_VALUE, problem[0], place, hint=problem[1]))
+            self.diagnostics.append(Diagnostic(INVALID_VALUE, problem[0], location, hint=problem[1]))
         return problem is None
 
 

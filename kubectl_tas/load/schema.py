@@ -256,7 +256,7 @@ def wrong_type(
     document: Origin, path: KeyPath, value: Any, types: Sequence[str], schema: Mapping[str, Any]
 ) -> Diagnostic:
     """Returns the finding for a value that has none of the JSON Schema ``types``."""
-    place = document.locate(path, key=value is None)
+    location = document.locate(path, key=value is None)
     types = [name for name in types if not (name == "integer" and "number" in types)]
     wanted = "must be " + " or ".join(_TYPES[name] for name in types)
     source = document.source_text(path)
@@ -265,17 +265,17 @@ def wrong_type(
         wanted = schema.get("patternErrorMessage", wanted)
     if value is None:
         message, hint = f"{written(path)} has no value; it {wanted}", "Write one, or remove the key."
-        return Diagnostic(WRONG_TYPE, message, place, hint=hint)
+        return Diagnostic(WRONG_TYPE, message, location, hint=hint)
     if isinstance(value, LargeNumber) and not lacks_quotes:
         message = f"{written(path)} is too large a number: {_shown(value, source)}"
-        return Diagnostic(WRONG_TYPE, message, place, hint=f"Use at most {MAX_DIGITS} digits.")
+        return Diagnostic(WRONG_TYPE, message, location, hint=f"Use at most {MAX_DIGITS} digits.")
     message = f"{written(path) or 'the document'} {wanted}, not {_shown(value, source)}"
     if lacks_quotes:
         examples = schema.get("examples")
         hint = f'Write it with its unit, such as "{examples[0]}".' if examples else f'Put it in quotes: "{source}".'
     else:
         hint = LEFT_OUT_HINT if value == LEFT_OUT else _type_hint(path, value, types, schema)
-    return Diagnostic(WRONG_TYPE, message, place, hint=hint)
+    return Diagnostic(WRONG_TYPE, message, location, hint=hint)
 
 
 def _type_hint(path: KeyPath, value: Any, types: Sequence[str], schema: Mapping[str, Any]) -> str:

@@ -176,8 +176,8 @@ def unreadable(path: str, message: str) -> Diagnostic:
     return Diagnostic(YAML_SYNTAX, message, Location(path), hint="Save the file as UTF-8 text.")
 
 
-def _bad_start(place: Location) -> _Words:
-    character = place.source[place.column - 1 : place.column]
+def _bad_start(location: Location) -> _Words:
+    character = location.source[location.column - 1 : location.column]
     if character == "\t":
         return _Words("a tab indents this line; YAML allows spaces only", "Replace the tab by spaces.")
     return _Words(f"a value cannot begin with {character!r}", "Put it in quotes.")

@@ -240,11 +240,11 @@ class Templates:
             *((("instances", n), item) for n, item in enumerate(given.instances)),
         ):
             for key, value in values.items():
-                place = given.at(*within, key)
+                location = given.at(*within, key)
                 if key not in names and key not in defaults and not (within and key == "name"):
                     unknown += 1
                     hint = did_you_mean(key, known if unknown <= _COMPARED else (), there)
-                    yield Diagnostic(VALUE_UNKNOWN, f'the template uses no value "{key}"', place, hint=hint)
+                    yield Diagnostic(VALUE_UNKNOWN, f'the template uses no value "{key}"', location, hint=hint)
                 elif _differ(defaults.get(key), value):
                     message = f"{key} is {kind(defaults[key])} in default-values, here {kind(value)}"
                     hint = (
@@ -252,7 +252,7 @@ class Templates:
                         if isinstance(defaults[key], str)
                         else "Write a value of the same type as the default."
                     )
-                    yield Diagnostic(VALUE_TYPE, message, place, hint=hint)
+                    yield Diagnostic(VALUE_TYPE, message, location, hint=hint)
 
     def _set(self, path: str, defaults: Mapping[str, Any]) -> dict[str, Any]:
         """Returns the values of the command line, and records those whose type differs from their defaults."""
@@ -280,8 +280,8 @@ def _documents(result: Expansion, path: str, lines: ExpandedLines) -> list[Docum
     control = CONTROL.search(lines.text)
     if control is not None:
         message = f"the control character U+{ord(control[0]):04X} is not text"
-        place = lines.at(control.start(), control.end())
-        result.problems.append(Diagnostic(FILE_NOT_TEXT, message, place, hint="Remove it from the value."))
+        location = lines.at(control.start(), control.end())
+        result.problems.append(Diagnostic(FILE_NOT_TEXT, message, location, hint="Remove it from the value."))
         return []
     documents, problems = parse(path, lines.text, lines)
     if problems:  # once more as a file of its own: the words about a slip look at what stands there
@@ -301,24 +301,24 @@ def _documents(result: Expansion, path: str, lines: ExpandedLines) -> list[Docum
     return workflows
 
 
-def _named(result: Expansion, documents: list[Document], name: str, place: Location) -> list[Document]:
+def _named(result: Expansion, documents: list[Document], name: str, location: Location) -> list[Document]:
     """Returns the one workflow of an instance with its name, which is given at ``place``."""
     if len(documents) > 1:
         message = f"instances are of one workflow, and the template has {len(documents)}"
         hint = "Write each workflow into a file of its own."
-        result.problems.append(Diagnostic(INVALID_VALUE, message, place, hint=hint))
-    return [document.with_value(("workflow", "name"), name, place) for document in documents[:1]]
+        result.problems.append(Diagnostic(INVALID_VALUE, message, location, hint=hint))
+    return [document.with_value(("workflow", "name"), name, location) for document in documents[:1]]
 
 
-def _in_template(item: Diagnostic, lines: ExpandedLines) -> Diagnostic:
+def _in_template(diagnostic: Diagnostic, lines: ExpandedLines) -> Diagnostic:
     """Converts a finding in an expanded text to one in its template."""
-    if item.location is None:
-        return item
-    place, shown = lines.original(item.location), item.location.source.strip()
-    related = [Related(one.message, one.location and lines.original(one.location)) for one in item.related]
+    if diagnostic.location is None:
+        return diagnostic
+    place, shown = lines.original(diagnostic.location), diagnostic.location.source.strip()
+    related = [Related(one.message, one.location and lines.original(one.location)) for one in diagnostic.related]
     if shown and shown != place.source.strip():
         related.append(Related(f"expanded, the line is: {shown}", None))
-    return replace(item, location=place, related=tuple(related))
+    return replace(diagnostic, location=place, related=tuple(related))
 
 
 def _differ(default: object, value: object) -> bool:

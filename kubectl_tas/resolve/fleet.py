@@ -129,10 +129,10 @@ class Fleet:
         found |= {id(item.declared): item.backend for item in self.pod_clique_sets if item.backend is not None}
         return found
 
-    def pools_of(self, item: FleetCompanion) -> tuple[str, ...]:
+    def pools_of(self, companion: FleetCompanion) -> tuple[str, ...]:
         """Returns the pool that the label of a companion names, else the pools of all work in its file."""
-        named = self.target(item.declared.spec.metadata.labels.get(labels.POOL, ""))
-        return (named[0].name,) if named else self._pools_of_files.get(item.declared.origin.path, ())
+        named = self.target(companion.declared.spec.metadata.labels.get(labels.POOL, ""))
+        return (named[0].name,) if named else self._pools_of_files.get(companion.declared.origin.path, ())
 
     @cached_property
     def _pools_of_files(self) -> dict[str, tuple[str, ...]]:

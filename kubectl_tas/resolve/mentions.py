@@ -213,30 +213,32 @@ class Reader:
                 count = sum(task.platform is platform for group in item.groups for task in group.tasks)
                 self._pods.append(Pods(item.kind, item.name, space, count, None if has_token else carried))
 
-    def workload(self, item: FleetWorkload) -> None:
+    def workload(self, workload: FleetWorkload) -> None:
         """Reads the names in the workload's pods, the labels of the pods, and the claims that it creates for them."""
-        origin, kind, space = item.declared.origin, item.kind, (item.pool.backend.name, item.namespace)
+        origin, kind, space = workload.declared.origin, workload.kind, (workload.pool.backend.name, workload.namespace)
         source = self._source(origin, kind)
-        for part in item.templates:
+        for part in workload.templates:
             for where in pods_at(origin.data, part.spec_path or part.path):
                 self._spec(source, space, origin.value(where), where)
             if part.template is None:
-                self._pods.append(Pods(kind, item.name, space, item.copies * part.replicas, None))
+                self._pods.append(Pods(kind, workload.name, space, workload.copies * part.replicas, None))
                 continue
             if part.template.metadata.labels:
-                count = item.copies * part.replicas
-                self._carrying(kind, item.name, space, count, part.template.metadata.labels, origin.value(part.path))
-        makes = item.declared.spec.page.makes
+                count = workload.copies * part.replicas
+                self._carrying(
+                    kind, workload.name, space, count, part.template.metadata.labels, origin.value(part.path)
+                )
+        makes = workload.declared.spec.page.makes
         if path := key_path(makes.service):
             self._use(source, path, "Service", space, origin.value(path))
         for _, claim in _items(origin.value(key_path(makes.claims)) if makes.claims else ()):
-            name = f"{_mapping(claim.get('metadata')).get('name')}-{item.name}-{EACH}"
+            name = f"{_mapping(claim.get('metadata')).get('name')}-{workload.name}-{EACH}"
             self._held.append(Held("PersistentVolumeClaim", space, name))
 
-    def group(self, item: FleetPodGroup) -> None:
+    def group(self, pod_group: FleetPodGroup) -> None:
         """Reads the Pods that join a hand-written PodGroup."""
-        space = item.backend.name, item.namespace
-        for pod in item.pods:
+        space = pod_group.backend.name, pod_group.namespace
+        for pod in pod_group.pods:
             self._spec(self._source(pod.origin, "Pod"), space, pod.origin.value(("spec",)), ("spec",))
             if pod.spec.metadata.labels:
                 self._carrying("Pod", pod.spec.metadata.name, space, 1, pod.spec.metadata.labels, pod.origin.data)
@@ -253,9 +255,9 @@ class Reader:
                 count = item.set.replicas * clique.spec.spec.replicas
                 self._carrying(item.kind, item.name, space, count, labels, {"spec": spec})
 
-    def companion(self, item: FleetCompanion) -> None:
+    def companion(self, companion: FleetCompanion) -> None:
         """Reads a companion: the object itself, the names in it, and its selector."""
-        origin, kind, space = item.declared.origin, item.kind, (item.backend.name, item.namespace)
+        origin, kind, space = companion.declared.origin, companion.kind, (companion.backend.name, companion.namespace)
         data = origin.data
         spec = _mapping(data.get("spec"))
         source = self._source(origin, kind)
@@ -265,10 +267,12 @@ class Reader:
         elif kind == "ConfigMap":
             parts = [*_mapping(data.get("data")), *_mapping(data.get("binaryData"))]
         made = tuple(str(part) for part in parts if part is not None) if parts is not None else None
-        self._held.append(Held(kind, space, item.name, made))
-        if item.claim_template:
-            self._held.append(Held(CLAIM_TEMPLATE, space, item.claim_template))
-        self._held += (Held("Secret", space, name) for name in _secrets(kind, item.name, spec) if isinstance(name, str))
+        self._held.append(Held(kind, space, companion.name, made))
+        if companion.claim_template:
+            self._held.append(Held(CLAIM_TEMPLATE, space, companion.claim_template))
+        self._held += (
+            Held("Secret", space, name) for name in _secrets(kind, companion.name, spec) if isinstance(name, str)
+        )
         if "scaleTargetRef" in spec:
             target = _mapping(spec["scaleTargetRef"])
             self._use(source, SCALED, str(target.get("kind") or DEFAULT_SCALED), space, target.get("name"))

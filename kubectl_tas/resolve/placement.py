@@ -243,24 +243,24 @@ class AnnotationReader:
         """The workload's own annotations."""
         return self.declared.spec.metadata.annotations
 
-    def replicas(self, item: ReplicaType, *, in_gang: bool) -> ReplicaType:
+    def replicas(self, replica_type: ReplicaType, *, in_gang: bool) -> ReplicaType:
         """Returns a replica type with the requests of its template. Without ``in_gang``, it has no segments."""
-        if item.metadata_path == OWN_METADATA:  # what is asked for there is read of the workload itself
-            return item
-        annotations, where = item.annotations, item.annotations_path
-        self.outer = (item.job_annotations,) if item.job_annotations else ()
+        if replica_type.metadata_path == OWN_METADATA:  # what is asked for there is read of the workload itself
+            return replica_type
+        annotations, where = replica_type.annotations, replica_type.annotations_path
+        self.outer = (replica_type.job_annotations,) if replica_type.job_annotations else ()
         placement = self.placement(annotations, where, OF_PODS)
         lost: tuple[LevelAnnotation, ...] = ()
         for place, written in self.outer:
             placement, lost = combined(self.placement(written, place, OF_PODS), placement)
         if in_gang:
-            segments, ignored = self._segments(item, annotations, where)
+            segments, ignored = self._segments(replica_type, annotations, where)
         else:
             is_asked = any(name in annotations for name in labels.SEGMENT_ANNOTATIONS)
             segments, ignored = None, Ignored.NOT_IN_GANG if is_asked else None
         if segments is None:
             self.read_levels_of_no_segments(annotations, where)
-        return replace(item, placement=placement, lost=lost, segments=segments, ignored=ignored)
+        return replace(replica_type, placement=placement, lost=lost, segments=segments, ignored=ignored)
 
     def placement(self, annotations: Mapping[str, str], where: KeyPath, names: tuple[str, str]) -> Placement | None:
         """Returns the placement from two annotations, for a required and a preferred level. None if both are absent.
@@ -343,18 +343,18 @@ class AnnotationReader:
         return self.levels[path]
 
     def _segments(
-        self, item: ReplicaType, annotations: Mapping[str, str], where: KeyPath
+        self, replica_type: ReplicaType, annotations: Mapping[str, str], where: KeyPath
     ) -> tuple[Segments | None, Ignored | None]:
         """Returns the segments of a replica type, or the reason why the request for segments is ignored."""
         spec, backend = self.declared.spec, self.pool.backend
-        size = next((size for size in segment_sizes(spec, item) if size.pods), None)
-        if spec.page.gang.divided and not item.is_divided and backend.is_kai:
+        size = next((size for size in segment_sizes(spec, replica_type) if size.pods), None)
+        if spec.page.gang.divided and not replica_type.is_divided and backend.is_kai:
             is_asked = any(name in annotations for name in labels.SEGMENT_ANNOTATIONS)
             return None, Ignored.NOT_DIVIDED if is_asked else None
         if size is None or size.pods is None:
             return None, None
-        by_size = item.is_divided and not self.is_owned and backend.has(Feature.SEGMENTS)
-        label = (None if by_size else annotations.get(labels.POD_INDEX_LABEL)) or item.index_label
+        by_size = replica_type.is_divided and not self.is_owned and backend.has(Feature.SEGMENTS)
+        label = (None if by_size else annotations.get(labels.POD_INDEX_LABEL)) or replica_type.index_label
         asks_level = any(name in annotations for name in OF_SEGMENTS)
         is_asked = asks_level or labels.SEGMENT_SIZE in annotations
         if not backend.is_kai:
@@ -389,13 +389,17 @@ class SegmentSize:
         return whole_number(self.written)
 
 
-def segment_sizes(workload: Workload, item: ReplicaType) -> tuple[SegmentSize, ...]:
+def segment_sizes(workload: Workload, replica_type: ReplicaType) -> tuple[SegmentSize, ...]:
     """Returns the sizes in the file for one replica type. KAI uses the first one."""
     found, own = list[SegmentSize](), workload.own_division
-    if item.is_divided and own is not None and own.size is not None:
+    if replica_type.is_divided and own is not None and own.size is not None:
         found.append(SegmentSize(str(own.size), own.path))
-    places = [(item.annotations, item.annotations_path)]
-    if item.is_divided and workload.page.gang.reads_size and labels.SEGMENT_SIZE in workload.metadata.annotations:
+    places = [(replica_type.annotations, replica_type.annotations_path)]
+    if (
+        replica_type.is_divided
+        and workload.page.gang.reads_size
+        and labels.SEGMENT_SIZE in workload.metadata.annotations
+    ):
         places.insert(0, (workload.metadata.annotations, ROOT))
     for written, where in places:
         if labels.SEGMENT_SIZE in written:

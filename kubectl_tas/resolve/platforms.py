@@ -348,9 +348,9 @@ def fill(platform: FleetPlatform, values: Mapping[str, Any]) -> Filled:
         try:
             text = filled(value, values, spent)
         except NotFilledError as error:
-            place = merged.locate(path)
-            assert place is not None, path
-            problems.append(Problem(place, error.message, error.hint))
+            location = merged.locate(path)
+            assert location is not None, path
+            problems.append(Problem(location, error.message, error.hint))
             return value
         array = _ARRAY.fullmatch(text) if text is not None else None
         return array[1].split(",") if array is not None else text
