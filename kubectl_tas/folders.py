@@ -18,6 +18,8 @@ MAX_FOLDER = 1024
 """The most bytes in a folder of the settings, so that files below still fit into a path of 4096 bytes."""
 MAX_DEPTH = 64
 """The most nested folders: down to a folder of the settings, and again below that folder."""
+READ_ABOVE_OUTPUT = SOURCE_IGNORE, GIT_MODULES, GIT_ATTRIBUTES = ".sourceignore", ".gitmodules", ".gitattributes"
+"""Files by which Flux, Argo CD and git treat the output folder otherwise, though they lie in another folder."""
 _SHOWN = 40
 """Characters at each end of a deep path that are shown."""
 _DRIVE = late_pattern(r"[A-Za-z]:")

@@ -8,6 +8,7 @@ from dataclasses import replace
 from kubectl_tas.check import check_fleet
 from kubectl_tas.check.deduplicate import without_consequences
 from kubectl_tas.check.secrets import SECRET_IN_CLEAR
+from kubectl_tas.check.settings import WAIVER_UNUSED
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving, in_order
 from kubectl_tas.kinds.section import mappings
 from kubectl_tas.late import dataclass
@@ -26,13 +27,6 @@ RULE_SETTING = Rule(
     "spec.rules names an unknown rule, or one that nobody can change.",
     "A setting without effect looks like a safeguard. You cannot lower rules that keep manifests valid and right; "
     "`kubectl tas rule CODE` says which ones you can.",
-)
-WAIVER_UNUSED = Rule(
-    "waiver-unused",
-    Severity.WARNING,
-    "A comment '# kubectl-tas: ignore[RULE]' waives nothing, or cannot be read.",
-    "It would hide a finding that nobody has seen yet. Remove it, or correct the name of the rule. A comment counts "
-    "for its own line, or for the next line if it is alone on a line.",
 )
 OFF = "off"
 

@@ -12,6 +12,7 @@ from kubectl_tas import kai
 from kubectl_tas.check.hierarchy import HOSTNAME
 from kubectl_tas.check.unique import NAME_DUPLICATE
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
+from kubectl_tas.folders import READ_ABOVE_OUTPUT
 from kubectl_tas.kai import Feature
 from kubectl_tas.load.kinds import KIND_ELSEWHERE, KINDS
 from kubectl_tas.load.rights import misplaced, outside
@@ -58,6 +59,14 @@ OUTPUT_IN_SOURCES = Rule(
     Severity.ERROR,
     "The output folder is, or contains, a folder that is read.",
     "`render` would read its own manifests, or overwrite its input. Choose another folder for the output.",
+)
+WAIVER_UNUSED = Rule(
+    "waiver-unused",
+    Severity.WARNING,
+    "A comment '# kubectl-tas: ignore[RULE]', or an entry of outputKeeps, waives nothing or cannot be read.",
+    "It would hide a finding that nobody has seen yet. Remove it, or correct the name of the rule. A comment counts "
+    "for its own line, or for the next line if it is alone on a line. An entry of spec.outputKeeps counts for files in "
+    "the output folder, and for settings of git and Flux in other folders.",
 )
 PRIORITY_CLASS_INVALID = Rule(
     "priority-class-invalid",
@@ -127,6 +136,12 @@ def check_config(fleet: Fleet) -> Iterator[Diagnostic]:
             message = f'the output folder "{output}" holds the folder "{folder}" that is read'
             location = config.at("spec", "output")
             yield Diagnostic(OUTPUT_IN_SOURCES, message, location, hint="Choose another folder, such as manifests.")
+    for index, pattern in enumerate(fleet.config.outputKeeps):
+        path = PurePosixPath(pattern)
+        if not path.is_relative_to(output) and path.name not in READ_ABOVE_OUTPUT:
+            message = f'"{pattern}" keeps nothing: it is not in the output folder "{output}"'
+            hint = "Write the path from the folder of tas.yaml to a file in it, or remove the entry."
+            yield Diagnostic(WAIVER_UNUSED, message, config.at("spec", "outputKeeps", index), hint=hint)
     seen: dict[str, str] = {}
     for priority, name in fleet.config.priorityClasses:
         location = config.at("spec", "priorityClasses", priority)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from kubectl_tas.diagnostics import Rule, Severity, Waiving
 from kubectl_tas.emit.disk import unreadable
-from kubectl_tas.folders import is_below
+from kubectl_tas.folders import GIT_ATTRIBUTES, is_below
 from kubectl_tas.late import late_pattern
 
 REVIEW_HIDDEN = Rule(
@@ -26,7 +26,6 @@ REVIEW_HIDDEN = Rule(
     "purpose, list the .gitattributes in spec.outputKeeps of the Config.",
     protects=Waiving.CONFIG,
 )
-ATTRIBUTES = ".gitattributes"
 OTHER_BYTES = "git checks out other bytes than reviewers see"
 UNREAD = "it is no plain file of at most 1 MiB"
 _TREATMENTS = (
@@ -86,7 +85,7 @@ def treated(top: Path, targets: Sequence[Target], inside: Mapping[str, Iterable[
     ``top`` is the top of the checkout, whose ``.gitattributes`` alone may define macros. ``inside`` are the
     ``.gitattributes`` below the folder of a target, by its words; other folders are searched.
     """
-    macros = _rows(top / ATTRIBUTES) or ()
+    macros = _rows(top / GIT_ATTRIBUTES) or ()
     rows: dict[Path, Sequence[AttributeRow] | None] = {}
     effects: dict[tuple[Path, AttributeRow | None], tuple[str, str, list[str]]] = {}
     outputs = [target.folder for target in targets if target.words in inside]
@@ -95,7 +94,7 @@ def treated(top: Path, targets: Sequence[Target], inside: Mapping[str, Iterable[
         if not folders:
             continue  # a link leads out, which the loader refuses
         within = inside.get(target.words, () if target.name else _below(target.folder, outputs))
-        for file in dict.fromkeys((*(path / ATTRIBUTES for path in folders), *within)):
+        for file in dict.fromkeys((*(path / GIT_ATTRIBUTES for path in folders), *within)):
             if file not in rows:
                 rows[file] = _rows(file)
             below = target.folder.relative_to(file.parent).parts if file.parent in folders else ()
@@ -109,8 +108,8 @@ def _below(folder: Path, outputs: Sequence[Path]) -> Iterator[Path]:
     """Yields each ``.gitattributes`` below a folder, but in no hidden folder and not in the ``outputs``."""
     for path, names, files in os.walk(folder, onerror=_refuse):
         names[:] = [name for name in names if not name.startswith(".") and Path(path, name) not in outputs]
-        if ATTRIBUTES in files:
-            yield Path(path, ATTRIBUTES)
+        if GIT_ATTRIBUTES in files:
+            yield Path(path, GIT_ATTRIBUTES)
 
 
 def _refuse(error: OSError) -> None:
@@ -133,7 +132,7 @@ def _effects(
 ) -> Iterator[tuple[AttributeRow | None, str, str]]:
     """Yields each line that may mean a file in the folders ``below``, with its worst effect and the attribute."""
     if not rows:
-        yield from ((None, UNREAD, ATTRIBUTES),) if rows is None else ()
+        yield from ((None, UNREAD, GIT_ATTRIBUTES),) if rows is None else ()
         return
     forms = [(effect, form, _macros(macros, form.fullmatch)) for effect, form in _TREATMENTS]
     for row in rows:

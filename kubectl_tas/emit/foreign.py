@@ -18,7 +18,6 @@ from typing import Literal
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
 from kubectl_tas.emit.attributes import (
-    ATTRIBUTES,
     OTHER_BYTES,
     REVIEW_HIDDEN,
     UNREAD,
@@ -27,7 +26,18 @@ from kubectl_tas.emit.attributes import (
     treated,
 )
 from kubectl_tas.emit.disk import KUSTOMIZATION, MARK, TEMPORARY, unreadable
-from kubectl_tas.folders import MAX_DEPTH, is_below, is_git, is_hidden, is_matched, misspelled, too_deep
+from kubectl_tas.folders import (
+    GIT_ATTRIBUTES,
+    GIT_MODULES,
+    MAX_DEPTH,
+    SOURCE_IGNORE,
+    is_below,
+    is_git,
+    is_hidden,
+    is_matched,
+    misspelled,
+    too_deep,
+)
 from kubectl_tas.late import dataclass, late_pattern
 from kubectl_tas.model.config import ConfigSpec
 from kubectl_tas.words import shortened
@@ -51,18 +61,17 @@ OUTPUT_MOVED = Rule(
     protects=Waiving.CONFIG,
 )
 _GITIGNORE = ".gitignore"
-_IGNORE, _MODULES = ".sourceignore", ".gitmodules"
 _READ = {
     ".argocd-source*.yaml": "Argo CD merges it over the source of its Application, patches included",
-    _IGNORE: "Flux leaves out the files that it names",
+    SOURCE_IGNORE: "Flux leaves out the files that it names",
     "kustomization.yml": "kustomize refuses a folder with two kustomizations, so nothing is applied any more",
     "Kustomization": "kustomize refuses a folder with two kustomizations, so nothing is applied any more",
     KUSTOMIZATION: "kustomize builds this folder by it, for Argo CD, Flux and kubectl",
     "*Chart.yaml": "Argo CD takes its folder for a Helm chart",
     "*.jsonnet": "Argo CD runs it and applies the result",
     "*.libsonnet": "Argo CD runs it with the Jsonnet files that import it",
-    _MODULES: "Argo CD fills a folder of the output from another repository",
-    ATTRIBUTES: "git checks a manifest out with other bytes than the commit has, and Flux reads the commit",
+    GIT_MODULES: "Argo CD fills a folder of the output from another repository",
+    GIT_ATTRIBUTES: "git checks a manifest out with other bytes than the commit has, and Flux reads the commit",
 }
 """Names of files that GitOps tools read, with the effect."""
 _MANIFEST = "a tool that applies all of the folder applies it too"
@@ -85,7 +94,10 @@ _MANIFESTS = (".yaml", ".yml", ".json")
 _MANIFESTS_OF_OUTPUT = "manifests"
 _MAX_LISTED = 5
 _OF_ROOT = ("tas.yaml", "requirements-tas.txt")
-_OF_CHECKOUT = (".gitlab-ci.yml", ".pre-commit-config.yaml", ".gitmodules", ATTRIBUTES, "CODEOWNERS", "docs/CODEOWNERS")
+_OF_CHECKOUT = (
+    *(".gitlab-ci.yml", ".pre-commit-config.yaml", "CODEOWNERS", "docs/CODEOWNERS"),
+    *(GIT_MODULES, GIT_ATTRIBUTES),
+)
 _FOLDERS_OF_CHECKOUT = (".github", ".gitlab")
 """Files at the root and at the top of the checkout that decide for others, and folders with such files."""
 _NOT_LISTED = ("/.", "\n- .", "ustomization", "Chart.yaml", ".yml", "sonnet")
@@ -123,7 +135,7 @@ def foreign(root: Path, config: ConfigSpec, settled: Collection[str] = ()) -> tu
     attributes: list[Path] = []
     if os.path.isdir(real):  # noqa: PTH112 - a string that realpath made
         for name, dir_entry, is_extra in _files(real, output, listed=False, settled=settled):
-            if dir_entry.name == ATTRIBUTES and dir_entry.is_file(follow_symlinks=False):
+            if dir_entry.name == GIT_ATTRIBUTES and dir_entry.is_file(follow_symlinks=False):
                 attributes.append(Path(dir_entry.path))
             elif foreign_file := _judged(name, dir_entry, is_extra=is_extra):
                 foreign_files.append(foreign_file)
@@ -154,7 +166,7 @@ def check_output(
         )
 
 
-_NAME_IT = f"name the {ATTRIBUTES}"
+_NAME_IT = f"name the {GIT_ATTRIBUTES}"
 
 
 def is_kept(foreign_file: Foreign, keeps: Sequence[str]) -> bool:
@@ -401,7 +413,7 @@ def _by_attributes(root: Path, config: ConfigSpec, output: Path, inside: Sequenc
         path = Path(os.path.relpath(line.file, real)).as_posix()
         if _MANIFESTS_OF_OUTPUT in line.targets and line.effect in (OTHER_BYTES, UNREAD):
             if path not in changing:
-                yield Foreign(path, _READ[ATTRIBUTES])
+                yield Foreign(path, _READ[GIT_ATTRIBUTES])
             changing.add(path)
             continue
         words = f"{line.attribute} counts for {shortened(line.targets)}: {line.effect}"
@@ -411,7 +423,7 @@ def _by_attributes(root: Path, config: ConfigSpec, output: Path, inside: Sequenc
 
 
 _ABOVE: dict[str, Callable[[Path, Sequence[str]], bool]] = {
-    _IGNORE: lambda _file, _below: True,
-    _MODULES: _fills_output,
+    SOURCE_IGNORE: lambda _file, _below: True,
+    GIT_MODULES: _fills_output,
 }
 """Files in folders above the output, with a test whether they affect the output."""

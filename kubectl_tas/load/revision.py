@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
 from kubectl_tas.diagnostics import TasError
-from kubectl_tas.folders import MAX_DEPTH, is_below, is_git, is_matched, too_deep
+from kubectl_tas.folders import GIT_MODULES, MAX_DEPTH, is_below, is_git, is_matched, too_deep
 from kubectl_tas.load.git import EXECUTABLE, LINK, SUBMODULE, TREE, Entry, Git, name_of, work_trees
 from kubectl_tas.load.source import CONFIG_FILE, MAX_BYTES, SUFFIXES, FolderSource, RawFile
 
@@ -112,7 +112,7 @@ def _must_belong(inner: Git, outer: Git, revision: str) -> None:
     compared = inner.find(revision)
     if compared == known:
         return
-    if outer.entry(commit, ".gitmodules") != outer.entry(head, ".gitmodules"):
+    if outer.entry(commit, GIT_MODULES) != outer.entry(head, GIT_MODULES):
         message = f".gitmodules is not what it was at {revision}, so {revision} of the submodule {path} proves nothing"
         raise TasError(message, hint=hint)
     if compared is None or not inner.descends(compared, known):
