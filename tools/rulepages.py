@@ -84,6 +84,8 @@ SUBJECTS = {
 """The modules or rooms whose rules belong to a subject, and single rules of other modules."""
 ALIKE = 0.5
 """The part of its lines that a right example keeps of the wrong one, to count as the same file."""
+MENDED = "mended"
+"""The name of a case whose file is that of the wrong case with the change."""
 MAX_LINES = 40
 AROUND = 8
 """Lines before and after a finding that are shown of a file with more than MAX_LINES."""
@@ -162,7 +164,7 @@ def _page(rule: Rule) -> str:
     """
     folder = ROOT / "golden/rules" / rule.code
     cases = [read(path.parent) for path in sorted(folder.glob("*/about.txt"))]
-    cases.sort(key=lambda case: case.folder.name not in ("fires", "silent"))
+    cases.sort(key=lambda case: case.folder.name not in ("fires", MENDED, "silent"))
     wrong = [example for case in cases for example in _found(rule, case)]
     if not wrong:
         return rule_page(rule)
@@ -199,8 +201,10 @@ def _found(rule: Rule, case: Case) -> Iterator[Example]:
 
 
 def _likeness(wrong: Example, right: Case) -> float:
-    """Returns how much of the file with the finding a right case keeps, from 0 to 1."""
+    """Returns how much of the file with the finding a right case keeps, from 0 to 1: all, if it is called mended."""
     before, after = _files(wrong.case)[wrong.path], _files(right).get(wrong.path, "")
+    if after and right.folder.name == MENDED:
+        return 1.0
     return 0.0 if before == after else SequenceMatcher(None, before.splitlines(), after.splitlines()).ratio()
 
 
