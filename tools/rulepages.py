@@ -47,7 +47,14 @@ SUBJECTS = {
     ),
     "Platforms": ("check.task_platforms",),
     "Topologies": ("check.hierarchy", "check.node_labels"),
-    "Workflows": ("check.workflow_fields", "check.mounts", "check.osmo_service", "check.timeouts", "local-file"),
+    "Workflows": (
+        "check.workflow_fields",
+        "check.mounts",
+        "check.osmo_service",
+        "check.osmo_refusals",
+        "check.timeouts",
+        "local-file",
+    ),
     "Workloads": (
         "check.workload_labels",
         "check.companion_names",

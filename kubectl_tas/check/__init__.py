@@ -50,6 +50,7 @@ from kubectl_tas.check.object_names import (
     check_topology_name,
     check_workflow_names,
 )
+from kubectl_tas.check.osmo_refusals import check_osmo_refusals
 from kubectl_tas.check.osmo_service import check_osmo_pool, check_osmo_workflow, check_tokens
 from kubectl_tas.check.other_schedulers import check_gang_of_pods, check_leftovers
 from kubectl_tas.check.owned import check_gangs
@@ -169,6 +170,7 @@ WORK_CHECKS: tuple[Look[Any], ...] = (
     Look(nodes.WORKFLOW_FILE, check_tokens),
     TASK_PLATFORMS,
     Look(nodes.WORKFLOW_FILE, check_osmo_workflow),
+    Look(nodes.WORKFLOW_FILE, check_osmo_refusals),
     Look(nodes.WORKFLOW, check_lifetimes),
     Look(nodes.WORKFLOW, check_placement),
     Look(nodes.WORKLOAD_FILE, check_fields),

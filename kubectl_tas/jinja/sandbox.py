@@ -302,10 +302,14 @@ class _Run:
         return "".join(texts)
 
     def _value_pow(self, node: nodes.Pow, scope: Scope) -> Any:
+        """Returns a power. Jinja writes ``-2 ** n``, and ``(-2) ** n``, as Python's ``-2 ** n``, which is -(2 ** n):
+        its optimizer makes one number of -2, and its code generator puts no brackets around it (Jinja 3.1.6).
+        """
         base, exponent = number(self._value(node.left, scope)), number(self._value(node.right, scope))
         if exponent > 64 and abs(base) > 1 and isinstance(base, int) and isinstance(exponent, int):
             raise Refusal(TEMPLATE_LIMIT, "a number beyond 64 bits", "Use smaller numbers.")
-        power = self._done(lambda: base**exponent, "**", (base, exponent))
+        is_negated = base < 0 and _is_written(node.left) and not _is_written(node.right)
+        power = self._done(lambda: -((-base) ** exponent) if is_negated else base**exponent, "**", (base, exponent))
         if isinstance(power, complex):
             raise Refusal(TEMPLATE_VALUE, "the root of a negative number", "Write a number from 0.")
         return self._budget.number(power)
@@ -751,3 +755,12 @@ def _tree(text: str) -> nodes.Template:
     except (TemplateError, ValueError, OverflowError, RecursionError, MemoryError) as error:
         message = str(getattr(error, "message", None) or "it nests too deep, or has a number of too many digits")
         raise Refusal(TEMPLATE_VALUE, message[:1].lower() + message[1:].rstrip("."), "Compare Jinja's docs.") from error
+
+
+def _is_written(node: nodes.Expr) -> bool:
+    """Whether a number is written in the template, or computed from such numbers alone."""
+    if isinstance(node, nodes.UnaryExpr):
+        return _is_written(node.node)
+    if isinstance(node, nodes.BinExpr):
+        return _is_written(node.left) and _is_written(node.right)
+    return isinstance(node, nodes.Const)

@@ -32,8 +32,8 @@ from kubectl_tas.quantities import Amounts, in_bytes, millicores
 Priority = Literal["HIGH", "NORMAL", "LOW"]
 PRIORITIES: tuple[Priority, ...] = get_args(Priority)
 RequirementType = Literal["required", "preferred"]
-Argument = AnyText | int
-"""A command-line argument, or the value of an environment variable. A whole number needs no quotes."""
+Argument = AnyText | int | float
+"""A command-line argument. A number needs no quotes; OSMO makes text of it as Python does."""
 Scalar = AnyText | bool | int | float
 """A value that OSMO reads as text, with or without quotes."""
 _NUMBER = "[0-9]{1,9}"
@@ -233,8 +233,8 @@ class Task(Model):
     """Entry point of the container."""
     args: Many[Argument] = ()
     """Arguments of the container."""
-    environment: dict[VariableName, Argument] = nothing()
-    """Environment variables."""
+    environment: dict[VariableName, Scalar] = nothing()
+    """Environment variables. As in OSMO, true is the text True and false is False."""
     resource: Text = "default"
     """The name of the resource, in resources of the workflow, that the task requests."""
     lead: bool | None = None

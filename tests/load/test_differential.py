@@ -69,6 +69,7 @@ TOLD = [
     "{{ cycler is defined }}{{ lipsum is defined }}{{ self is defined }}",
     "{% macro m() %}{{ varargs is defined }}{% endmacro %}{{ m() }}",
     "{{ [[1]] in {} }}",
+    "{{ -2 ** n }} {{ (-2) ** n }} {{ (1 - 3) ** n }} {{ -n ** 2 }} {{ -2 ** 2 }} {{ -2 ** -n }} {{ (-2.5) ** n }}",
     "{{ 'é'|upper }} {{ 'ß'|upper }} {{ 'ǆ'|title }}",
     "{{ {2.5: 1}[2.5] }} {{ {1: 2}[true] }} {{ {}[none] is defined }}",
     "{{ '%05d|%-4s|%+.2f|%%' % (3, 'a', 2) }} {{ '%s' % [1] }}",

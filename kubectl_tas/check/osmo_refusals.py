@@ -1,0 +1,132 @@
+"""Reports what OSMO refuses of a workflow, or reads otherwise, that nothing else finds."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
+from kubectl_tas.load.reader import reads_alike
+from kubectl_tas.model.base import KeyPath
+from kubectl_tas.model.osmo_workflow import Group, Task, Workflow
+from kubectl_tas.model.repository import Declared
+from kubectl_tas.resolve import names
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.words import did_you_mean
+
+OSMO_REFUSES = Rule(
+    "osmo-refuses",
+    Severity.WARNING,
+    "OSMO refuses a workflow, or reads a value of it otherwise.",
+    "The rendered objects run without OSMO, but the same file cannot be submitted to it. OSMO takes version 2; names "
+    "that begin with a letter, and differ across groups and tasks; one lead in a group; inputs of tasks in groups that "
+    "stand before. It reads files by YAML 1.1, where `no` is false and 1:30 is 90. A file that names its version is "
+    "taken for one that OSMO gets: then each task also needs a command, and each group of several tasks a lead. "
+    "Sources: WorkflowSpec and VersionedWorkflowSpec of src/utils/job/workflow.py, TaskSpec and TaskGroupSpec of "
+    "src/utils/job/task.py of OSMO, August 2026.",
+    protects=Waiving.ANYBODY,
+)
+VERSION = 2
+"""The version of OSMO's format; a file without one has this."""
+_NAME = re.compile(r"[a-zA-Z]([a-zA-Z0-9_-]*[a-zA-Z0-9])?")
+"""``NAMEREGEX`` of OSMO's src/utils/job/common.py."""
+
+
+def check_osmo_refusals(declared: Declared[Workflow], _fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks what OSMO demands of a workflow, whether its pool exists or not."""
+    spec = declared.spec
+    if spec.version not in (None, VERSION):
+        hint = f"Write version: {VERSION}, or leave it out."
+        message = f"OSMO takes version {VERSION} of its format, not {spec.version}"
+        yield Diagnostic(OSMO_REFUSES, message, declared.at("version"), hint=hint)
+    yield from _names(declared)
+    for group, path, task_paths in spec.all_groups:
+        yield from _leads(declared, group, path, task_paths)
+        for task, task_path in zip(group.tasks, task_paths, strict=True):
+            if not task.command and spec.version is not None:
+                message = f'the task "{task.name}" has no command, and OSMO takes none from the image'
+                yield Diagnostic(OSMO_REFUSES, message, declared.at(*task_path, "name"), hint="Add command.")
+            yield from _values(declared, task, task_path)
+    yield from _inputs(declared)
+
+
+def _names(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
+    """Reports names that do not begin with a letter and end with a letter or digit, and groups named as a task."""
+    spec = declared.spec
+    task_names: dict[str, tuple[str, KeyPath]] = {}
+    written: list[tuple[str, str, KeyPath]] = [("workflow", spec.workflow.name, ("workflow",))]
+    for _, task, path in spec.all_tasks:
+        task_names.setdefault(names.fold(task.name), (task.name, path))
+        written.append(("task", task.name, path))
+    for index, group in enumerate(spec.workflow.groups):
+        path = ("workflow", "groups", index)
+        written.append(("group", group.name, path))
+        task_name, task_path = task_names.get(names.fold(group.name), ("", ()))
+        if task_path:
+            message = f'the group "{group.name}" has the name of a task, and OSMO refuses two equal names'
+            related = (Related(f'task "{task_name}"', declared.at(*task_path, "name")),)
+            location = declared.at(*path, "name")
+            yield Diagnostic(OSMO_REFUSES, message, location, related, hint="Rename the group.")
+    for kind, name, path in written:
+        if not _NAME.fullmatch(name):
+            message = f'the {kind} name "{name}" must begin with a letter and end with a letter or digit for OSMO'
+            yield Diagnostic(OSMO_REFUSES, message, declared.at(*path, "name"), hint="Put a letter in front of it.")
+
+
+def _leads(
+    declared: Declared[Workflow], group: Group, path: KeyPath, task_paths: tuple[KeyPath, ...]
+) -> Iterator[Diagnostic]:
+    """Reports a group of several tasks with more than one lead; if the file names its version, one with none."""
+    leads = [task_path for task, task_path in zip(group.tasks, task_paths, strict=True) if task.lead]
+    if len(leads) > 1:
+        message = f'the group "{group.name}" has {len(leads)} leads, and OSMO takes one'
+        related = (Related("a lead", declared.at(*leads[0], "lead")),)
+        location = declared.at(*leads[1], "lead")
+        yield Diagnostic(OSMO_REFUSES, message, location, related, hint="Keep one lead: the task whose end counts.")
+    elif not leads and len(group.tasks) > 1 and declared.spec.version is not None:
+        message = f'the group "{group.name}" has no lead, and OSMO needs one for several tasks'
+        hint = "Write lead: true in the task whose end counts."
+        yield Diagnostic(OSMO_REFUSES, message, declared.at(*path, "name"), hint=hint)
+
+
+def _values(declared: Declared[Workflow], task: Task, task_path: KeyPath) -> Iterator[Diagnostic]:
+    """Reports words and numbers that YAML 1.1, as OSMO reads it, and kubectl read otherwise."""
+    values: list[tuple[KeyPath, object]] = [
+        ((*task_path, "environment", name), value) for name, value in task.environment.items()
+    ]
+    for field in ("command", "args"):
+        values += (((*task_path, field, index), word) for index, word in enumerate(getattr(task, field)))
+    for path, value in values:
+        text = declared.origin.source_text(path)
+        if text is None or reads_alike(text):
+            continue
+        location = declared.at(*path)
+        if location.source[location.column - location.source_column :][:1] not in ("'", '"', "|", ">"):
+            message = f'OSMO reads files by YAML 1.1, where {text} may be another value than "{value}"'
+            yield Diagnostic(OSMO_REFUSES, message, location, hint=f'Put it in quotes: "{text}".')
+
+
+def _inputs(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
+    """Reports inputs of tasks that do not exist, or whose group does not stand before (``_validate_groups``)."""
+    spec = declared.spec
+    group_of = {task.name: group for group, task, _ in spec.all_tasks}
+    groups_before = Counter[int]()
+    for group, _, task_paths in spec.all_groups:
+        for task, task_path in zip(group.tasks, task_paths, strict=True):
+            for index, task_input in enumerate(task.inputs):
+                source = task_input.task
+                if source is None or ":" in source or (source in group_of and groups_before[id(group_of[source])]):
+                    continue
+                message, hint = f'the input of the task "{task.name}" is the task "{source}", which ', ""
+                if source not in group_of:
+                    message += "does not exist"
+                    hint = did_you_mean(source, group_of, "Name a task of a group above, or WORKFLOW:TASK.")
+                elif group_of[source] is group:
+                    message += "starts with it" if source != task.name else "is itself"
+                    hint = "A task gets the outputs of groups that are done: move that task into a group above."
+                else:
+                    message += "stands below"
+                    hint = "Move its group above this one; two groups cannot wait for each other."
+                yield Diagnostic(OSMO_REFUSES, message, declared.at(*task_path, "inputs", index, "task"), hint=hint)
+        groups_before[id(group)] += 1
