@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from kubectl_tas.compare.change import Change, is_deployed, kept_sets, scheduled_pods, state_of
 from kubectl_tas.compare.topology_drift import the_cluster
@@ -159,8 +159,22 @@ SET_REFERENCE_LOCKED = Rule(
     "again.",
     protects=Waiving.CONFIG,
 )
+SET_LOCKED = Rule(
+    "set-locked",
+    Severity.ERROR,
+    "A field of an existing Grove set changes that its webhook never lets change.",
+    "Grove's webhook refuses to add, remove or rename a clique or a scaling group, and to change the start of cliques, "
+    "their order where it counts, their roleName, minAvailable and startsAfter, the cliques of a scaling group and its "
+    "minAvailable, and what is shared. An absent minAvailable is the number of replicas, so a change of replicas is "
+    "one of it, too: write minAvailable. Deploy the set under another name, or delete it first. If you pass the "
+    "cluster's state, a set that is not deployed may change.",
+    protects=Waiving.CONFIG,
+)
 Domains = tuple[str | None, str | None]
 """A required and a preferred domain."""
+ANY_ORDER = "CliqueStartupTypeAnyOrder"
+"""The start of cliques where none is written: all at once."""
+_START, _GROUPS = "cliqueStartupType", "podCliqueScalingGroups"
 
 
 def changed_constraints(change: Change) -> Iterator[Diagnostic]:
@@ -229,6 +243,87 @@ def _words(constraint: Domains) -> str:
     required, preferred = constraint
     words = [*([required] if required else []), *([f"preferred {preferred}"] if preferred else [])]
     return " and ".join(words) or "none"
+
+
+def locked_fields(change: Change) -> Iterator[Diagnostic]:
+    """Reports sets that are, or may be, deployed and of which a field changes that is immutable.
+
+    Follows ``validatePodCliqueSetSpecUpdate`` of Grove's pcs/validation/podcliqueset.go, which is the same from
+    0.1.0-alpha.8 to 0.1.0-alpha.12, on what its defaulting webhook makes of the fields (read, not run).
+    """
+    for before, after in kept_sets(change):
+        if is_deployed(change, after) is False:
+            continue
+        origin = after.declared.origin
+        hint = f"Undo the change, delete the set {after.name} first, or give it another name."
+        for what, path in _locked(before.declared.origin.value(TEMPLATE), origin.value(TEMPLATE)):
+            message = f"{what} since {change.revision}; Grove's webhook refuses this of a deployed set"
+            location = origin.locate((*TEMPLATE, *path), key=bool(path) and path[-1] != "name")
+            yield Diagnostic(SET_LOCKED, message, location, hint=hint)
+
+
+def _locked(before: Any, after: Any) -> Iterator[tuple[str, KeyPath]]:
+    """Yields each immutable field of a template that has changed: what has, and its path in the template."""
+    if (before.get(_START) or ANY_ORDER) != (after.get(_START) or ANY_ORDER):
+        yield f"{_START} changes", (_START,)
+    for field in ("resourceClaimTemplates", "resourceSharing"):
+        if (before.get(field) or None) != (after.get(field) or None):
+            yield f"{field} changes", (field,)
+    cliques = {clique["name"]: (index, clique) for index, clique in enumerate(before.get("cliques") or ())}
+    is_ordered = (after.get(_START) or ANY_ORDER) != ANY_ORDER
+    yield from _renamed("clique", cliques, after, "cliques")
+    for index, clique in enumerate(after.get("cliques") or ()):
+        earlier_index, earlier = cliques.get(clique["name"], (index, None))
+        path: KeyPath = ("cliques", index)
+        if earlier is None:
+            continue
+        if is_ordered and index != earlier_index:
+            positions = f"{earlier_index + 1} to {index + 1}"
+            yield f'the clique "{clique["name"]}" moves from position {positions}', (*path, "name")
+        for field, was, now in _clique_fields(earlier, clique):
+            if was != now:
+                steps: KeyPath = ("resourceSharing",) if field == "resourceSharing" else ("spec", field)
+                of_clique = f'of the clique "{clique["name"]}"'
+                if field == "minAvailable" and field not in clique["spec"]:
+                    of_clique, steps = f"{of_clique}, which is replicas where it is not written,", ("spec", "replicas")
+                yield f"{field} {of_clique} changes{_from_to(was, now)}", (*path, *steps)
+    groups = {group["name"]: (index, group) for index, group in enumerate(before.get(_GROUPS) or ())}
+    yield from _renamed("scaling group", groups, after, _GROUPS)
+    for index, group in enumerate(after.get(_GROUPS) or ()):
+        earlier = groups.get(group["name"], (index, group))[1]
+        for field, default in (("cliqueNames", None), ("minAvailable", 1), ("resourceSharing", None)):
+            was, now = earlier.get(field) or default, group.get(field) or default
+            if was != now:
+                what = f'{field} of the scaling group "{group["name"]}" changes{_from_to(was, now)}'
+                yield what, (_GROUPS, index, field)
+
+
+def _renamed(
+    kind: str, earlier: Mapping[str, object], template: Mapping[str, Any], field: str
+) -> Iterator[tuple[str, KeyPath]]:
+    """Yields the parts of a list that are new or gone."""
+    names = [part["name"] for part in template.get(field) or ()]
+    for index, name in enumerate(names):
+        if name not in earlier:
+            yield f'the {kind} "{name}" is new', (field, index, "name")
+    for name in (name for name in earlier if name not in names):
+        yield f'the {kind} "{name}" is removed', (field,)
+
+
+def _clique_fields(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[tuple[str, object, object]]:
+    """Yields the immutable fields of a clique, each with its old and new value as the defaulting webhook sets it."""
+    was, now = before["spec"], after["spec"]
+    for field in ("roleName", "startsAfter"):
+        yield field, was.get(field) or None, now.get(field) or None
+    yield "minAvailable", *(spec.get("minAvailable", spec.get("replicas", 1)) for spec in (was, now))
+    yield "resourceSharing", before.get("resourceSharing") or None, after.get("resourceSharing") or None
+
+
+def _from_to(before: object, after: object) -> str:
+    """Returns two numbers or texts as words; nothing for lists."""
+    if isinstance(before, list) or isinstance(after, list):
+        return ""
+    return f" from {'none' if before is None else before} to {'none' if after is None else after}"
 
 
 def changed_references(change: Change) -> Iterator[Diagnostic]:

@@ -14,6 +14,7 @@ from kubectl_tas.compare.grove_changes import (
     changed_constraints,
     changed_levels,
     changed_references,
+    locked_fields,
     removed_topologies,
 )
 from kubectl_tas.compare.object_changes import changed_namespaces, unappliable_changes
@@ -260,6 +261,7 @@ CHECKS: tuple[Callable[[Change], Iterator[Diagnostic]], ...] = (
     changed_levels,
     changed_constraints,
     changed_references,
+    locked_fields,
     gone_pools,
     moved_pools,
     changed_subpools,
