@@ -219,8 +219,8 @@ def called(folder: Path, line: str, monkeypatch: pytest.MonkeyPatch) -> Result:
         ("one", "nodes generate --pool team --domains zone=2 --domains zone=3", "--domains is given twice for zone"),
         (
             "one",
-            "nodes generate --pool team --nodes 2",
-            "each domain of the level host is one node: write --domains host=2 instead of --nodes",
+            "nodes generate --pool team --nodes 2 --domains host=3",
+            "--nodes and --domains host=3 say the same; pass one of the two",
         ),
         ("one", "nodes generate --pool flat --nodes 100001", "that would be 100001 nodes; 100000 are the most"),
         ("one", "nodes generate --pool flat --nodes 2 --cordoned 2 --not-ready 1", "3 of 2 nodes cannot be broken"),

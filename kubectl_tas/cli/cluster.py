@@ -225,7 +225,7 @@ def nodes() -> None:
     "count",
     metavar="N",
     type=click.IntRange(min=1),
-    help="Nodes in each finest domain, by default 4, or 1 if that level is the host's name.",
+    help="Nodes in each finest domain, by default 4. If that level is the host's name: hosts in each domain above.",
 )
 @click.option("--gpus", metavar="N", type=_FEW, default=8, show_default=True, help="GPUs of a node.")
 @click.option("--cpu", metavar="N", type=_FEW, default=96, show_default=True, help="Cores of a node.")
@@ -260,9 +260,16 @@ def generate_nodes(
     places = [place for label in LIKE.get(like or "", ()) if (place := place_of(label))]
     levels = [(level.key, level.label) for level in (found.levels if found else places)]
     counts = _counts(f"pool {found.name}" if found else f"--like {like}", [key for key, _ in levels], domains)
+    host = next((key for key, label in levels if label == HOSTNAME), None)
+    if host is not None and host in counts and count is not None:
+        raise click.UsageError(f"--nodes and --domains {host}={counts[host]} say the same; pass one of the two")
+    by_default = {host: count or 4} if host else {}
     cluster = SyntheticCluster(
-        levels=tuple(SyntheticDomains(key, label, counts.get(key, 1 if found else 2)) for key, label in levels),
-        nodes=count or (1 if any(label == HOSTNAME for _, label in levels) else 4),
+        levels=tuple(
+            SyntheticDomains(key, label, counts.get(key, by_default.get(key, 1 if found else 2)))
+            for key, label in levels
+        ),
+        nodes=1 if host else count or 4,
         size=Size(numbers["gpus"], numbers["cpu"], numbers["memory"]),
         broken=Broken(numbers["cordoned"], numbers["not_ready"], numbers["unlabelled"]),
         labels={**found.nodes.selector, **found.shard_labels} if found else {},
@@ -301,9 +308,5 @@ def _refuse(cluster: SyntheticCluster) -> None:
         raise click.UsageError(f"that would be {cluster.count} nodes; {MAX_NODES} are the most")
     if cluster.broken.count > cluster.count:
         raise click.UsageError(f"{cluster.broken.count} of {cluster.count} nodes cannot be broken")
-    host = next((level for level in cluster.levels if level.label == HOSTNAME), None)
-    if cluster.nodes > 1 and host is not None:
-        instead = f"--domains {host.key}={host.count * cluster.nodes}"
-        raise click.UsageError(f"each domain of the level {host.key} is one node: write {instead} instead of --nodes")
     if cluster.broken.unlabelled and not cluster.levels:
         raise click.UsageError("--unlabelled is for a pool with a topology")

@@ -69,7 +69,15 @@ def test_a_level_of_hosts_has_one_node_in_each_domain(tmp_path: Path) -> None:
     assert [name for name, _ in found] == [f"host-{number}" for number in range(1, 7)]
     assert all(labels["kubernetes.io/hostname"] == name for name, labels in found)
     refused = kubectl_tas(*arguments, "--nodes", "4")
-    assert (refused.code, "write --domains host=12 instead of --nodes" in refused.err) == (2, True)
+    assert (refused.code, "--nodes and --domains host=3 say the same" in refused.err) == (2, True)
+
+
+@pytest.mark.parametrize(("more", "hosts"), [([], 4), (["--nodes", "7"], 7), (["--domains", "host=2"], 2)])
+def test_a_level_of_hosts_has_four_in_each_domain_above(more: list[str], hosts: int, tmp_path: Path) -> None:
+    levels = "  topology_keys:\n  - {key: rack, label: r}\n  - {key: host, label: kubernetes.io/hostname}\n"
+    root = write(tmp_path, {"pools/team.yaml": pool("team", 1, levels)})
+    result = kubectl_tas("nodes", "generate", "-C", root, "--pool", "team", "--domains", "rack=3", *more)
+    assert (result.err, len(json.loads(result.out)["items"])) == ("", 3 * hosts)
 
 
 def test_some_are_broken() -> None:
