@@ -614,7 +614,7 @@ class _Work:
                 self._lost[f"a gang: {gang.not_owned}"] = None
                 return
             if wait := next(self._waits(page, pool), None):
-                self._lost[f"a gang: {wait.why}. {wait.instead}, and label it {labels.OWNED}: owned"] = None
+                self._lost[f"a gang: {wait.reason}. {wait.instead}, and label it {labels.OWNED}: owned"] = None
                 return
             self._added[*_ROOT_LABELS, labels.OWNED] = "owned"
         if needed_pods is not None and pods is not None and needed_pods < pods:

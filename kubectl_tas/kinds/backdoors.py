@@ -388,8 +388,8 @@ BACKDOORS: tuple[Backdoor, ...] = (
     Backdoor("queue", Place.FIELD, Decides.QUEUE, _KUBEFLOW_KINDS, _KUBEFLOW, parent="schedulingPolicy"),
     Backdoor("priorityClass", Place.FIELD, Decides.PRIORITY, _KUBEFLOW_KINDS, _KUBEFLOW, parent="schedulingPolicy"),
     *(
-        Backdoor(key, place, Decides.STATE, kinds, writer, effect)
-        for writer, place, kinds, effect, keys in _WRITTEN
+        Backdoor(key, written_at, Decides.STATE, kinds, writer, effect)
+        for writer, written_at, kinds, effect, keys in _WRITTEN
         for key in keys
     ),
     *(Backdoor(key, Place.ANNOTATION, Decides.SYNC, "", "", effect, values=values) for key, effect, values in _GITOPS),
@@ -397,12 +397,12 @@ BACKDOORS: tuple[Backdoor, ...] = (
 """All keys."""
 
 
-LABELS, ANNOTATIONS, FIELDS = ({item.key: item for item in BACKDOORS if item.place is place} for place in Place)
+LABELS, ANNOTATIONS, FIELDS = ({row.key: row for row in BACKDOORS if row.place is key_place} for key_place in Place)
 """The keys of each place by name, which is unique in its place."""
-STATE = {item.key: item for item in BACKDOORS if item.decides is Decides.STATE}
+STATE = {row.key: row for row in BACKDOORS if row.decides is Decides.STATE}
 """The keys that KAI or Grove writes, by name."""
 _DECIDING = frozenset(
-    item.key for item in BACKDOORS if item.place is not Place.FIELD and item.decides is not Decides.SYNC
+    row.key for row in BACKDOORS if row.place is not Place.FIELD and row.decides is not Decides.SYNC
 ) - {*FIELDS} | {labels.POD_GROUP, labels.SKIP_PODGROUPER}
 """Labels and annotations that are judged in a mapping of any name."""
 
@@ -453,8 +453,8 @@ def containers_in(value: object, path: KeyPath) -> Iterator[tuple[KeyPath, dict[
         yield path, value
     for key, field in value.items():
         if isinstance(field, list) and key in _CONTAINERS:
-            for index, item in enumerate(field):
-                yield (*path, key, index), item if isinstance(item, dict) else {}
+            for index, container in enumerate(field):
+                yield (*path, key, index), container if isinstance(container, dict) else {}
         elif isinstance(field, dict) and key == "containerSet":
             yield from containers_in(field, (*path, key))
         elif isinstance(field, dict) and key not in _NO_CONTAINERS and not _ONE_CONTAINER.isdisjoint(field):
@@ -479,7 +479,11 @@ def parts(document: Document) -> Iterator[Part]:
     while waiting:
         path, value = waiting.pop()
         if isinstance(value, list):
-            waiting += (((*path, index), item) for index, item in enumerate(value) if isinstance(item, (dict, list)))
+            waiting += (
+                ((*path, index), field_value)
+                for index, field_value in enumerate(value)
+                if isinstance(field_value, (dict, list))
+            )
             continue
         above = path[-1] if path else ""
         holder = next((step for step in reversed(path) if type(step) is not int), "")
@@ -492,31 +496,31 @@ def parts(document: Document) -> Iterator[Part]:
         if "runtimeClassName" in value:
             yield "runtime", path, value
         if not _DECIDING.isdisjoint(value):
-            yield "keys", path, {key: item for key, item in value.items() if key in _DECIDING}
-        for key, item in value.items():
+            yield "keys", path, {key: field_value for key, field_value in value.items() if key in _DECIDING}
+        for key, field_value in value.items():
             below = (*path, key)
             if _may_be_filled_in(key):
                 yield "key", below, key
             if key in FIELDS and _is_at(FIELDS[key], holder, group):
-                yield "field", below, item
-            if not isinstance(item, (dict, list)):
+                yield "field", below, field_value
+            if not isinstance(field_value, (dict, list)):
                 continue
-            what = metadata_in(str(key))
-            if what is None and _has_own_names(item):
+            metadata_field = metadata_in(str(key))
+            if metadata_field is None and _has_own_names(field_value):
                 continue
-            if key == "gpu" and isinstance(item, dict) and "quantity" in item:  # of Spark
-                yield "amounts", below, {str(item.get("name")): item["quantity"]}
-            if what:
-                yield from _metadata(what, below, item)
-                if isinstance(item, list) or not _has_own_names(item):
-                    waiting.append((below, item))
-            elif key in ("limits", "requests") and above in _RESOURCES and isinstance(item, dict):
+            if key == "gpu" and isinstance(field_value, dict) and "quantity" in field_value:  # of Spark
+                yield "amounts", below, {str(field_value.get("name")): field_value["quantity"]}
+            if metadata_field:
+                yield from _metadata(metadata_field, below, field_value)
+                if isinstance(field_value, list) or not _has_own_names(field_value):
+                    waiting.append((below, field_value))
+            elif key in ("limits", "requests") and above in _RESOURCES and isinstance(field_value, dict):
                 if not own_amounts or not _is_at_steps(path, own_amounts):
-                    yield "amounts", below, item
-                elif isinstance(item.get("custom"), dict):
-                    yield "amounts", (*below, "custom"), item["custom"]
+                    yield "amounts", below, field_value
+                elif isinstance(field_value.get("custom"), dict):
+                    yield "amounts", (*below, "custom"), field_value["custom"]
             else:
-                waiting.append((below, item))
+                waiting.append((below, field_value))
 
 
 def _is_at_steps(path: KeyPath, pattern: str) -> bool:
@@ -532,28 +536,30 @@ def metadata_in(key: str) -> str | None:
     return ("annotations" if "nnotation" in key else "labels") if _METADATA.search(key) else ""
 
 
-def _has_own_names(written: Any) -> bool:
+def _has_own_names(value: Any) -> bool:
     """Whether a value is labels, a selector or variables, in which users choose the names. A mapping of another shape
     only has such a name itself, as a service may be called labels.
     """
-    if isinstance(written, list):
-        return all(not isinstance(item, dict) or _OF_VARIABLES.issuperset(item) for item in written)
+    if isinstance(value, list):
+        return all(not isinstance(variable, dict) or _OF_VARIABLES.issuperset(variable) for variable in value)
     return all(
         key in _OF_SELECTORS
-        or (_OF_REFERENCES.issuperset(value) if isinstance(value, dict) else not isinstance(value, list))
-        for key, value in written.items()
+        or (_OF_REFERENCES.issuperset(child) if isinstance(child, dict) else not isinstance(child, list))
+        for key, child in value.items()
     )
 
 
-def _metadata(what: str, path: KeyPath, written: Any) -> Iterator[Part]:
+def _metadata(metadata_field: str, path: KeyPath, metadata: Any) -> Iterator[Part]:
     """Yields labels or annotations that are written as a mapping, or as a list of names and values."""
-    if isinstance(written, dict):
-        yield what, path, written
-        yield from (("key", (*path, key), key) for key in written if _may_be_filled_in(key))
+    if isinstance(metadata, dict):
+        yield metadata_field, path, metadata
+        yield from (("key", (*path, key), key) for key in metadata if _may_be_filled_in(key))
         return
-    for index, item in enumerate(written):
-        if isinstance(item, dict) and isinstance(name := item.get("name", item.get("key")), str):
-            yield what, (*path, index), {name: item.get("value", "")}
+    for index, name_and_value in enumerate(metadata):
+        if isinstance(name_and_value, dict) and isinstance(
+            name := name_and_value.get("name", name_and_value.get("key")), str
+        ):
+            yield metadata_field, (*path, index), {name: name_and_value.get("value", "")}
 
 
 def _may_be_filled_in(key: object) -> bool:
