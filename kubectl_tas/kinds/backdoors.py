@@ -16,7 +16,7 @@ from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
 
 
-class Place(Enum):
+class KeyPlace(Enum):
     """The part of an object in which a key is written."""
 
     LABEL = "label"
@@ -44,7 +44,7 @@ class Backdoor:
     """A key that bypasses a limit or a check."""
 
     key: str
-    place: Place
+    place: KeyPlace
     decides: Decides
     kinds: str
     """The kinds with the key, and its place in them."""
@@ -84,24 +84,24 @@ TIMES = (
 """Annotations of a PodGroup in which KAI's scheduler keeps the times by which it evicts."""
 GPU_GROUP = "runai-gpu-group"
 """The label, and the prefix of labels, by which KAI's binder marks the pods that share a GPU."""
-_WRITTEN: tuple[tuple[str, Place, str, str, tuple[str, ...]], ...] = (
+_WRITTEN: tuple[tuple[str, KeyPlace, str, str, tuple[str, ...]], ...] = (
     (  # pkg/scheduler/cache/status_updater/default_status_updater.go; api/podgroup_info/job_info.go, minruntime.go
         "KAI 0.17: its scheduler",
-        Place.ANNOTATION,
+        KeyPlace.ANNOTATION,
         _ON_GROUPS,
         "KAI decides by this time what it evicts",
         TIMES,
     ),
     (  # pkg/podgrouper/podgrouper/plugins/defaultgrouper/default_grouper.go (CalcPodGroupAnnotations)
         "KAI 0.17: its podgrouper",
-        Place.ANNOTATION,
+        KeyPlace.ANNOTATION,
         _ON_GROUPS,
         "KAI reads the owner of the gang there",
         ("kai.scheduler/top-owner-metadata", "run.ai/top-owner-metadata"),
     ),
     (  # pkg/binder: binding/resourcereservation/resource_reservation.go (updatePodGPUGroup)
         "KAI 0.17: its binder",
-        Place.LABEL,
+        KeyPlace.LABEL,
         _ON_PODS,
         "KAI counts the pod on the GPU of that name",
         (GPU_GROUP,),
@@ -109,7 +109,7 @@ _WRITTEN: tuple[tuple[str, Place, str, str, tuple[str, ...]], ...] = (
     (  # pkg/binder: binding/binder.go (patchBindAnnotations), common/gpusharingconfigmap/config_map.go; pkg/npe; and
         # pkg/resourcereservation/patcher/pod_patcher.go
         "KAI 0.17: its binder and its agents",
-        Place.ANNOTATION,
+        KeyPlace.ANNOTATION,
         _ON_PODS,
         "KAI keeps the devices of the pod there",
         (
@@ -122,14 +122,14 @@ _WRITTEN: tuple[tuple[str, Place, str, str, tuple[str, ...]], ...] = (
     ),
     (  # pkg/podgrouper/podgrouper/plugins/spark/spark.go
         "Spark 3.5",
-        Place.LABEL,
+        KeyPlace.LABEL,
         _ON_PODS,
         "KAI puts a pod without an owner into the PodGroup of this name",
         ("spark-app-selector",),
     ),
     (
         _GROVE,
-        Place.LABEL,
+        KeyPlace.LABEL,
         _ON_PODS,
         "Grove finds its pods and gangs by it",
         (
@@ -144,7 +144,13 @@ _WRITTEN: tuple[tuple[str, Place, str, str, tuple[str, ...]], ...] = (
             "grove.io/scheduler-name",
         ),
     ),
-    (_GROVE, Place.ANNOTATION, "PodGangs", "Grove names the topology of the gang there", ("grove.io/topology-name",)),
+    (
+        _GROVE,
+        KeyPlace.ANNOTATION,
+        "PodGangs",
+        "Grove names the topology of the gang there",
+        ("grove.io/topology-name",),
+    ),
 )
 """The labels and annotations in which KAI and Grove keep their state: who writes them, where, the consequence, and the
 keys. A prefix stands for all keys below it.
@@ -224,7 +230,7 @@ _OTHERS = (
 BACKDOORS: tuple[Backdoor, ...] = (
     Backdoor(
         labels.QUEUE,
-        Place.LABEL,
+        KeyPlace.LABEL,
         Decides.QUEUE,
         "all kinds: the object, then the pod",
         _KAI,  # CalcPodGroupQueue
@@ -232,7 +238,7 @@ BACKDOORS: tuple[Backdoor, ...] = (
     ),
     Backdoor(
         labels.PRIORITY_CLASS,
-        Place.LABEL,
+        KeyPlace.LABEL,
         Decides.PRIORITY,
         "all kinds: every owner of the pod, then the pod, and before its field",
         _KAI,  # calcPodGroupPriorityClass
@@ -240,7 +246,7 @@ BACKDOORS: tuple[Backdoor, ...] = (
     ),
     Backdoor(
         labels.PREEMPTIBILITY,
-        Place.LABEL,
+        KeyPlace.LABEL,
         Decides.PREEMPTIBILITY,
         "all kinds: every owner of the pod, then the pod, and before any class",
         _KAI,  # calcPodGroupPreemptibilityWithDefaults
@@ -248,30 +254,30 @@ BACKDOORS: tuple[Backdoor, ...] = (
     ),
     Backdoor(
         labels.RUNAI_QUEUE,
-        Place.LABEL,
+        KeyPlace.LABEL,
         Decides.QUEUE,
         "all kinds: the object, then the pod",
         "KAI before 0.6",
     ),
     Backdoor(
         labels.RAY_PRIORITY_CLASS,
-        Place.LABEL,
+        KeyPlace.LABEL,
         Decides.PRIORITY,
         "RayCluster, RayJob, RayService: the object, and before all others",
         _KAI,  # pkg/podgrouper/podgrouper/plugins/ray/ray_grouper.go
     ),
     Backdoor(
         labels.NODE_POOL,
-        Place.LABEL,
+        KeyPlace.LABEL,
         Decides.SHARD,
         "pods and PodGroups, which have it from the object",
         _KAI,  # pkg/scheduler/conf/scheduler_conf.go (GetLabelSelector)
         effect="the scheduler of another shard takes the pods, or none does",
     ),
-    Backdoor("schedulerName", Place.FIELD, Decides.SCHEDULER, _PODS, _KUBERNETES),
+    Backdoor("schedulerName", KeyPlace.FIELD, Decides.SCHEDULER, _PODS, _KUBERNETES),
     Backdoor(
         "nodeName",
-        Place.FIELD,
+        KeyPlace.FIELD,
         Decides.NODE,
         _PODS,
         _KUBERNETES,
@@ -279,14 +285,14 @@ BACKDOORS: tuple[Backdoor, ...] = (
     ),
     Backdoor(
         "priorityClassName",
-        Place.FIELD,
+        KeyPlace.FIELD,
         Decides.PRIORITY,
         f"{_PODS}; PodCliqueSet: spec.template",
         _KAI,  # calcPodGroupPriorityClass
     ),
     Backdoor(
         "namespace",
-        Place.FIELD,
+        KeyPlace.FIELD,
         Decides.NAMESPACE,
         "all kinds: the metadata of the object and of its templates",
         _KUBERNETES,
@@ -294,23 +300,23 @@ BACKDOORS: tuple[Backdoor, ...] = (
     ),
     Backdoor(
         labels.DYNAMO_QUEUE,
-        Place.ANNOTATION,
+        KeyPlace.ANNOTATION,
         Decides.QUEUE,
         "DynamoGraphDeployment: the object",
         "Dynamo 1.2",  # deploy/operator/internal/consts/consts.go
     ),
     Backdoor(
         "ownerReferences",
-        Place.FIELD,
+        KeyPlace.FIELD,
         Decides.UNSEEN,
         "templates of pods",
         _KAI,  # pkg/podgrouper/podgrouper/podgrouper.go (getResourceOwners)
         effect="KAI takes queue, priority and gang from the object that it names",
         parent="metadata",
     ),
-    Backdoor("podPriorityClassName", Place.FIELD, Decides.PRIORITY, _ARGO_KINDS, _ARGO),
+    Backdoor("podPriorityClassName", KeyPlace.FIELD, Decides.PRIORITY, _ARGO_KINDS, _ARGO),
     *(
-        Backdoor(key, Place.FIELD, Decides.UNSEEN, _ARGO_KINDS, _ARGO, effect, parent=parent)
+        Backdoor(key, KeyPlace.FIELD, Decides.UNSEEN, _ARGO_KINDS, _ARGO, effect, parent=parent)
         for key, parent, effect in (
             ("podSpecPatch", "", "it changes pods after validate has judged them"),
             ("templateDefaults", "", "it adds what validate cannot see to templates"),
@@ -323,12 +329,12 @@ BACKDOORS: tuple[Backdoor, ...] = (
         )
     ),
     *(
-        Backdoor(key, Place.FIELD, Decides.UNSEEN, kinds, reader, effect, parent=parent, group=group)
+        Backdoor(key, KeyPlace.FIELD, Decides.UNSEEN, kinds, reader, effect, parent=parent, group=group)
         for key, parent, group, kinds, reader, effect in _OTHERS
     ),
     Backdoor(
         "batchScheduler",
-        Place.FIELD,
+        KeyPlace.FIELD,
         Decides.UNSEEN,
         "SparkApplication: spec",
         "spark-operator 2.3",
@@ -337,7 +343,7 @@ BACKDOORS: tuple[Backdoor, ...] = (
     *(
         Backdoor(
             key,
-            Place.FIELD,
+            KeyPlace.FIELD,
             Decides.UNSEEN,
             f"SparkApplication: {where}",
             "Spark 3.5",  # docs/running-on-kubernetes.md, and docs/configuration.md
@@ -352,7 +358,7 @@ BACKDOORS: tuple[Backdoor, ...] = (
     ),
     Backdoor(
         "sparkConfigMap",
-        Place.FIELD,
+        KeyPlace.FIELD,
         Decides.UNSEEN,
         "SparkApplication: spec",
         "spark-operator 2.3",  # addSparkConfigMap of internal/webhook/sparkpod_defaulter.go
@@ -360,7 +366,7 @@ BACKDOORS: tuple[Backdoor, ...] = (
     ),
     Backdoor(
         "mainApplicationFile",
-        Place.FIELD,
+        KeyPlace.FIELD,
         Decides.UNSEEN,
         "SparkApplication: spec",
         "spark-operator 2.3",  # mainApplicationFileOption of internal/controller/sparkapplication/submission.go
@@ -369,7 +375,7 @@ BACKDOORS: tuple[Backdoor, ...] = (
     ),
     Backdoor(
         "dynamicAllocation",
-        Place.FIELD,
+        KeyPlace.FIELD,
         Decides.UNSEEN,
         "SparkApplication: spec",
         "Spark 3.5",  # docs/configuration.md
@@ -378,31 +384,34 @@ BACKDOORS: tuple[Backdoor, ...] = (
     ),
     Backdoor(
         "workerSpec",
-        Place.FIELD,
+        KeyPlace.FIELD,
         Decides.UNSEEN,
         "InferenceService: spec.predictor",
         "KServe 0.16",  # pkg/apis/serving/v1beta1/predictor.go
         effect="validate cannot see its pods",
         parent="predictor",
     ),
-    Backdoor("queue", Place.FIELD, Decides.QUEUE, _KUBEFLOW_KINDS, _KUBEFLOW, parent="schedulingPolicy"),
-    Backdoor("priorityClass", Place.FIELD, Decides.PRIORITY, _KUBEFLOW_KINDS, _KUBEFLOW, parent="schedulingPolicy"),
+    Backdoor("queue", KeyPlace.FIELD, Decides.QUEUE, _KUBEFLOW_KINDS, _KUBEFLOW, parent="schedulingPolicy"),
+    Backdoor("priorityClass", KeyPlace.FIELD, Decides.PRIORITY, _KUBEFLOW_KINDS, _KUBEFLOW, parent="schedulingPolicy"),
     *(
         Backdoor(key, written_at, Decides.STATE, kinds, writer, effect)
         for writer, written_at, kinds, effect, keys in _WRITTEN
         for key in keys
     ),
-    *(Backdoor(key, Place.ANNOTATION, Decides.SYNC, "", "", effect, values=values) for key, effect, values in _GITOPS),
+    *(
+        Backdoor(key, KeyPlace.ANNOTATION, Decides.SYNC, "", "", effect, values=values)
+        for key, effect, values in _GITOPS
+    ),
 )
 """All keys."""
 
 
-LABELS, ANNOTATIONS, FIELDS = ({row.key: row for row in BACKDOORS if row.place is key_place} for key_place in Place)
+LABELS, ANNOTATIONS, FIELDS = ({row.key: row for row in BACKDOORS if row.place is key_place} for key_place in KeyPlace)
 """The keys of each place by name, which is unique in its place."""
 STATE = {row.key: row for row in BACKDOORS if row.decides is Decides.STATE}
 """The keys that KAI or Grove writes, by name."""
 _DECIDING = frozenset(
-    row.key for row in BACKDOORS if row.place is not Place.FIELD and row.decides is not Decides.SYNC
+    row.key for row in BACKDOORS if row.place is not KeyPlace.FIELD and row.decides is not Decides.SYNC
 ) - {*FIELDS} | {labels.POD_GROUP, labels.SKIP_PODGROUPER}
 """Labels and annotations that are judged in a mapping of any name."""
 
