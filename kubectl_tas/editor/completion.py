@@ -32,7 +32,7 @@ _WORKFLOW = "Workflow"
 
 
 @dataclass(frozen=True, slots=True)
-class Suggestion:
+class CompletionChoice:
     """A possible completion."""
 
     word: str
@@ -50,7 +50,7 @@ class Completion:
     start: int
     """Offset of the first character of the word, from 0."""
     end: int
-    choices: tuple[Suggestion, ...]
+    choices: tuple[CompletionChoice, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +68,15 @@ def completion(path: str, text: str, offset: int, fleet: Fleet) -> Completion:
     context = _context_of_word(path, text, start, end)
     quote = text[start - 1 : start] if text[start - 1 : start] in ('"', "'") else ""
     has_colon = re.compile(r"[\"']?[ \t]*:").match(text, end) is not None
-    choices: dict[str, Suggestion] = {}
+    choices: dict[str, CompletionChoice] = {}
     for value, description in _choices(context, fleet) if context else ():
         word = value if isinstance(value, str) else scalar(value)
         if printable(word) == word:
             insertion = word if quote else scalar(value, flow=True)
             behind = ": " if context and context.is_key and not has_colon and not quote else ""
             choices.setdefault(
-                word, Suggestion(word, insertion + behind, printable(description), bool(context and context.is_key))
+                word,
+                CompletionChoice(word, insertion + behind, printable(description), bool(context and context.is_key)),
             )
     return Completion(start, end, tuple(choices.values()))
 
