@@ -146,7 +146,7 @@ def test_what_names_something() -> None:
                 if path is None or document.value(path) != word:
                     continue
                 found = reference_at(document, path)
-                assert (found.what.upper() if found else "NONE") == word, path
+                assert (found.kind.upper() if found else "NONE") == word, path
                 seen += 1
     assert seen == 36
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kubectl_tas.diagnostics import TasError
 from kubectl_tas.imports import queuetree
-from kubectl_tas.imports.from_cluster import Wanted, import_cluster, level_name
+from kubectl_tas.imports.from_cluster import ImportOptions, import_cluster, level_name
 from kubectl_tas.imports.queuetree import Forest, forest
 from kubectl_tas.imports.written import Imported
 from kubectl_tas.live.cluster_state import Record
@@ -160,7 +160,7 @@ spec:
 
 def made(*items: Item, **wanted: Any) -> Imported:
     """What becomes of these objects, in memory."""
-    return import_cluster(Record(items, (), {}), Wanted(**wanted))
+    return import_cluster(Record(items, (), {}), ImportOptions(**wanted))
 
 
 def test_the_files_of_a_whole_cluster() -> None:

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubectl_tas.diagnostics import TasError
-from kubectl_tas.imports.from_osmo import Given, import_osmo
+from kubectl_tas.imports.from_osmo import OsmoDocument, import_osmo
 from kubectl_tas.imports.written import Imported
 from tests.support.cli import Result, kubectl_tas
 from tests.support.pyyaml import safe_load
@@ -121,7 +121,7 @@ def imported(folder: Path, *documents: Data, names: tuple[str, ...] = ()) -> Res
 def made(*documents: Data, names: tuple[str, ...] = ()) -> Imported:
     """What becomes of documents, in memory."""
     called = names or [str(index) for index in range(len(documents))]
-    return import_osmo(Given(f"{name}.json", name, data) for name, data in zip(called, documents, strict=True))
+    return import_osmo(OsmoDocument(f"{name}.json", name, data) for name, data in zip(called, documents, strict=True))
 
 
 def unplaced(*documents: Data) -> list[str]:

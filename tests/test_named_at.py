@@ -78,7 +78,7 @@ def test_the_editor_reads_the_same_list() -> None:
         (document,), _ = parse("x.yaml", text)
         reference = reference_at(document, ("metadata", "annotations", key))
         assert reference is not None
-        assert reference.what == what == named_at(document.data, reference.path)
+        assert reference.kind == what == named_at(document.data, reference.path)
 
 
 WRONG: dict[tuple[str, str], tuple[dict[str, str], str]] = {

@@ -26,7 +26,7 @@ from kubectl_tas.cli.addressing import ABOUT_WORK
 from kubectl_tas.cli.main import cli, run
 from kubectl_tas.edit import gitops_files
 from kubectl_tas.kai import FAULTS
-from kubectl_tas.kinds.backdoors import BACKDOORS, Backdoor, Decides, Place
+from kubectl_tas.kinds.backdoors import BACKDOORS, Backdoor, Decides, KeyPlace
 from kubectl_tas.resources import all_rules
 from tools import completion, declared, rulepages
 from tools.goldens import ROOT, index
@@ -200,7 +200,7 @@ def _versions_page() -> str:
     return _FAULTS.sub(lambda block: f"{block[1]}\n{table}\n{block[2]}", page)
 
 
-def _reading(item: Backdoor) -> tuple[Place, Decides, str, str]:
+def _reading(item: Backdoor) -> tuple[KeyPlace, Decides, str, str]:
     """Returns the key by which back doors are grouped into a row."""
     return item.place, item.decides, item.kinds, item.reader
 

@@ -219,7 +219,7 @@ def _judged(submission: Submission, parts: Iterator[Grown], held: Held) -> Itera
         asks = f"{submission.gpus} GPUs of this {submission.kind} are counted, and they may grow {total}"
         if part.is_counted:
             asks = f"this {submission.kind} then asks for {submission.gpus} GPUs; its queue may hold {room}"
-        message = f"{part.what} may grow from {part.start} to {many}{part.when}: {asks}"
+        message = f"{part.grown_parts} may grow from {part.start} to {many}{part.when}: {asks}"
         yield Diagnostic(GROWTH_UNCOUNTED, message, submission.declared.at(*part.path), hint=part.hint)
 
 

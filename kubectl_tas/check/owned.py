@@ -124,7 +124,7 @@ def _owned(workload: FleetWorkload) -> Iterator[Diagnostic]:
         yield Diagnostic(PODGROUP_OWNED, message, location, hint="Remove the label.")
         return
     for wait in podgrouper.waits(workload):
-        message = f"the gang of {workload.kind} {workload.name} can never start: {wait.why}"
+        message = f"the gang of {workload.kind} {workload.name} can never start: {wait.reason}"
         written = workload.declared.origin.value(wait.path) is not None
         location = workload.declared.at(*(wait.path if written else ("kind",)))
         hint = f"{wait.instead}, or remove the label {_label(workload)}."

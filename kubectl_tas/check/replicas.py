@@ -85,7 +85,7 @@ def _refused(workload: FleetWorkload, operators: Mapping[str, str]) -> Iterator[
     for wait in podgrouper.waits(workload):
         if kubernetes.is_older(release, wait.since):
             continue
-        message = f"{workload.kind} {workload.name} never starts: KAI waits for all needed pods, and {wait.why}"
+        message = f"{workload.kind} {workload.name} never starts: KAI waits for all needed pods, and {wait.reason}"
         level = workload.pool.topology.level(wait.level) if workload.pool.topology else None
         hint = f"{wait.instead}."
         if level is not None:

@@ -51,12 +51,12 @@ def _of_work(declared: Declared[Any], kind: str, name: str, rows: list[Naming]) 
         added = row.added(declared.origin.data)
         most = row.longest - len(added)
         if not row.alphabet.has(name):
-            message = f'the {kind} name "{name}" must be {row.alphabet.value[1]}: {row.why}'
+            message = f'the {kind} name "{name}" must be {row.alphabet.value[1]}: {row.reason}'
             yield Diagnostic(NAME_INVALID, message, location, hint=_example(name, row.alphabet))
             return
         if len(name) > most:
             behind = f', and "{added}" follows' if added else ""
-            message = f"the name of a {kind} may have {most} characters here, not {len(name)}: {row.why}{behind}"
+            message = f"the name of a {kind} may have {most} characters here, not {len(name)}: {row.reason}{behind}"
             yield Diagnostic(INVALID_VALUE, message, location, hint=f"Cut {len(name) - most} from it.")
             return
 
@@ -64,10 +64,10 @@ def _of_work(declared: Declared[Any], kind: str, name: str, rows: list[Naming]) 
 def _of_part(declared: Declared[Any], part: PartNaming, path: KeyPath, name: str) -> Iterator[Diagnostic]:
     location = declared.origin.locate(path, key=part.is_key)
     if not part.alphabet.has(name.lower() if part.is_folded else name):
-        message = f'the {part.what} name "{name}" must be {part.alphabet.value[1]}: {part.why}'
+        message = f'the {part.part_name} name "{name}" must be {part.alphabet.value[1]}: {part.reason}'
         yield Diagnostic(NAME_INVALID, message, location, hint=_example(name, part.alphabet))
     elif len(name) > part.longest:
-        message = f"the {part.what} name has {len(name)} characters, more than {part.longest}: {part.why}"
+        message = f"the {part.part_name} name has {len(name)} characters, more than {part.longest}: {part.reason}"
         yield Diagnostic(INVALID_VALUE, message, location, hint=f"Cut {len(name) - part.longest} from it.")
 
 

@@ -31,9 +31,9 @@ from kubectl_tas.diagnostics import Diagnostic, Severity, TasError
 from kubectl_tas.edit.apply import as_edited, lock, spliced, write
 from kubectl_tas.emit.create_only import standing, write_new
 from kubectl_tas.folders import is_hidden
-from kubectl_tas.imports.from_cluster import Compared, Wanted, compared, import_cluster
+from kubectl_tas.imports.from_cluster import Compared, ImportOptions, compared, import_cluster
 from kubectl_tas.imports.from_kueue import WORK, import_kueue, with_work
-from kubectl_tas.imports.from_osmo import Given, import_osmo
+from kubectl_tas.imports.from_osmo import OsmoDocument, import_osmo
 from kubectl_tas.imports.kueueobjects import CLUSTER as KUEUE_CLUSTER
 from kubectl_tas.imports.kueueobjects import RESOURCE_NAMES
 from kubectl_tas.imports.written import Imported, Unplaced, additions, new_elsewhere
@@ -93,7 +93,7 @@ def cluster(
         else record(Access(context, kubeconfig, watch=waiting))
     )
     root = Path(group_directory() or ".") / to
-    wanted = Wanted(context, sums, backend or "default")
+    wanted = ImportOptions(context, sums, backend or "default")
     if backend is not None and root.is_dir() and (code := _added(root, found, wanted)) is not None:
         return code
     imported = import_cluster(found, wanted)
@@ -114,7 +114,7 @@ def cluster(
     return 0
 
 
-def _added(root: Path, found: Record, wanted: Wanted) -> int | None:
+def _added(root: Path, found: Record, wanted: ImportOptions) -> int | None:
     """Adds a cluster to a repository, and returns the exit code; None if there is no repository."""
     with lock(root):
         there = check_source(root, FolderSource(root))
@@ -302,16 +302,16 @@ def _nothing(imported: Imported) -> int:
     return 1
 
 
-def _documents(files: Sequence[str]) -> list[Given] | None:
+def _documents(files: Sequence[str]) -> list[OsmoDocument] | None:
     """Returns the documents of all files; prints findings and returns None if a file is not YAML."""
-    found: list[Given] = []
+    found: list[OsmoDocument] = []
     problems: list[Diagnostic] = []
     for file in files:
         name = "<stdin>" if file == "-" else file
         text, problem = decode(name, read_named(file, hint="Name a file of OSMO's configuration."))
         documents, others = ((), (problem,)) if problem else parse(name, text)
         problems += others
-        found += (Given(name, "" if file == "-" else Path(file).stem, item.data) for item in documents)
+        found += (OsmoDocument(name, "" if file == "-" else Path(file).stem, item.data) for item in documents)
     if problems:
         show_findings(problems)
         say("Nothing was written.", err=True)

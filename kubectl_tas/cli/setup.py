@@ -138,7 +138,7 @@ def migrate(dry_run: bool, check: bool, directory: str | None) -> int:
     """
     from kubectl_tas.cli.session import find_root
     from kubectl_tas.edit.apply import lock, write
-    from kubectl_tas.edit.migration import Names, migrations
+    from kubectl_tas.edit.migration import RenamedCommands, migrations
     from kubectl_tas.load.loading import config_of
     from kubectl_tas.load.source import FolderSource
     from kubectl_tas.report.style import unified
@@ -149,7 +149,7 @@ def migrate(dry_run: bool, check: bool, directory: str | None) -> int:
     config = config_of(FolderSource(root))
     skipped = {root / name for name in (*config.sources, config.output)}
     with lock(top):
-        found = list(migrations(top, skipped, Names(RENAMED, RENAMED_OPTIONS)))
+        found = list(migrations(top, skipped, RenamedCommands(RENAMED, RENAMED_OPTIONS)))
         if dry_run:
             show(unified(file.difference for file, _ in found))
             return 1 if check and found else 0

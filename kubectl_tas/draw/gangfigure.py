@@ -76,7 +76,7 @@ def _count(clique_set: FleetPodCliqueSet) -> str:
 def _facts(workload: FleetWorkload, gang: Gang) -> Facts:
     facts = [("PodGroup", _note(workload, gang))]
     for wait in podgrouper.waits(workload):
-        facts.append(("Starts", f"never: KAI waits for all needed pods, and {wait.why}"))
+        facts.append(("Starts", f"never: KAI waits for all needed pods, and {wait.reason}"))
     for replicated in workload.outside if gang.minimum is not None else ():
         pods, gpus = plural(replicated.replicas, "pod"), plural(replicated.replicas * replicated.gpus, "GPU")
         facts.append(("Beside", f"{replicated.name}, {pods} with {gpus}, is no part of the gang: nothing waits for it"))

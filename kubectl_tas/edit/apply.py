@@ -50,15 +50,15 @@ def spliced(root: Path, edits: Sequence[Edit]) -> tuple[FileEdit, ...]:
     files: dict[str, FileEdit] = {}
     with Disk(root.resolve()) as disk:
         for edit in sorted(edits, key=_last_documents_first):
-            known = files.get(edit.path)
-            before = known.before if known else _read(disk, root, edit.path)
+            content_before = files.get(edit.path)
+            before = content_before.before if content_before else _read(disk, root, edit.path)
             if isinstance(edit, NewFile):
                 if before is not None or os.path.lexists(root / edit.path):
                     raise TasError(f"{edit.path} already exists", hint="Rename it, and run again.")
                 after = edit.text
             else:
                 _check_unchanged(edit, before or b"")
-                after = _edited(edit, (known.after if known else before) or b"")
+                after = _edited(edit, (content_before.after if content_before else before) or b"")
             files[edit.path] = FileEdit(edit.path, before, after.encode("utf-8") or None)
     for file in files.values():
         if file.after is None and (root / file.path).is_symlink():
@@ -86,17 +86,19 @@ def as_edited(root: Path, files: Sequence[FileEdit]) -> OverlaySource:
 
 
 def _files_below(root: Path, folder: str) -> set[str]:
-    found = os.walk(root / folder)
-    return {Path(top, name).relative_to(root).as_posix() for top, _, names in found for name in names}
+    folders = os.walk(root / folder)
+    return {Path(top, name).relative_to(root).as_posix() for top, _, names in folders for name in names}
 
 
 def new_errors(
-    before: Sequence[Diagnostic], after: Sequence[Diagnostic], said: Callable[[str], str]
+    before: Sequence[Diagnostic], after: Sequence[Diagnostic], in_new_words: Callable[[str], str]
 ) -> tuple[Diagnostic, ...]:
     """Returns the errors that an edit adds. ``said`` updates an earlier message after a rename."""
-    known = {_identity(item, said(item.message)) for item in before}
+    known_errors = {_identity(diagnostic, in_new_words(diagnostic.message)) for diagnostic in before}
     return tuple(
-        item for item in after if item.severity is Severity.ERROR and _identity(item, item.message) not in known
+        diagnostic
+        for diagnostic in after
+        if diagnostic.severity is Severity.ERROR and _identity(diagnostic, diagnostic.message) not in known_errors
     )
 
 
@@ -113,7 +115,7 @@ def _check_unchanged(edit: SetValues | RemoveDocument, content: bytes) -> None:
         raise TasError(f"{edit.path} is a template, and what it expands to is not edited", hint=hint)
     documents, _ = parse(edit.path, text)
     within, data = edit.origin.within, edit.origin.data
-    if not any(item.index == edit.origin.index and item.value(within) == data for item in documents):
+    if not any(document.index == edit.origin.index and document.value(within) == data for document in documents):
         raise _changed(edit.path)
 
 

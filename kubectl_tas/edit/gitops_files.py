@@ -86,25 +86,32 @@ def argocd_health(file: str) -> str:
 
 def flux_source(delivery: Delivery) -> str:
     """Returns the GitRepository of a repository."""
-    parts = [re.sub(r"([*?\[\\ ])", r"\\\1", part) for part in delivery.output.split("/")]
-    above = ["/".join(("", *parts[:depth])) for depth in range(len(parts))]
-    lines = [line for folder, part in zip(above, parts, strict=True) for line in (f"{folder}/*", f"!{folder}/{part}")]
+    folder_patterns = [re.sub(r"([*?\[\\ ])", r"\\\1", folder_pattern) for folder_pattern in delivery.output.split("/")]
+    above = ["/".join(("", *folder_patterns[:depth])) for depth in range(len(folder_patterns))]
+    lines = [
+        line
+        for folder, folder_pattern in zip(above, folder_patterns, strict=True)
+        for line in (f"{folder}/*", f"!{folder}/{folder_pattern}")
+    ]
     return _template("flux-source.yaml.j2").render(**_common(delivery), ignored=lines)
 
 
-def flux_part(delivery: Delivery, part: str, path: str, *, pool: str = "", note: str = "") -> str:
+def flux_part(delivery: Delivery, manifest_folder: str, path: str, *, pool: str = "", note: str = "") -> str:
     """Returns the Kustomization of a folder: platform or pool, or for flat the two of all that work needs and of work.
 
     Flux dry-runs all objects of a Kustomization before it applies the first (``ApplyAll`` of fluxcd/pkg/ssa, 0.77).
     """
-    if part == "flat":
-        return f"{_flux_part(delivery, 'base', path, '-base', note)}---\n{_flux_part(delivery, part, path, '', '')}"
-    return _flux_part(delivery, part, path, "-platform" if part == "platform" else f"-pool-{pool}", note)
+    if manifest_folder == "flat":
+        base = _flux_part(delivery, "base", path, "-base", note)
+        return f"{base}---\n{_flux_part(delivery, manifest_folder, path, '', '')}"
+    return _flux_part(
+        delivery, manifest_folder, path, "-platform" if manifest_folder == "platform" else f"-pool-{pool}", note
+    )
 
 
-def _flux_part(delivery: Delivery, part: str, path: str, suffix: str, note: str) -> str:
+def _flux_part(delivery: Delivery, manifest_folder: str, path: str, suffix: str, note: str) -> str:
     return _template("flux.yaml.j2").render(
-        **_common(delivery, suffix), part=part, path=scalar(f"./{path}"), note=note, queue=QUEUE
+        **_common(delivery, suffix), part=manifest_folder, path=scalar(f"./{path}"), note=note, queue=QUEUE
     )
 
 

@@ -27,7 +27,7 @@ _OUTPUT = re.compile(r"(-o|--output)(=?)(.*)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class RenamedCommands:
     """The renamed commands and options."""
 
     commands: Mapping[str, str]
@@ -37,7 +37,7 @@ class Names:
 
 
 @dataclass(frozen=True, slots=True)
-class Renamed:
+class RenamedWord:
     """A replaced name."""
 
     line: int
@@ -45,18 +45,20 @@ class Renamed:
     new: str
 
 
-def migrated(text: str, names: Names) -> tuple[str, tuple[Renamed, ...]]:
+def migrated(text: str, names: RenamedCommands) -> tuple[str, tuple[RenamedWord, ...]]:
     """Returns a text with the new names, and the replacements. Every other byte stays."""
     changes: list[tuple[int, int, str]] = []
     for call in _CALL.finditer(text):
         changes += _of_call(text, call.end(), names)
-    told = tuple(Renamed(text.count("\n", 0, start) + 1, text[start:end], new) for start, end, new in changes)
+    renamed_words = tuple(
+        RenamedWord(text.count("\n", 0, start) + 1, text[start:end], new) for start, end, new in changes
+    )
     for start, end, new in reversed(changes):
         text = f"{text[:start]}{new}{text[end:]}"
-    return text, told
+    return text, renamed_words
 
 
-def _of_call(text: str, at: int, names: Names) -> Iterator[tuple[int, int, str]]:
+def _of_call(text: str, at: int, names: RenamedCommands) -> Iterator[tuple[int, int, str]]:
     """Yields the replacements in the command line after ``kubectl tas``: start, end and new text."""
     words = list(_words(text, at))
     while words and words[0][2].startswith("-"):
@@ -66,23 +68,25 @@ def _of_call(text: str, at: int, names: Names) -> Iterator[tuple[int, int, str]]
         if name in names.commands:
             yield words[0][0], words[length - 1][1], names.commands[name]
         for start, end, word in words[length:] if name in names.options else ():
-            found = _OUTPUT.fullmatch(word)
-            new = names.options[name].get("-o" if found else word)
-            if new is not None and not (found and word.startswith("--") and found[3] and not found[2]):
-                rest = f"={found[3]}" if found and found[3] else ""
-                yield start, end, f"{new}{rest}"
+            match = _OUTPUT.fullmatch(word)
+            new = names.options[name].get("-o" if match else word)
+            if new is not None and not (match and word.startswith("--") and match[3] and not match[2]):
+                value_suffix = f"={match[3]}" if match and match[3] else ""
+                yield start, end, f"{new}{value_suffix}"
 
 
 def _words(text: str, at: int) -> Iterator[tuple[int, int, str]]:
     """Yields the words of a command line with their places, up to the end of the command."""
-    while found := _WORD.match(text, at):
-        if found[1].startswith("#"):
+    while match := _WORD.match(text, at):
+        if match[1].startswith("#"):
             return
-        yield found.start(1), found.end(1), found[1]
-        at = found.end()
+        yield match.start(1), match.end(1), match[1]
+        at = match.end()
 
 
-def migrations(top: Path, skipped: Collection[Path], names: Names) -> Iterator[tuple[FileEdit, tuple[Renamed, ...]]]:
+def migrations(
+    top: Path, skipped: Collection[Path], names: RenamedCommands
+) -> Iterator[tuple[FileEdit, tuple[RenamedWord, ...]]]:
     """Yields the changed files below a folder, sorted. Skips large and binary files, files below ``skipped``, and files
     about earlier versions. Raises TasError if there are too many files.
     """
@@ -94,21 +98,21 @@ def migrations(top: Path, skipped: Collection[Path], names: Names) -> Iterator[t
             text = content.decode()
         except UnicodeDecodeError:
             continue
-        after, told = migrated(text, names)
-        if told:
-            yield FileEdit(path.relative_to(top).as_posix(), content, after.encode()), told
+        after, renamed_words = migrated(text, names)
+        if renamed_words:
+            yield FileEdit(path.relative_to(top).as_posix(), content, after.encode()), renamed_words
 
 
 def _files(top: Path, skipped: Collection[Path]) -> Iterator[Path]:
     count = 0
     for folder, folders, files in os.walk(top):
-        here = Path(folder)
-        folders[:] = sorted(name for name in folders if name not in _LEFT_OUT and here / name not in skipped)
+        folder_path = Path(folder)
+        folders[:] = sorted(name for name in folders if name not in _LEFT_OUT and folder_path / name not in skipped)
         for name in sorted(files):
             count += 1
             if count > MAX_FILES:
                 message = f"{top} has more than {MAX_FILES} files"
                 raise TasError(message, hint="Run `kubectl tas migrate` in a folder with fewer.")
-            path = here / name
+            path = folder_path / name
             if path.is_file() and not path.is_symlink() and not _HISTORY.match(name):
                 yield path

@@ -44,11 +44,11 @@ class _Renaming:
     generated: dict[str, str]
     """New names of the pool's queues and its own Topology, by old name."""
 
-    def target(self, written: str) -> str | None:
+    def target(self, name: str) -> str | None:
         """Returns a pool or pool--subpool with the new name and an unchanged rest; None if it names another pool."""
-        rest = written[len(self.old) :]
-        is_meant = names.fold(written[: len(self.old)]) == self.old and names.fold(rest).startswith(names.SEPARATOR)
-        return f"{self.new}{rest}" if is_meant or names.fold(written) == self.old else None
+        suffix = name[len(self.old) :]
+        is_meant = names.fold(name[: len(self.old)]) == self.old and names.fold(suffix).startswith(names.SEPARATOR)
+        return f"{self.new}{suffix}" if is_meant or names.fold(name) == self.old else None
 
 
 _OF_POOL = ("pool", "queue", "topology")
@@ -60,16 +60,16 @@ def rename(fleet: Fleet, old: str, new: str) -> list[Edit] | Diagnostic:
     pool = fleet.pool_by_name.get(old)
     if pool is None:
         return _no_pool(fleet, old, "A subpool keeps its name. Create another one, send its work there, then use:")
-    there = fleet.pool_by_name.get(names.fold(new))
-    if there is not None:
-        location = there.declared.at("metadata", "name")
-        if there is pool:
+    existing_pool = fleet.pool_by_name.get(names.fold(new))
+    if existing_pool is not None:
+        location = existing_pool.declared.at("metadata", "name")
+        if existing_pool is pool:
             message, hint = (
                 f'"{new}" is the name that pool {old} has',
                 "Choose another; case does not count.",
             )
         else:
-            message, hint = f"there is a pool {there.name} already", "Choose another name."
+            message, hint = f"there is a pool {existing_pool.name} already", "Choose another name."
         return Diagnostic(SUBPOOL_UNKNOWN, message, location, hint=hint)
     renaming = _Renaming(old, new, dict(zip(_generated(fleet, pool, old), _generated(fleet, pool, new), strict=True)))
     return [*set_in_documents(_named(fleet.repository, renaming), old, new)]
@@ -80,38 +80,38 @@ def rename_subpool(fleet: Fleet, old: str, new: str) -> list[SetValues] | Diagno
     pool, subpool = fleet.target(old) or (None, None)
     if pool is None or subpool is None:
         return unknown_pool(fleet, old)
-    there = fleet.target(f"{pool.name}{names.SEPARATOR}{new}")
-    if there is not None:
+    existing_target = fleet.target(f"{pool.name}{names.SEPARATOR}{new}")
+    if existing_target is not None:
         location = subpool.declared.at("metadata", "name")
         message = f"pool {pool.name} has a subpool {names.fold(new)} already"
         return Diagnostic(SUBPOOL_UNKNOWN, message, location, hint="Choose another name.")
     where = (fleet.config.queuePrefix, pool.backend.namespace, pool.name)
     queues = {names.leaf_queue(*where, subpool.name): names.leaf_queue(*where, new)}
     renaming = _Renaming(subpool.canonical, f"{pool.name}{names.SEPARATOR}{new}", queues)
-    own = (subpool.declared, ("metadata", "name"), new)
-    return set_in_documents([*_named(fleet.repository, renaming), own], subpool.name, new)
+    new_name = (subpool.declared, ("metadata", "name"), new)
+    return set_in_documents([*_named(fleet.repository, renaming), new_name], subpool.name, new)
 
 
-def set_in_documents(found: Iterable[tuple[Declared[Any], KeyPath, str]], old: str, new: str) -> list[SetValues]:
+def set_in_documents(named_places: Iterable[tuple[Declared[Any], KeyPath, str]], old: str, new: str) -> list[SetValues]:
     """Returns one edit for each document that names the renamed object, with all places in the document."""
     values: dict[tuple[str, int], tuple[Declared[Any], list[tuple[KeyPath, Value, str | None]]]] = {}
-    for declared, path, text in found:
-        _, own = values.setdefault((declared.origin.path, declared.origin.index), (declared, []))
-        own.append((path, text, None))
+    for declared, path, text in named_places:
+        _, values_of_document = values.setdefault((declared.origin.path, declared.origin.index), (declared, []))
+        values_of_document.append((path, text, None))
     return [
-        SetValues(declared.origin, tuple(own), f"renamed {old} -> {new} in {_shown(declared)}")
-        for declared, own in values.values()
+        SetValues(declared.origin, tuple(values_of_document), f"renamed {old} -> {new} in {_shown(declared)}")
+        for declared, values_of_document in values.values()
     ]
 
 
 def _no_pool(fleet: Fleet, name: str, hint: str) -> Diagnostic:
     """Returns the diagnostic for an unknown pool. ``hint`` comes before the command that retires a subpool."""
-    _, item = fleet.target(name) or (None, None)
-    if item is None:
+    _, subpool = fleet.target(name) or (None, None)
+    if subpool is None:
         return unknown_pool(fleet, name)
-    hint = f"{hint} kubectl tas subpool retire {item.pool} {item.name}"
+    hint = f"{hint} kubectl tas subpool retire {subpool.pool} {subpool.name}"
     return Diagnostic(
-        SUBPOOL_UNKNOWN, f"{item.canonical} is a subpool", item.declared.at("metadata", "name"), hint=hint
+        SUBPOOL_UNKNOWN, f"{subpool.canonical} is a subpool", subpool.declared.at("metadata", "name"), hint=hint
     )
 
 
@@ -130,11 +130,13 @@ def remove(fleet: Fleet, name: str) -> list[Edit] | Diagnostic:
     if work:
         shown = list(work.items())[:MAX_NAMED]
         message = f"cannot remove pool {name}: work is declared for it: {listed(list(work))}"
-        related = tuple(Related(what, declared.at()) for what, declared in shown)
+        related = tuple(Related(work_name, declared.at()) for work_name, declared in shown)
         hint = "Remove the files of that work, or send it to another pool; then remove this one."
         return Diagnostic(POOL_IN_USE, message, pool.declared.at("metadata", "name"), related, hint=hint)
-    gone = [item for item in pool.subpools if item.state != "ARCHIVED"]
-    edits: list[Edit] = [RemoveDocument(item.declared.origin, f"removed subpool {item.canonical}") for item in gone]
+    gone = [subpool for subpool in pool.subpools if subpool.state != "ARCHIVED"]
+    edits: list[Edit] = [
+        RemoveDocument(subpool.declared.origin, f"removed subpool {subpool.canonical}") for subpool in gone
+    ]
     return [*edits, RemoveDocument(pool.declared.origin, f"removed pool {name}")]
 
 
@@ -149,8 +151,8 @@ def _generated(fleet: Fleet, pool: FleetPool, name: str) -> Iterator[str]:
     where = (fleet.config.queuePrefix, pool.backend.namespace, name)
     yield names.pool_queue(*where)
     yield names.pool_topology(*where)
-    for part in (names.SHARED, *(item.name for item in pool.subpools)):
-        yield names.leaf_queue(*where, part)
+    for leaf_name in (names.SHARED, *(subpool.name for subpool in pool.subpools)):
+        yield names.leaf_queue(*where, leaf_name)
 
 
 def _named(repository: Repository, renaming: _Renaming) -> Iterator[tuple[Declared[Any], KeyPath, str]]:
@@ -158,9 +160,9 @@ def _named(repository: Repository, renaming: _Renaming) -> Iterator[tuple[Declar
     a second run still finds the pool.
     """
     for declared in repository.documents:
-        for what, path, name in names_in(declared.origin.data):
-            new = renaming.target(name) if what == "pool" else renaming.generated.get(name)
-            if new is not None and what in _OF_POOL:
+        for named_kind, path, name in names_in(declared.origin.data):
+            new = renaming.target(name) if named_kind == "pool" else renaming.generated.get(name)
+            if new is not None and named_kind in _OF_POOL:
                 yield declared, path, new
     for pool in repository.pools:
         new = renaming.target(pool.spec.metadata.name)
@@ -169,8 +171,10 @@ def _named(repository: Repository, renaming: _Renaming) -> Iterator[tuple[Declar
 
 
 def _work(fleet: Fleet, pool: FleetPool) -> dict[str, Declared[Any]]:
-    found = (fleet.work_in(pool.name, queue) for queue in (pool.shared_queue, *(item.queue for item in pool.subpools)))
-    return {name: declared for own in found for name, declared in own.items()}
+    work_by_queue = (
+        fleet.work_in(pool.name, queue) for queue in (pool.shared_queue, *(subpool.queue for subpool in pool.subpools))
+    )
+    return {name: declared for queue_work in work_by_queue for name, declared in queue_work.items()}
 
 
 def _shown(declared: Declared[Any]) -> str:
@@ -184,25 +188,25 @@ def _shown(declared: Declared[Any]) -> str:
 
 def rename_level(fleet: Fleet, topology: FleetTopology, level: Level, new: str) -> list[SetValues]:
     """Renames the key of a level in every document that names it. Node labels stay."""
-    found = [(declared, path, new) for declared, path in _naming_level(fleet, topology, level.key)]
+    named_places = [(declared, path, new) for declared, path in _naming_level(fleet, topology, level.key)]
     key = "domain" if topology.pool is None else "key"
-    place: KeyPath = (*topology.path, topology.levels.index(level), key)
-    return set_in_documents([*found, (topology.declared, place, new)], level.key, new)
+    key_path: KeyPath = (*topology.path, topology.levels.index(level), key)
+    return set_in_documents([*named_places, (topology.declared, key_path, new)], level.key, new)
 
 
 def _naming_level(fleet: Fleet, topology: FleetTopology, key: str) -> Iterator[tuple[Declared[Any], KeyPath]]:
-    for item in fleet.workflows:
-        if item.pool.topology is not None and item.pool.topology.declared is topology.declared:
-            yield from _naming(item.declared, key)
+    for submission in fleet.workflows:
+        if submission.pool.topology is not None and submission.pool.topology.declared is topology.declared:
+            yield from _naming(submission.declared, key)
     for workload in fleet.workloads:
-        for asked in workload.levels:
-            if asked.written == key and any(asked.level is level for level in topology.levels):
-                yield workload.declared, asked.path
+        for requested_level in workload.levels:
+            if requested_level.written == key and any(requested_level.level is level for level in topology.levels):
+                yield workload.declared, requested_level.path
     for clique_set in fleet.pod_clique_sets:
         if clique_set.topology is not None and clique_set.topology.declared is topology.declared:
             yield from _naming(clique_set.declared, key)
 
 
 def _naming(declared: Declared[Any], key: str) -> Iterator[tuple[Declared[Any], KeyPath]]:
-    found = names_in(declared.origin.data)
-    return ((declared, path) for what, path, name in found if what == "level" and name == key)
+    names_of_document = names_in(declared.origin.data)
+    return ((declared, path) for named_kind, path, name in names_of_document if named_kind == "level" and name == key)

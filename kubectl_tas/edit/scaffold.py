@@ -45,22 +45,26 @@ def has_digest(requirement: str) -> bool:
 def own_requirement() -> tuple[str, str]:
     """Returns the requirement for exactly this version, always with a digest; or an empty text and the reason."""
     try:
-        told = distribution("kubectl-tas").read_text("direct_url.json")
+        direct_url = distribution("kubectl-tas").read_text("direct_url.json")
     except PackageNotFoundError:  # a frozen program, or a checkout on the PYTHONPATH
         return _of_folder(resource_root())
-    origin: dict[str, Any] = json.loads(told or "{}")
+    origin: dict[str, Any] = json.loads(direct_url or "{}")
     url = without_secrets(str(origin.get("url", "")))
     if "dir_info" in origin:
         return _of_folder(Path(unquote(urlsplit(url).path)))
     if "vcs_info" in origin:
-        found = f"kubectl-tas @ git+{as_url(url)}@{origin['vcs_info'].get('commit_id')}"
+        requirement = f"kubectl-tas @ git+{as_url(url)}@{origin['vcs_info'].get('commit_id')}"
     elif "archive_info" in origin:
-        known = origin["archive_info"]
-        digest = known.get("hashes", {}).get("sha256") or str(known.get("hash", "")).removeprefix("sha256=")
-        found = f"kubectl-tas @ {url}#sha256={digest}"
+        archive = origin["archive_info"]
+        digest = archive.get("hashes", {}).get("sha256") or str(archive.get("hash", "")).removeprefix("sha256=")
+        requirement = f"kubectl-tas @ {url}#sha256={digest}"
     else:
         return "", f"it is release {__version__} of an index, and pip kept no hash of it"
-    return (found, "") if has_digest(found) else ("", f"{url} is no address that gives everybody the same content")
+    return (
+        (requirement, "")
+        if has_digest(requirement)
+        else ("", f"{url} is no address that gives everybody the same content")
+    )
 
 
 def _of_folder(folder: Path) -> tuple[str, str]:
@@ -78,9 +82,9 @@ def _of_folder(folder: Path) -> tuple[str, str]:
             return "", f"it is not what the last commit of {folder} has"
         commit = git("rev-parse", "HEAD")
         for remote in sorted(git("remote").splitlines(), key=lambda name: name != "origin"):
-            found = f"kubectl-tas @ git+{as_url(without_secrets(git('remote', 'get-url', remote)))}@{commit}"
-            if has_digest(found) and git("for-each-ref", "--contains", commit, f"refs/remotes/{remote}/"):
-                return found, ""
+            requirement = f"kubectl-tas @ git+{as_url(without_secrets(git('remote', 'get-url', remote)))}@{commit}"
+            if has_digest(requirement) and git("for-each-ref", "--contains", commit, f"refs/remotes/{remote}/"):
+                return requirement, ""
     except TasError:  # there is no git
         return "", f"it comes from {folder}, and there is no git to ask"
     return "", f"no remote of {folder} that others reach has its last commit"
@@ -89,8 +93,10 @@ def _of_folder(folder: Path) -> tuple[str, str]:
 def _is_installed(folder: Path) -> bool:
     """Whether the running program has the same files as a checkout."""
     for name in _PACKED:
-        own = Path(kubectl_tas.__file__).parent if name == "kubectl_tas" else resource_root() / name
-        if own.resolve() != (folder / name).resolve() and dict(_content(own)) != dict(_content(folder / name)):
+        installed_folder = Path(kubectl_tas.__file__).parent if name == "kubectl_tas" else resource_root() / name
+        if installed_folder.resolve() != (folder / name).resolve() and dict(_content(installed_folder)) != dict(
+            _content(folder / name)
+        ):
             return False
     return True
 
@@ -98,17 +104,17 @@ def _is_installed(folder: Path) -> bool:
 def _content(root: Path) -> Iterator[tuple[str, bytes]]:
     """Yields the files below a folder of _PACKED. An installed package contains the other folders."""
     for path in root.rglob("*"):
-        parts = path.relative_to(root).parts
-        if path.is_file() and "__pycache__" not in parts and parts[0] not in _PACKED:
-            yield "/".join(parts), path.read_bytes()
+        folders = path.relative_to(root).parts
+        if path.is_file() and "__pycache__" not in folders and folders[0] not in _PACKED:
+            yield "/".join(folders), path.read_bytes()
 
 
 def without_secrets(url: str) -> str:
     """Returns ``url`` without the user and password that an HTTPS clone may contain."""
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or "@" not in parts.netloc:
+    split_url = urlsplit(url)
+    if split_url.scheme not in ("http", "https") or "@" not in split_url.netloc:
         return url
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+    return urlunsplit(split_url._replace(netloc=split_url.netloc.rpartition("@")[2]))
 
 
 def as_url(address: str) -> str:
@@ -170,16 +176,16 @@ class Scaffold:
         below = Path(os.path.relpath(root.resolve(), self.checkout.top)).as_posix()
         prefix = "" if below == "." else f"{below}/"
         schemas = (f"schemas/{name}.json" for name in _SCHEMAS)
-        found = {f"{prefix}.{name}": read_resource(name).encode() for name in schemas}
-        found |= {name: text.encode() for name, text in self._gitops_files(root, prefix).items()}
-        for part in ("repository", f"ci/{self.ci}"):
-            for path in (folder / part).rglob("*"):
-                name = _visible(path.relative_to(folder / part).as_posix())
+        files = {f"{prefix}.{name}": read_resource(name).encode() for name in schemas}
+        files |= {name: text.encode() for name, text in self._gitops_files(root, prefix).items()}
+        for resource_folder in ("repository", f"ci/{self.ci}"):
+            for path in (folder / resource_folder).rglob("*"):
+                name = _visible(path.relative_to(folder / resource_folder).as_posix())
                 is_sample = name.startswith(_SAMPLES) and (root / CONFIG_FILE).exists()
                 is_other = name in OWNERS[self.ci] and self.owners_that_are_there() not in (None, name)
                 if path.is_file() and not is_sample and not is_other:
-                    found[name if name.startswith(_AT_TOP) else f"{prefix}{name}"] = self._filled(path, prefix)
-        return dict(sorted(found.items()))
+                    files[name if name.startswith(_AT_TOP) else f"{prefix}{name}"] = self._filled(path, prefix)
+        return dict(sorted(files.items()))
 
     def _gitops_files(self, root: Path, prefix: str) -> dict[str, str]:
         """Returns the files of the GitOps tool, for the backends and the layout of existing settings."""
@@ -244,10 +250,10 @@ def is_owner(text: str) -> bool:
 def checkout_of(root: Path) -> Checkout:
     """Returns the repository that will contain ``root``. Its branch: origin's default, else main, else HEAD's."""
     root = root.resolve()
-    there = next(folder for folder in (root, *root.parents) if folder.is_dir())
+    existing_folder = next(folder for folder in (root, *root.parents) if folder.is_dir())
 
     def git(*arguments: str) -> str:
-        done = process.run(["git", "-C", str(there), *arguments])
+        done = process.run(["git", "-C", str(existing_folder), *arguments])
         return done.out.decode(errors="replace").strip() if done.code == 0 else ""
 
     try:

@@ -103,7 +103,7 @@ Edit = SetValues | NewFile | RemoveDocument
 class Usage:
     """Known state of running work in subpools."""
 
-    told: int | None = None
+    given_gpus: int | None = None
     """GPUs in use in each subpool, as given by the user; None: ask the cluster."""
     queues: Mapping[str, LiveQueueUsage] = field(default_factory=dict)
     """State of each queue in its cluster, by pool--subpool."""
@@ -114,19 +114,19 @@ class Usage:
 
     def in_use(self, subpool: FleetSubpool) -> bool | None:
         """Whether work runs in a subpool; None if unknown."""
-        if self.told is not None:
-            return self.told > 0
+        if self.given_gpus is not None:
+            return self.given_gpus > 0
         usage = self.queues.get(subpool.canonical)
         return usage.in_use if usage else None
 
     def must_be_known(self, subpool: FleetSubpool) -> bool:
         """Whether work runs in a subpool. Raises TasError if the cluster did not tell."""
-        found = self.in_use(subpool)
-        if found is None and subpool.canonical in self.queues:
+        is_in_use = self.in_use(subpool)
+        if is_in_use is None and subpool.canonical in self.queues:
             raise _untold(self.queues[subpool.canonical].unknown(subpool.queue))
-        if found is None:
+        if is_in_use is None:
             raise _untold("the subpool was changed while the cluster was asked", "Run again. ")
-        return found
+        return is_in_use
 
     def doubt(self, subpool: FleetSubpool) -> str:
         """Returns words to add if the cluster does not tell whether work runs in a subpool."""
@@ -141,28 +141,32 @@ def ask(fleet: Fleet, clusters: Clusters, subpools: Sequence[FleetSubpool]) -> U
     if not subpools:
         return Usage()
     by_backend: dict[str, list[FleetSubpool]] = {}
-    for item in subpools:
-        by_backend.setdefault(fleet.pool_by_name[item.pool].backend.name, []).append(item)
-    meant = clusters.names & by_backend.keys() or by_backend.keys()
+    for subpool in subpools:
+        by_backend.setdefault(fleet.pool_by_name[subpool.pool].backend.name, []).append(subpool)
+    asked_backends = clusters.names & by_backend.keys() or by_backend.keys()
     queues: dict[str, LiveQueueUsage] = {}
     running: dict[str, list[RunningGroup]] = {}
     try:
-        answers = clusters.ask(lambda cluster: cluster.state(), meant)
+        answers = clusters.ask(lambda cluster: cluster.state(), asked_backends)
     except TasError as error:
         raise _untold(error.message) from error
     failed = {name: _untold(error.message) for name, error in answers.failed.items()}
     for name, state in answers.found.items():
-        found = {item.canonical: state.queues[item.queue] for item in by_backend[name] if item.queue in state.queues}
-        queues |= found
-        for item in by_backend[name]:
-            running[item.canonical] = [group for group in state.running if group.queue == item.queue]
+        usage_by_subpool = {
+            subpool.canonical: state.queues[subpool.queue]
+            for subpool in by_backend[name]
+            if subpool.queue in state.queues
+        }
+        queues |= usage_by_subpool
+        for subpool in by_backend[name]:
+            running[subpool.canonical] = [group for group in state.running if group.queue == subpool.queue]
         if state.lacks:
             failed[name] = _untold(state.lacks.message, f"{state.lacks.hint} ")
-        elif not found:
-            wanted = " or ".join(item.queue for item in by_backend[name])
-            failed[name] = _untold(f"the cluster has no queue {wanted}", "Name the right cluster with --context. ")
-    if len(meant) == 1 and failed:
-        raise failed[next(iter(meant))]
+        elif not usage_by_subpool:
+            queue_names = " or ".join(subpool.queue for subpool in by_backend[name])
+            failed[name] = _untold(f"the cluster has no queue {queue_names}", "Name the right cluster with --context. ")
+    if len(asked_backends) == 1 and failed:
+        raise failed[next(iter(asked_backends))]
     return Usage(queues=queues, running=running, failed=failed)
 
 
@@ -180,14 +184,14 @@ def create(fleet: Fleet, parent: str, name: str, quota: Quota) -> Edit | Diagnos
     if existing is not None:
         message = f"subpool {existing.canonical} already exists and is {existing.state}"
         command = "recreate" if existing.state == "ARCHIVED" else "update"
-        given = "".join(f" --{'quota' if key == 'gpu' else key} {value}" for key, value in quota.items())
-        hint = f"Use: kubectl tas subpool {command} {parent} {name}{given}"
+        options = "".join(f" --{'quota' if key == 'gpu' else key} {value}" for key, value in quota.items())
+        hint = f"Use: kubectl tas subpool {command} {parent} {name}{options}"
         hint = _frozen(existing, "create").hint if existing.state == "DELETING" else hint
         return Diagnostic(SUBPOOL_TRANSITION, message, existing.declared.at("spec", "state"), hint=hint)
     path = (_folder(fleet) / f"{parent}{names.SEPARATOR}{name}.yaml").as_posix()
-    written = _written(pool, quota)
-    text = _document(parent, name, written)
-    return NewFile(path, text, f"created {parent}{names.SEPARATOR}{name}, quota {_said(written)}")
+    quota_value = _quota_value(pool, quota)
+    text = _document(parent, name, quota_value)
+    return NewFile(path, text, f"created {parent}{names.SEPARATOR}{name}, quota {_shown_quota(quota_value)}")
 
 
 def update(fleet: Fleet, parent: str, name: str, quota: Quota) -> Edit | Diagnostic:
@@ -202,8 +206,8 @@ def update(fleet: Fleet, parent: str, name: str, quota: Quota) -> Edit | Diagnos
     for path, value, _ in values:
         old = subpool.declared.origin.value(path)
         is_named = path[-1] in RESOURCES and (path[-1] != "gpu" or len(values) > 1)
-        before = _said(old) if isinstance(old, int | str | Mapping) else "0"
-        moves.append(f"{f'{path[-1]} ' if is_named else ''}{before} -> {_said(value)}")
+        before = _shown_quota(old) if isinstance(old, int | str | Mapping) else "0"
+        moves.append(f"{f'{path[-1]} ' if is_named else ''}{before} -> {_shown_quota(value)}")
     summary = f"updated {subpool.canonical}, quota {', '.join(moves)}"
     return SetValues(subpool.declared.origin, values, summary)
 
@@ -261,7 +265,7 @@ def empty(fleet: Fleet) -> tuple[FleetSubpool, ...]:
 
 def reason(fleet: Fleet, subpool: FleetSubpool, usage: Usage) -> str:
     """Returns why a subpool is still DELETING."""
-    declared = [f"{name} ({item.origin.path})" for name, item in fleet.work_in(subpool.pool, subpool.queue).items()]
+    declared = [f"{name} ({work.origin.path})" for name, work in fleet.work_in(subpool.pool, subpool.queue).items()]
     if declared:
         return f"; still declared: {listed(declared)}"
     if not usage.in_use(subpool):
@@ -283,54 +287,58 @@ def find(fleet: Fleet, parent: str, name: str) -> FleetSubpool | Diagnostic:
     subpool = _subpool(pool, name)
     if subpool is not None:
         return subpool
-    known = [item.name for item in pool.subpools]
-    message = f'pool {parent} has no subpool "{name}"; it has {", ".join(known) or "none"}'
+    subpool_names = [subpool.name for subpool in pool.subpools]
+    message = f'pool {parent} has no subpool "{name}"; it has {", ".join(subpool_names) or "none"}'
     otherwise = f"Use: kubectl tas subpool create {parent} {name} --quota N"
-    return Diagnostic(SUBPOOL_UNKNOWN, message, None, hint=did_you_mean(name, known, otherwise, quote=""))
+    return Diagnostic(SUBPOOL_UNKNOWN, message, None, hint=did_you_mean(name, subpool_names, otherwise, quote=""))
 
 
 def _subpool(pool: FleetPool, name: str) -> FleetSubpool | None:
-    return next((item for item in pool.subpools if item.name == name), None)
+    return next((subpool for subpool in pool.subpools if subpool.name == name), None)
 
 
 def unknown_pool(fleet: Fleet, name: str) -> Diagnostic:
     """Returns the diagnostic for an unknown pool."""
-    known = list(fleet.pool_by_name)
-    message = f'there is no pool "{name}"; there is {", ".join(known) or "none"}'
-    hint = did_you_mean(name.partition(names.SEPARATOR)[0], known, quote="")
+    pool_names = list(fleet.pool_by_name)
+    message = f'there is no pool "{name}"; there is {", ".join(pool_names) or "none"}'
+    hint = did_you_mean(name.partition(names.SEPARATOR)[0], pool_names, quote="")
     return Diagnostic(SUBPOOL_UNKNOWN, message, None, hint=hint)
 
 
 def _quota(pool: FleetPool, subpool: FleetSubpool, quota: Quota) -> Values:
     """Returns the values for a new quota: single resources if the file names them, else the whole quota."""
     if subpool.written is not None:
-        named = {name: value for name in RESOURCES if (value := _full(pool, quota).get(name)) is not None}
+        named = {name: value for name in RESOURCES if (value := _full_quota(pool, quota).get(name)) is not None}
         before = subpool.written.model_dump(exclude_unset=True)  # "600" stays in its quotes where it stays
-        kept = {name: old for name, old in before.items() if name in named and str(old) == str(named[name])}
-        return tuple((("spec", "quota", name), value, None) for name, value in {**named, **kept}.items())
+        unchanged = {name: old for name, old in before.items() if name in named and str(old) == str(named[name])}
+        return tuple((("spec", "quota", name), value, None) for name, value in {**named, **unchanged}.items())
     old = subpool.declared.spec.spec.quota
     before = {"gpu": old} if isinstance(old, int | str) else {}
-    return ((("spec", "quota"), _written(pool, {**_full(pool, before), **_full(pool, quota)}), "parent"),)
+    return (
+        (("spec", "quota"), _quota_value(pool, {**_full_quota(pool, before), **_full_quota(pool, quota)}), "parent"),
+    )
 
 
-def _written(pool: FleetPool, quota: Quota) -> Value:
+def _quota_value(pool: FleetPool, quota: Quota) -> Value:
     """Returns a quota in the form of files: one number for GPUs alone, or one share of all guaranteed resources."""
-    full = _full(pool, quota)
+    full = _full_quota(pool, quota)
     gpu = full.get("gpu")
-    if gpu is not None and (full.keys() == {"gpu"} or (isinstance(gpu, str) and full == _full(pool, {"gpu": gpu}))):
+    if gpu is not None and (
+        full.keys() == {"gpu"} or (isinstance(gpu, str) and full == _full_quota(pool, {"gpu": gpu}))
+    ):
         return gpu
     return full
 
 
-def _full(pool: FleetPool, quota: Quota) -> dict[str, int | str]:
+def _full_quota(pool: FleetPool, quota: Quota) -> dict[str, int | str]:
     """Returns a quota with all its resources: a share of GPUs also applies to all others with a finite guarantee."""
     gpu = quota.get("gpu")
-    wanted: dict[str, int | str] = dict.fromkeys(pool.finite, gpu) if isinstance(gpu, str) else {}
-    wanted.update(quota)
-    return {name: value for name in RESOURCES if (value := wanted.get(name)) is not None}
+    full_quota: dict[str, int | str] = dict.fromkeys(pool.finite, gpu) if isinstance(gpu, str) else {}
+    full_quota.update(quota)
+    return {name: value for name in RESOURCES if (value := full_quota.get(name)) is not None}
 
 
-def _said(value: Value) -> str:
+def _shown_quota(value: Value) -> str:
     return flow(value) if isinstance(value, Mapping) else str(value)
 
 
@@ -392,18 +400,20 @@ Entries = dict[str, Mapping[str, int | str] | None]
 def lists(before: Fleet, after: Fleet, edits: Sequence[Edit]) -> list[SetValues]:
     """Returns the overQuota lists to write in addition to ``edits``. Edited documents lose their unneeded entries."""
     admission = Admission(after, Past(before))
-    found: dict[str, Entries] = {}
-    edited = {_identity(item.origin) for item in edits if isinstance(item, SetValues)}
+    entries_by_leaf: dict[str, Entries] = {}
+    edited = {_identity(submission.origin) for submission in edits if isinstance(submission, SetValues)}
     for leaf, name, _ in needless(after):
         if _identity(leaf.declared.origin) in edited:
-            found.setdefault(leaf.name, {})[name] = None
-    for item in filter(admission.excess, after.submissions):
-        verdict = admission.verdict(item)
+            entries_by_leaf.setdefault(leaf.name, {})[name] = None
+    for submission in filter(admission.excess, after.submissions):
+        verdict = admission.verdict(submission)
         if verdict.rule is OVER_QUOTA_RUNNING and verdict.unlisted:
-            name = item.over_quota_key or work_name(item.kind, item.name)
-            found.setdefault(item.target, {})[name] = kept(admission.to_be_listed(item), verdict.unlisted)
+            name = submission.over_quota_key or work_name(submission.kind, submission.name)
+            entries_by_leaf.setdefault(submission.target, {})[name] = kept(
+                admission.to_be_listed(submission), verdict.unlisted
+            )
     leaves = (leaf for pool in before.pools for leaf in pool.leaves)
-    return [_listing(leaf, found[leaf.name]) for leaf in leaves if leaf.name in found]
+    return [_listing(leaf, entries_by_leaf[leaf.name]) for leaf in leaves if leaf.name in entries_by_leaf]
 
 
 def _listing(leaf: Leaf, entries: Entries) -> SetValues:
@@ -414,7 +424,7 @@ def _listing(leaf: Leaf, entries: Entries) -> SetValues:
     gone = [name for name in entries if name not in new]
     values: Values = ((("spec", "overQuota"), new or None, "quota" if "quota" in origin.data["spec"] else "resources"),)
     if stay:
-        values = tuple(item for name, amounts in entries.items() for item in _entry(leaf, name, amounts))
+        values = tuple(value for name, amounts in entries.items() for value in _entry(leaf, name, amounts))
     does = [f"lets {listed(list(new))} run on"] * bool(new) + [f"lists {listed(gone)} no more"] * bool(gone)
     return SetValues(origin, values, f"{leaf.name}: {' and '.join(does)}")
 

@@ -11,7 +11,7 @@ from typing import Any
 from kubectl_tas.check.fields import shape_of
 from kubectl_tas.check.keys import KEYS
 from kubectl_tas.editor import project
-from kubectl_tas.editor.definition import Reference, items, pool_of_platforms, reference_at, topologies_near
+from kubectl_tas.editor.definition import Reference, mappings_in_lists, pool_of_platforms, reference_at, topologies_near
 from kubectl_tas.kinds import SET, kubernetes
 from kubectl_tas.kinds.kubernetes import Shape
 from kubectl_tas.late import dataclass
@@ -27,12 +27,12 @@ from kubectl_tas.yaml import scalar
 _MARK = "xxkubectl-tasxx"
 """Placeholder for the word at the cursor. With it the file can be parsed."""
 _WORD = re.compile(r"[\w./-]*")
-_ABOUT = {key.name: key.about for key in KEYS if key.about}
+_DESCRIPTIONS = {key.name: key.about for key in KEYS if key.about}
 _WORKFLOW = "Workflow"
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class CompletionChoice:
     """A possible completion."""
 
     word: str
@@ -50,7 +50,7 @@ class Completion:
     start: int
     """Offset of the first character of the word, from 0."""
     end: int
-    choices: tuple[Choice, ...]
+    choices: tuple[CompletionChoice, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,31 +65,34 @@ def completion(path: str, text: str, offset: int, fleet: Fleet) -> Completion:
     """Returns the completions at a character of a file. They replace the word at or before that character."""
     start = offset - len(_WORD.match(text[:offset][::-1])[0])  # type: ignore[index]
     end = offset + len(_WORD.match(text, offset)[0])  # type: ignore[index]
-    place = _place(path, text, start, end)
+    context = _context_of_word(path, text, start, end)
     quote = text[start - 1 : start] if text[start - 1 : start] in ('"', "'") else ""
     has_colon = re.compile(r"[\"']?[ \t]*:").match(text, end) is not None
-    found: dict[str, Choice] = {}
-    for value, about in _choices(place, fleet) if place else ():
+    choices: dict[str, CompletionChoice] = {}
+    for value, description in _choices(context, fleet) if context else ():
         word = value if isinstance(value, str) else scalar(value)
         if printable(word) == word:
-            written = word if quote else scalar(value, flow=True)
-            behind = ": " if place and place.is_key and not has_colon and not quote else ""
-            found.setdefault(word, Choice(word, written + behind, printable(about), bool(place and place.is_key)))
-    return Completion(start, end, tuple(found.values()))
+            insertion = word if quote else scalar(value, flow=True)
+            behind = ": " if context and context.is_key and not has_colon and not quote else ""
+            choices.setdefault(
+                word,
+                CompletionChoice(word, insertion + behind, printable(description), bool(context and context.is_key)),
+            )
+    return Completion(start, end, tuple(choices.values()))
 
 
-def _place(path: str, text: str, start: int, end: int) -> _Place | None:
+def _context_of_word(path: str, text: str, start: int, end: int) -> _Place | None:
     """Finds the document and path of a word. Text behind the word may be invalid."""
     line = text.rfind("\n", 0, start) + 1
     stop = text.find("\n", end)
-    rest = text[end : stop if stop >= 0 else len(text)]
-    is_alone = not text[line:start].strip(" -") and not rest.strip()
+    line_end = text[end : stop if stop >= 0 else len(text)]
+    is_alone = not text[line:start].strip(" -") and not line_end.strip()
     for mark in (f"{_MARK}:", _MARK) if is_alone else (_MARK,):
-        for behind in (text[end:], rest):
+        for behind in (text[end:], line_end):
             for document in project.parsed(path, f"{text[:start]}{mark}{behind}"):
-                found = _marked(document.data, ())
-                if found is not None:
-                    return _Place(document, *found)
+                path_and_kind = _marked(document.data, ())
+                if path_and_kind is not None:
+                    return _Place(document, *path_and_kind)
     return None
 
 
@@ -100,52 +103,56 @@ def _marked(data: Any, path: KeyPath) -> tuple[KeyPath, bool] | None:
     if isinstance(data, dict) and _MARK in data:
         return path, True
     inner = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
-    return next((found for step, item in inner if (found := _marked(item, (*path, step)))), None)
+    return next((marked_path for step, child in inner if (marked_path := _marked(child, (*path, step)))), None)
 
 
-def _choices(place: _Place, fleet: Fleet) -> Iterator[tuple[object, str]]:
-    return _keys(place) if place.is_key else _values(place, fleet)
+def _choices(context: _Place, fleet: Fleet) -> Iterator[tuple[object, str]]:
+    return _keys(context) if context.is_key else _values(context, fleet)
 
 
-def _keys(place: _Place) -> Iterator[tuple[str, str]]:
+def _keys(context: _Place) -> Iterator[tuple[str, str]]:
     """Yields the keys that a mapping may have and lacks, required keys first."""
-    there = place.document.value(place.path)
-    known = there if isinstance(there, dict) else {}
-    schemas = list(_below(_schemas(place.document), place.path))
-    shape = _shape(place.document, place.path)
+    value = context.document.value(context.path)
+    present_keys = value if isinstance(value, dict) else {}
+    schemas = list(_schemas_at(_schemas(context.document), context.path))
+    shape = _shape(context.document, context.path)
     needed = {*(shape.required if shape else ()), *(key for schema in schemas for key in schema.get("required", ()))}
-    fields = [(key, part) for schema in schemas for key, part in schema.get("properties", {}).items()]
-    found = [(key, _ABOUT.get(key) or next(_said(part), "")) for key, part in fields]
-    found += [(key, " or ".join(field.types)) for key, field in (shape.fields or {} if shape else {}).items()]
-    yield from sorted((field for field in found if field[0] not in known), key=lambda field: field[0] not in needed)
+    fields = [(key, schema_of_key) for schema in schemas for key, schema_of_key in schema.get("properties", {}).items()]
+    described_keys = [
+        (key, _DESCRIPTIONS.get(key) or next(_descriptions(schema_of_key), "")) for key, schema_of_key in fields
+    ]
+    described_keys += [(key, " or ".join(field.types)) for key, field in (shape.fields or {} if shape else {}).items()]
+    yield from sorted(
+        (field for field in described_keys if field[0] not in present_keys), key=lambda field: field[0] not in needed
+    )
 
 
-def _values(place: _Place, fleet: Fleet) -> Iterator[tuple[object, str]]:
+def _values(context: _Place, fleet: Fleet) -> Iterator[tuple[object, str]]:
     """Yields the possible values of a field: names of things to refer to, then values from the schema."""
-    reference = reference_at(place.document, place.path)
+    reference = reference_at(context.document, context.path)
     if reference is not None:
-        yield from _NAMED[reference.what](reference, fleet)
-    if place.path == ("kind",):
+        yield from _NAMED[reference.kind](reference, fleet)
+    if context.path == ("kind",):
         yield from (
-            (kind, str(_all()["$defs"][name].get("description", "")))
+            (kind, str(_all_schemas()["$defs"][name].get("description", "")))
             for kind, name in _kinds().items()
             if " " not in kind
         )
-    about = ""
-    for schema in _below(_schemas(place.document), place.path):
-        about = str(schema.get("description", about))  # an alternative means what the whole does
+    description = ""
+    for schema in _schemas_at(_schemas(context.document), context.path):
+        description = str(schema.get("description", description))  # an alternative means what the whole does
         words = [*schema.get("enum", ()), *([schema["const"]] if "const" in schema else ())]
         words += (True, False) if schema.get("type") == "boolean" else ()
-        yield from ((word, about) for word in words if word is not None)
-    shape = _shape(place.document, place.path)
+        yield from ((word, description) for word in words if word is not None)
+    shape = _shape(context.document, context.path)
     if shape is not None and shape.types == ("boolean",):
         yield from ((True, ""), (False, ""))
 
 
 @cache
-def _all() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(read_resource("schemas/all.json"))
-    return found
+def _all_schemas() -> dict[str, Any]:
+    schemas: dict[str, Any] = json.loads(read_resource("schemas/all.json"))
+    return schemas
 
 
 @cache
@@ -153,13 +160,13 @@ def _kinds() -> dict[str, str]:
     """Maps each kind to the name of its schema. If two schemas have the same kind, the kind alone selects the first,
     and "apiVersion kind" selects either.
     """
-    found: dict[str, str] = {}
-    for rule in _all()["allOf"]:
-        told = rule["if"].get("properties", {})
-        for kind in told.get("kind", {}).get("enum", ()) if "$ref" in rule.get("then", {}) else ():
-            for name in (kind, *(f"{version} {kind}" for version in told.get("apiVersion", {}).get("enum", ()))):
-                found.setdefault(name, rule["then"]["$ref"].rpartition("/")[2])
-    return found
+    schema_names: dict[str, str] = {}
+    for rule in _all_schemas()["allOf"]:
+        properties = rule["if"].get("properties", {})
+        for kind in properties.get("kind", {}).get("enum", ()) if "$ref" in rule.get("then", {}) else ():
+            for name in (kind, *(f"{version} {kind}" for version in properties.get("apiVersion", {}).get("enum", ()))):
+                schema_names.setdefault(name, rule["then"]["$ref"].rpartition("/")[2])
+    return schema_names
 
 
 def _schemas(document: Document) -> list[dict[str, Any]]:
@@ -170,42 +177,44 @@ def _schemas(document: Document) -> list[dict[str, Any]]:
     if "workflow" in data:
         name = f"kind.{_WORKFLOW}"
     if name is not None:
-        return [_all()["$defs"][name]]
-    return [{"properties": {**_all()["properties"], "workflow": {"description": "An OSMO workflow."}}}]
+        return [_all_schemas()["$defs"][name]]
+    return [{"properties": {**_all_schemas()["properties"], "workflow": {"description": "An OSMO workflow."}}}]
 
 
-def _below(schemas: Iterable[Mapping[str, Any]], path: KeyPath) -> Iterator[Mapping[str, Any]]:
+def _schemas_at(schemas: Iterable[Mapping[str, Any]], path: KeyPath) -> Iterator[Mapping[str, Any]]:
     """Yields the schemas of the value at a path, each alternative separately."""
     for schema in schemas:
-        for one in _alternatives(schema):
+        for alternative in _alternatives(schema):
             if not path:
-                yield one
+                yield alternative
                 continue
-            part = one.get("items") if isinstance(path[0], int) else one.get("properties", {}).get(path[0])
-            if part is None and not isinstance(path[0], int):
-                part = one.get("additionalProperties")
-            if isinstance(part, dict):
-                yield from _below([part], path[1:])
+            child_schema = (
+                alternative.get("items") if isinstance(path[0], int) else alternative.get("properties", {}).get(path[0])
+            )
+            if child_schema is None and not isinstance(path[0], int):
+                child_schema = alternative.get("additionalProperties")
+            if isinstance(child_schema, dict):
+                yield from _schemas_at([child_schema], path[1:])
 
 
 def _alternatives(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     yield schema
     if "$ref" in schema:
-        yield from _alternatives(_all()["$defs"][schema["$ref"].rpartition("/")[2]])
+        yield from _alternatives(_all_schemas()["$defs"][schema["$ref"].rpartition("/")[2]])
     for word in ("anyOf", "allOf", "oneOf"):
-        for one in schema.get(word, ()):
-            yield from _alternatives(one)
+        for alternative in schema.get(word, ()):
+            yield from _alternatives(alternative)
 
 
-def _said(schema: Mapping[str, Any]) -> Iterator[str]:
-    return (one["description"] for one in _alternatives(schema) if one.get("description"))
+def _descriptions(schema: Mapping[str, Any]) -> Iterator[str]:
+    return (alternative["description"] for alternative in _alternatives(schema) if alternative.get("description"))
 
 
 def _shape(document: Document, path: KeyPath) -> Shape | None:
     """Returns the shape of the value at a path, as Kubernetes or an operator defines it; None if it is unknown."""
     data = document.data if isinstance(document.data, dict) else {}
     kind = str(data.get("kind"))
-    version = data.get("apiVersion") or next((item.api_version for item in KINDS if item.name == kind), "")
+    version = data.get("apiVersion") or next((kind_row.api_version for kind_row in KINDS if kind_row.name == kind), "")
     shape: Shape | None = shape_of(str(version), kind, kubernetes.nearest(None))
     for step in path:
         if shape is not None:
@@ -225,13 +234,13 @@ def _pools(reference: Reference, fleet: Fleet) -> Iterator[tuple[str, str]]:
 def _queues(_reference: Reference, fleet: Fleet) -> Iterator[tuple[str, str]]:
     for pool in fleet.pools:
         yield pool.shared_queue, f"Queue of pool {pool.name}."
-        yield from ((item.queue, f"Queue of subpool {item.canonical}.") for item in pool.subpools)
+        yield from ((subpool.queue, f"Queue of subpool {subpool.canonical}.") for subpool in pool.subpools)
 
 
 def _topologies(_reference: Reference, fleet: Fleet) -> Iterator[tuple[str, str]]:
-    for item in fleet.topologies:
-        levels = ", ".join(level.key for level in item.levels)
-        yield item.name, f"Topology with the levels {levels}."
+    for topology in fleet.topologies:
+        levels = ", ".join(level.key for level in topology.levels)
+        yield topology.name, f"Topology with the levels {levels}."
 
 
 def _levels(reference: Reference, fleet: Fleet) -> Iterator[tuple[str, str]]:
@@ -247,11 +256,11 @@ def _levels(reference: Reference, fleet: Fleet) -> Iterator[tuple[str, str]]:
 
 
 def _backends(_reference: Reference, fleet: Fleet) -> Iterator[tuple[str, str]]:
-    return ((item.name, "Backend.") for item in fleet.backends)
+    return ((backend.name, "Backend.") for backend in fleet.backends)
 
 
 def _pod_groups(_reference: Reference, fleet: Fleet) -> Iterator[tuple[str, str]]:
-    return ((item.name, "PodGroup.") for item in fleet.pod_groups)
+    return ((pod_group.name, "PodGroup.") for pod_group in fleet.pod_groups)
 
 
 def _platforms(reference: Reference, fleet: Fleet) -> Iterator[tuple[str, str]]:
@@ -261,15 +270,15 @@ def _platforms(reference: Reference, fleet: Fleet) -> Iterator[tuple[str, str]]:
 
 def _resources(reference: Reference, _fleet: Fleet) -> Iterator[tuple[str, str]]:
     for path in (("workflow", "resources"), ("resources",)):
-        found = reference.document.value(path)
-        yield from ((str(name), "Resource of this file.") for name in found) if isinstance(found, dict) else ()
+        resources = reference.document.value(path)
+        yield from ((str(name), "Resource of this file.") for name in resources) if isinstance(resources, dict) else ()
 
 
-def _in_lists(name: str, about: str) -> Callable[[Reference, Fleet], Iterator[tuple[str, str]]]:
+def _in_lists(name: str, description: str) -> Callable[[Reference, Fleet], Iterator[tuple[str, str]]]:
     def named(reference: Reference, _fleet: Fleet) -> Iterator[tuple[str, str]]:
-        for _, item in items(reference.document.data, (name,)):
-            if isinstance(item, dict) and isinstance(item.get("name"), str):
-                yield item["name"], about
+        for _, mapping in mappings_in_lists(reference.document.data, (name,)):
+            if isinstance(mapping, dict) and isinstance(mapping.get("name"), str):
+                yield mapping["name"], description
 
     return named
 

@@ -28,7 +28,7 @@ from kubectl_tas.resolve.topologies import FleetTopology
 class Reference:
     """A name in a document, and the kind of thing that it refers to."""
 
-    what: str
+    kind: str
     """As ``named_at`` says."""
     name: str
     document: Document
@@ -40,13 +40,13 @@ def reference_at(document: Document, path: KeyPath) -> Reference | None:
     name = document.value(path)
     if not isinstance(name, str) or not name:
         return None
-    what = named_at(document.data, path)
-    return Reference(what, name, document, path) if what else None
+    named_kind = named_at(document.data, path)
+    return Reference(named_kind, name, document, path) if named_kind else None
 
 
 def definitions(reference: Reference, fleet: Fleet) -> list[Location]:
     """Returns the declarations of a reference, from the last reading of the repository or from the same document."""
-    return list(dict.fromkeys(_DEFINED[reference.what](reference, fleet)))
+    return list(dict.fromkeys(_DEFINED[reference.kind](reference, fleet)))
 
 
 def _pool(reference: Reference, fleet: Fleet) -> Iterator[Location]:
@@ -56,24 +56,24 @@ def _pool(reference: Reference, fleet: Fleet) -> Iterator[Location]:
         yield (subpool or pool).declared.at("metadata", "name")
         return
     folded = names.fold(reference.name).partition(names.SEPARATOR)[0]  # one with errors is declared all the same
-    declared = (item for item in fleet.repository.pools if names.fold(item.spec.metadata.name) == folded)
-    yield from (item.at("metadata", "name") for item in declared)
+    declared = (pool for pool in fleet.repository.pools if names.fold(pool.spec.metadata.name) == folded)
+    yield from (pool.at("metadata", "name") for pool in declared)
 
 
 def _queue(reference: Reference, fleet: Fleet) -> Iterator[Location]:
     for pool in fleet.pools:
         if reference.name in (pool.queue, pool.shared_queue):
             yield pool.declared.at("metadata", "name")
-        own = (item for item in pool.subpools if item.queue == reference.name)
-        yield from (item.declared.at("metadata", "name") for item in own)
+        subpools = (subpool for subpool in pool.subpools if subpool.queue == reference.name)
+        yield from (subpool.declared.at("metadata", "name") for subpool in subpools)
 
 
 def _topology(reference: Reference, fleet: Fleet) -> Iterator[Location]:
-    for topology in _called(reference.name, fleet):
+    for topology in _topologies_named(reference.name, fleet):
         yield topology.declared.at("metadata", "name")
 
 
-def _called(name: str, fleet: Fleet) -> list[FleetTopology]:
+def _topologies_named(name: str, fleet: Fleet) -> list[FleetTopology]:
     """Returns the topologies with this name in the repository or on a cluster."""
     return [
         topology
@@ -94,11 +94,13 @@ def topologies_near(reference: Reference, fleet: Fleet) -> list[FleetTopology]:
     data, beside = reference.document.data, reference.document.value(reference.path[:-1])
     for name in (_field(beside, labels.TOPOLOGY), _field(beside, "topology"), _field(beside, "topologyName")):
         if name:
-            return _called(name, fleet)
+            return _topologies_named(name, fleet)
     if _field(data, "kind") == SET.kind:
-        here = (reference.document.path, reference.document.index)
+        document_key = (reference.document.path, reference.document.index)
         of_set = (
-            it.topology for it in fleet.pod_clique_sets if (it.declared.origin.path, it.declared.origin.index) == here
+            clique_set.topology
+            for clique_set in fleet.pod_clique_sets
+            if (clique_set.declared.origin.path, clique_set.declared.origin.index) == document_key
         )
         return [topology for topology in of_set if topology is not None] or list(fleet.topologies)
     of_pool = reference.document.value(("workflow", "pool"))
@@ -112,8 +114,8 @@ def topologies_near(reference: Reference, fleet: Fleet) -> list[FleetTopology]:
 def _backend(reference: Reference, fleet: Fleet) -> Iterator[Location]:
     config = fleet.repository.config
     if config is not None:
-        found = (backend.index for backend in fleet.backends if backend.name == reference.name)
-        yield from (config.at("spec", "backends", index, "name") for index in found)
+        indices = (backend.index for backend in fleet.backends if backend.name == reference.name)
+        yield from (config.at("spec", "backends", index, "name") for index in indices)
 
 
 def pool_of_platforms(reference: Reference, fleet: Fleet) -> FleetPool | None:
@@ -131,8 +133,10 @@ def _platform(reference: Reference, fleet: Fleet) -> Iterator[Location]:
 
 
 def _pod_group(reference: Reference, fleet: Fleet) -> Iterator[Location]:
-    found = (item for item in fleet.repository.pod_groups if item.spec.metadata.name == reference.name)
-    yield from (item.at("metadata", "name") for item in found)
+    pod_groups = (
+        pod_group for pod_group in fleet.repository.pod_groups if pod_group.spec.metadata.name == reference.name
+    )
+    yield from (pod_group.at("metadata", "name") for pod_group in pod_groups)
 
 
 def _resource(reference: Reference, fleet: Fleet) -> Iterator[Location]:
@@ -145,20 +149,20 @@ def _named(*lists: str) -> Any:
     """Returns a function that finds items by name in every list whose field is one of ``lists``."""
 
     def find(reference: Reference, fleet: Fleet) -> Iterator[Location]:
-        for path, item in items(reference.document.data, lists):
-            if _field(item, "name") == reference.name:
+        for path, mapping in mappings_in_lists(reference.document.data, lists):
+            if _field(mapping, "name") == reference.name:
                 yield reference.document.locate((*path, "name"))
 
     return find
 
 
-def items(data: Any, lists: tuple[str, ...], path: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:
+def mappings_in_lists(data: Any, lists: tuple[str, ...], path: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:
     """Yields the items of every list whose field is one of ``lists``, each with its path."""
     if isinstance(data, (dict, list)):
         for step, value in data.items() if isinstance(data, dict) else enumerate(data):
             if step in lists and isinstance(value, list):
-                yield from (((*path, step, index), item) for index, item in enumerate(value))
-            yield from items(value, lists, (*path, step))
+                yield from (((*path, step, index), mapping) for index, mapping in enumerate(value))
+            yield from mappings_in_lists(value, lists, (*path, step))
 
 
 _DEFINED: dict[str, Any] = {
@@ -176,15 +180,15 @@ _DEFINED: dict[str, Any] = {
 
 
 def _field(data: Any, key: str) -> str:
-    found = data.get(key) if isinstance(data, dict) else None
-    return found if isinstance(found, str) else ""
+    value = data.get(key) if isinstance(data, dict) else None
+    return value if isinstance(value, str) else ""
 
 
 _NAME = ("metadata", "name")
 
 
 @dataclass(frozen=True, slots=True)
-class Renamed:
+class RenameTarget:
     """A pool, subpool or level at a place where it is named."""
 
     old: str
@@ -195,7 +199,7 @@ class Renamed:
     """Function that plans the edits of a fleet for the new name ``new``."""
 
 
-def renamed_at(document: Document, path: KeyPath, within: int, fleet: Fleet) -> Renamed | None:
+def renamed_at(document: Document, path: KeyPath, within: int, fleet: Fleet) -> RenameTarget | None:
     """Returns what can be renamed at a path of a document, ``within`` characters into its name; None if nothing can."""
     name = document.value(path)
     data = document.data
@@ -206,63 +210,63 @@ def renamed_at(document: Document, path: KeyPath, within: int, fleet: Fleet) -> 
     if kind == "Subpool" and path == _NAME:
         above = f"{document.value(('spec', 'parent'))}{names.SEPARATOR}"
         return _renamed_target(above + name, len(above), fleet, unwritten=len(above))
-    if (kind == "Pool" and path == _NAME) or (reference is not None and reference.what == "pool"):
+    if (kind == "Pool" and path == _NAME) or (reference is not None and reference.kind == "pool"):
         return _renamed_target(name, within, fleet)
-    if reference is not None and reference.what == "level":
+    if reference is not None and reference.kind == "level":
         return _renamed_level(name, topologies_near(reference, fleet))
     for topology in fleet.topologies:
-        there, steps = topology.declared.origin, len(topology.path)
-        if (there.path, there.index, path[:steps]) == (document.path, document.index, topology.path):
+        origin, steps = topology.declared.origin, len(topology.path)
+        if (origin.path, origin.index, path[:steps]) == (document.path, document.index, topology.path):
             return _renamed_level(name, [topology]) if path[steps + 1 :] != ("label",) else None
     return None
 
 
-def _renamed_target(name: str, within: int, fleet: Fleet, *, unwritten: int = 0) -> Renamed | None:
+def _renamed_target(name: str, within: int, fleet: Fleet, *, unwritten: int = 0) -> RenameTarget | None:
     """Returns the pool, or the subpool if ``within`` is behind the pool's name. The pool's name may be unwritten."""
-    found = fleet.target(name)
-    if found is None:
+    target = fleet.target(name)
+    if target is None:
         return None
-    pool, subpool = found
+    pool, subpool = target
     length = len(name.partition(names.SEPARATOR)[0])
     if subpool is None or within <= length:
-        return Renamed(name[:length], 0, partial(pool_edits.rename, old=pool.name))
+        return RenameTarget(name[:length], 0, partial(pool_edits.rename, old=pool.name))
     start = length + len(names.SEPARATOR)
-    return Renamed(name[start:], start - unwritten, partial(pool_edits.rename_subpool, old=subpool.canonical))
+    return RenameTarget(name[start:], start - unwritten, partial(pool_edits.rename_subpool, old=subpool.canonical))
 
 
-def _renamed_level(name: str, topologies: Sequence[FleetTopology]) -> Renamed | None:
+def _renamed_level(name: str, topologies: Sequence[FleetTopology]) -> RenameTarget | None:
     for topology in topologies:
         level = topology.level(name)
         if level is not None and level.key == name:
-            return Renamed(level.key, 0, partial(_edits_of_level, topology=topology.name, key=level.key))
+            return RenameTarget(level.key, 0, partial(_edits_of_level, topology=topology.name, key=level.key))
     return None
 
 
 def _edits_of_level(fleet: Fleet, *, new: str, topology: str, key: str) -> list[SetValues]:
-    (found,) = (item for item in fleet.topologies if item.name == topology)
-    level = found.level(key)
-    return pool_edits.rename_level(fleet, found, level, new) if level else []
+    (topology_of_level,) = (candidate for candidate in fleet.topologies if candidate.name == topology)
+    level = topology_of_level.level(key)
+    return pool_edits.rename_level(fleet, topology_of_level, level, new) if level else []
 
 
-def renamed(before: Judgement, item: Renamed, new: str) -> Mapping[str, tuple[str, str]]:
+def renamed(before: Judgement, target: RenameTarget, new: str) -> Mapping[str, tuple[str, str]]:
     """Returns the text of each changed file before and after the renaming.
     Raises TasError if the renaming fails or brings errors.
     """
     whole = judged(before.root, before.typed, before, also=before.run.files.source.raws)
     if not whole.run.loaded.complete:
         hint = "Correct the unreadable file first: it may contain the name too."
-        raise TasError(f'"{item.old}" is not renamed: a file cannot be read', hint=hint)
-    planned = item.plan(whole.fleet, new=new)
+        raise TasError(f'"{target.old}" is not renamed: a file cannot be read', hint=hint)
+    planned = target.plan(whole.fleet, new=new)
     if isinstance(planned, Diagnostic):
         raise TasError(planned.message, hint=planned.hint)
     raws = whole.run.files.source.raws
-    found: dict[str, bytes] = {}
+    new_contents: dict[str, bytes] = {}
     for edit in planned:
         assert isinstance(edit, SetValues)  # a name is a value
-        found[edit.path] = applied(edit, found.get(edit.path, raws[edit.path].content))
-    after = judged(before.root, {**before.typed, **found}, before)
-    for error in new_errors(whole.findings, after.findings, pool_edits.in_messages(item.old, new))[:1]:
+        new_contents[edit.path] = applied(edit, new_contents.get(edit.path, raws[edit.path].content))
+    after = judged(before.root, {**before.typed, **new_contents}, before)
+    for error in new_errors(whole.findings, after.findings, pool_edits.in_messages(target.old, new))[:1]:
         raise TasError(
-            f'"{item.old}" is not renamed, since {error.location or "a file"} would be wrong: {error.message}'
+            f'"{target.old}" is not renamed, since {error.location or "a file"} would be wrong: {error.message}'
         )
-    return {path: (decode(path, raws[path].content)[0], decode(path, text)[0]) for path, text in found.items()}
+    return {path: (decode(path, raws[path].content)[0], decode(path, text)[0]) for path, text in new_contents.items()}

@@ -23,7 +23,7 @@ from kubectl_tas.diagnostics import Diagnostic, Location, Severity, TasError
 from kubectl_tas.draw.diagrams import FORMATS
 from kubectl_tas.editor import project, views
 from kubectl_tas.editor.completion import completion
-from kubectl_tas.editor.definition import Renamed, definitions, reference_at, renamed, renamed_at
+from kubectl_tas.editor.definition import RenameTarget, definitions, reference_at, renamed, renamed_at
 from kubectl_tas.editor.positions import Text, fix
 from kubectl_tas.editor.project import Judgement, find_root, judged, looked_at, shown, text_of
 from kubectl_tas.late import dataclass
@@ -512,10 +512,10 @@ async def _code_action(server: Server, params: types.CodeActionParams) -> list[t
     return actions
 
 
-def _meets(text: Text, location: Location, first: int, last: int) -> bool:
+def _meets(text: Text, location: Location, first_offset: int, last_offset: int) -> bool:
     """Whether a place and a range of a text have a character in common."""
     start, end = text.span(location)
-    return start <= last and first <= end
+    return start <= last_offset and first_offset <= end
 
 
 async def _completion(server: Server, params: types.CompletionParams) -> types.CompletionList | None:
@@ -639,7 +639,7 @@ async def _rename(server: Server, params: types.RenameParams) -> types.Workspace
 
 async def _renamed(
     server: Server, params: types.PrepareRenameParams | types.RenameParams
-) -> tuple[Judgement, Renamed, types.Range] | None:
+) -> tuple[Judgement, RenameTarget, types.Range] | None:
     """Returns what can be renamed at a position, and the range of its name."""
     target = await _at(server, params)
     word = target[3] if target else None

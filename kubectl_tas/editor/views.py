@@ -43,7 +43,7 @@ def hover_of_reference(reference: Reference, fleet: Fleet) -> Iterator[str]:
     """Yields the queue, quota and free amount of the referenced pool or subpool, as Markdown."""
     for account in accounts(fleet, None, archived=True):
         is_named = names.fold(account.name) == names.fold(reference.name)
-        if is_named if reference.what == "pool" else reference.what == "queue" and account.queue == reference.name:
+        if is_named if reference.kind == "pool" else reference.kind == "queue" and account.queue == reference.name:
             yield _card(account, fleet.gap)
 
 

@@ -236,9 +236,9 @@ def waits(workload: FleetWorkload) -> list[Wait]:
     for of_pod_group in by_pod_group(workload):
         view = gathered(of_pod_group)
         waits = list(workload.declared.spec.page.start.waits(view))
-        together = [min(pods) for pods in zip(view.counts, *(wait.first for wait in waits), strict=True)]
+        together = [min(pods) for pods in zip(view.counts, *(wait.first_replicas for wait in waits), strict=True)]
         if not _starts(of_pod_group, view, together):
-            return [wait for wait in waits if not _starts(of_pod_group, view, wait.first)] or waits[-1:]
+            return [wait for wait in waits if not _starts(of_pod_group, view, wait.first_replicas)] or waits[-1:]
     return []
 
 

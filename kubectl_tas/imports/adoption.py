@@ -125,16 +125,21 @@ def _documents(path: str, text: str, adopted: Adopted) -> list[Document]:
         adopted.unequal.append(Unplaced("file", path, "it is a template of OSMO, which nothing has to adopt"))
         return []
     documents, findings = parse(path, text)
-    split = [part for document in documents for part in items_of(document)]
-    adopted.refusals += (*findings, *(part for part in split if isinstance(part, Diagnostic)))
-    return [part for part in split if isinstance(part, Document) and isinstance(part.data, dict)]
+    adopted.refusals += findings
+    split: list[Document] = []
+    for document_or_finding in (each for document in documents for each in items_of(document)):
+        if isinstance(document_or_finding, Diagnostic):
+            adopted.refusals.append(document_or_finding)
+        elif isinstance(document_or_finding.data, dict):
+            split.append(document_or_finding)
+    return split
 
 
 def _classes(fleet: Fleet, wishes: Wishes) -> dict[str, str]:
     """Returns the priority by name of a class: as the user says, as the Config has it, and as KAI's own classes are."""
     of_kai = {name: _nearest(value) for name, value in PRIORITY_CLASSES.items()}
-    own = {str(getattr(fleet.config.priorityClasses, priority)): priority for priority in PRIORITIES}
-    return {**of_kai, **own, **wishes.priorities}
+    of_config = {str(getattr(fleet.config.priorityClasses, priority)): priority for priority in PRIORITIES}
+    return {**of_kai, **of_config, **wishes.priorities}
 
 
 def _nearest(value: int) -> str:
@@ -155,7 +160,7 @@ def _namespace(document: Document) -> str:
     return _text_at(document, "metadata", "namespace") or "default"
 
 
-def _called(document: Document) -> str:
+def _name_or_prefix(document: Document) -> str:
     return _text_at(document, "metadata", "name") or _text_at(document, "metadata", "generateName")
 
 
@@ -169,11 +174,11 @@ def _page(document: Document, fleet: Fleet) -> WorkloadKind | Kind | None:
 
 def _survey(document: Document, adopting: _Adopting) -> None:
     """Collects gangs, classes and names of one document."""
-    kind, name, group = _text_at(document, "kind"), _called(document), _api_group(document)
-    if kind in _GROUP_KINDS and scheduler_of(f"{group}/"):
-        found = adopting.groups.setdefault((_namespace(document), name), _Group())
-        found.minimum = _number(document.value(("spec", "minMember")))
-        found.queue, found.priority_class = (_text_at(document, "spec", key) for key in ("queue", "priorityClassName"))
+    kind, name, api_group = _text_at(document, "kind"), _name_or_prefix(document), _api_group(document)
+    if kind in _GROUP_KINDS and scheduler_of(f"{api_group}/"):
+        group = adopting.groups.setdefault((_namespace(document), name), _Group())
+        group.minimum = _number(document.value(("spec", "minMember")))
+        group.queue, group.priority_class = (_text_at(document, "spec", key) for key in ("queue", "priorityClassName"))
     elif kind in _GROUP_KINDS:
         adopting.kept_groups.add(name)
     elif kind.endswith("PriorityClass") and name not in adopting.wishes.priorities:
@@ -195,7 +200,7 @@ def _adopted_text(text: str, documents: Sequence[Document], adopting: _Adopting,
     """Returns the text of a file with all its documents adopted. Documents of the other scheduler are taken out."""
     works: list[_Work] = []
     leaving: list[Document] = []
-    others: list[Document] = []
+    companions: list[Document] = []
     for document in documents:
         page = _page(document, adopting.fleet)
         group, kind = _api_group(document), _text_at(document, "kind")
@@ -205,13 +210,13 @@ def _adopted_text(text: str, documents: Sequence[Document], adopting: _Adopting,
         if is_left_out or (page is None and is_foreign):
             leaving.append(document)
         elif isinstance(page, Kind):
-            others.append(document)
+            companions.append(document)
         elif page is not None:
             works.append(_Work(document, page, adopting))
     moved = {work.old_namespace for work in works if work.is_moved}
     for work in works:
         text = work.spliced(text)
-    for document in others:
+    for document in companions:
         entries = [*_removals(document, _exports(document))]
         if _text_at(document, "metadata", "namespace") in moved:
             entries += _removals(document, [("metadata", "namespace")])
@@ -222,7 +227,7 @@ def _adopted_text(text: str, documents: Sequence[Document], adopting: _Adopting,
 
 
 def _tell_leaving(document: Document, adopting: _Adopting) -> None:
-    kind, name = _text_at(document, "kind"), _called(document)
+    kind, name = _text_at(document, "kind"), _name_or_prefix(document)
     priority = adopting.classes.get(name) if kind.endswith("PriorityClass") else None
     reason = f"its work is {priority} here" if priority else ""
     reason = reason or belongs_elsewhere(_text_at(document, "apiVersion"), kind) or "only the other scheduler reads it"
@@ -270,10 +275,10 @@ def _exports(document: Document) -> list[KeyPath]:
     return exported(document)[1]
 
 
-def _removals(document: Document, paths: Iterable[KeyPath], kept: Iterable[KeyPath] = ()) -> Iterator[Entry]:
+def _removals(document: Document, paths: Iterable[KeyPath], added: Iterable[KeyPath] = ()) -> Iterator[Entry]:
     """Yields the removals of paths. A mapping that would become empty is removed, unless something goes there."""
     going = set(paths)
-    filled = {path[:end] for path in kept for end in range(len(path))}
+    filled = {path[:end] for path in added for end in range(len(path))}
     while True:
         above = {
             path[:-1]
@@ -295,14 +300,14 @@ def _is_emptied(value: object, path: KeyPath, going: set[KeyPath]) -> bool:
 def _sayings(document: Document) -> Iterator[tuple[Says | None, KeyPath, Any]]:
     """Yields what a document says to a scheduler: its meaning, its path and its value. None: it has no equal."""
     is_foreign = bool(scheduler_of(f"{_api_group(document)}/"))
-    found = list(parts(document.data))
-    plain = OLD_KEYS if any(_is_of_yunikorn(value) for _, _, value in found) else {}
-    for what, path, value in found:
-        if what in ("labels", "annotations", "keys"):
+    document_parts = list(parts(document.data))
+    plain = OLD_KEYS if any(_is_of_yunikorn(value) for _, _, value in document_parts) else {}
+    for place_kind, path, value in document_parts:
+        if place_kind in ("labels", "annotations", "keys"):
             for key, text in value.items():
-                if says := (plain[key],) if key in plain else _of_key(str(key), what):
+                if says := (plain[key],) if key in plain else _meaning_of_key(str(key), place_kind):
                     yield says[0], (*path, key), text
-        elif what == "field":
+        elif place_kind == "field":
             row = FIELDS_OF_PODS[str(path[-1])]
             if row.decides in _DECIDED:
                 of_field = {Decides.QUEUE: Says.QUEUE, Decides.PRIORITY: Says.PRIORITY}
@@ -318,7 +323,7 @@ def _is_of_yunikorn(value: Any) -> bool:
     return value == "yunikorn" or (isinstance(value, dict) and any(map(is_of_yunikorn, value)))
 
 
-def _of_key(key: str, where: str) -> tuple[Says | None] | None:
+def _meaning_of_key(key: str, where: str) -> tuple[Says | None] | None:
     """Returns the meaning of a label or an annotation. None: no scheduler reads it."""
     if key in MEANING:
         return (MEANING[key],)
@@ -343,7 +348,7 @@ class _Work:
 
     def __init__(self, document: Document, page: WorkloadKind, adopting: _Adopting) -> None:
         self._document, self._page, self._adopting = document, page, adopting
-        self._kind, self._name = _text_at(document, "kind"), _called(document)
+        self._kind, self._name = _text_at(document, "kind"), _name_or_prefix(document)
         self.old_namespace = _text_at(document, "metadata", "namespace")
         self._said: dict[Says | None, dict[KeyPath, Any]] = {}
         for says, path, value in _sayings(document):
@@ -383,8 +388,8 @@ class _Work:
         entries += _removals(self._document, gone, self._added)
         adopted.unequal += (Unplaced(self._kind, self._name, reason) for reason in self._lost)
         if entries:
-            told = ", ".join(f"{path[-1]}: {value}" for path, value in self._added.items())
-            adopted.becomes.append(f"{self._kind} {self._name}: {told or 'without what KAI and render write'}")
+            changes = ", ".join(f"{path[-1]}: {value}" for path, value in self._added.items())
+            adopted.becomes.append(f"{self._kind} {self._name}: {changes or 'without what KAI and render write'}")
         return _set(text, self._document, entries, adopted)
 
     def _becomes(self, old: KeyPath, new: KeyPath) -> bool:
@@ -414,28 +419,29 @@ class _Work:
     def _target(self) -> tuple[FleetPool, FleetSubpool | None] | None:
         """Returns the pool of the work. None, with a refusal, if nobody has said it."""
         fleet, wishes = self._adopting.fleet, self._adopting.wishes
-        own = value_at(self._document.data, *_ROOT_LABELS, labels.POOL)
+        pool_label = value_at(self._document.data, *_ROOT_LABELS, labels.POOL)
         group = self._group
         queues = dict.fromkeys(str(value) for value in self._said.get(Says.QUEUE, {}).values() if value)
         if group is not None and group.queue:
             queues[group.queue] = None
-        wanted = wishes.pool or (own if isinstance(own, str) else "") or self._of_queues(queues)
-        target = fleet.target(wanted) if wanted else None
+        target_name = wishes.pool or (pool_label if isinstance(pool_label, str) else "") or self._of_queues(queues)
+        target = fleet.target(target_name) if target_name else None
         if target is None:
-            known = fleet.target_names()
-            if wanted:
-                message, hint = f'no pool "{wanted}"', did_you_mean(wanted, known, f"There is {shortened(known)}.")
+            target_names = fleet.target_names()
+            if target_name:
+                message = f'no pool "{target_name}"'
+                hint = did_you_mean(target_name, target_names, f"There is {shortened(target_names)}.")
             elif queues:
                 queue = next(iter(queues))
                 message = f'no pool has the queue "{queue}" of this {self._kind}'
-                hint = f"Say which pool it becomes: --queue {queue}=POOL, with one of {shortened(known)}."
+                hint = f"Say which pool it becomes: --queue {queue}=POOL, with one of {shortened(target_names)}."
             else:
                 message = f"nothing says to which pool this {self._kind} belongs"
-                hint = f"Say it: --pool POOL, with one of {shortened(known)}."
-            self._refuse(WORKLOAD_POOL, message, hint if known else "Declare a pool first, in pools/.")
+                hint = f"Say it: --pool POOL, with one of {shortened(target_names)}."
+            self._refuse(WORKLOAD_POOL, message, hint if target_names else "Declare a pool first, in pools/.")
             return None
         name = target[1].canonical if target[1] else target[0].name
-        if name != own:
+        if name != pool_label:
             self._added[*_ROOT_LABELS, labels.POOL] = name
         for queue in queues:
             if len(queues) > 1:
@@ -446,26 +452,26 @@ class _Work:
         """Returns the pool of the first queue that has one. Empty: none has."""
         fleet, named = self._adopting.fleet, self._adopting.wishes.queues
         namespace = _namespace(self._document)
-        known = {names.fold(each): each for each in fleet.target_names()}
+        name_by_folded = {names.fold(each): each for each in fleet.target_names()}
         by_queue = {leaf.queue: leaf.name for pool in fleet.pools for leaf in pool.leaves}
         shorts: dict[str, list[str]] = {}
         for each in fleet.target_names():
             shorts.setdefault(each.rpartition(names.SEPARATOR)[2], []).append(each)
         for queue in queues:
             last = names.fold(queue).rpartition(".")[2]
-            found = named.get(f"{namespace}/{queue}") or named.get(queue) or by_queue.get(queue)
-            found = found or known.get(names.fold(queue)) or known.get(last)
-            if found is None and len(shorts.get(last, ())) == 1:
-                found = shorts[last][0]
-            if found:
-                return found
+            target_name = named.get(f"{namespace}/{queue}") or named.get(queue) or by_queue.get(queue)
+            target_name = target_name or name_by_folded.get(names.fold(queue)) or name_by_folded.get(last)
+            if target_name is None and len(shorts.get(last, ())) == 1:
+                target_name = shorts[last][0]
+            if target_name:
+                return target_name
         return ""
 
     @cached_property
     def _group(self) -> _Group | None:
         groups = (str(value) for value in self._said.get(Says.GROUP, {}).values())
-        found = (self._adopting.groups.get((_namespace(self._document), name)) for name in groups)
-        return next((group for group in found if group is not None), None)
+        groups_here = (self._adopting.groups.get((_namespace(self._document), name)) for name in groups)
+        return next((group for group in groups_here if group is not None), None)
 
     @cached_property
     def _workload(self) -> Workload | None:
@@ -507,38 +513,43 @@ class _Work:
         self._gone["metadata", "generateName"] = None
         if _text_at(self._document, "metadata", "name"):
             return
-        taken = self._adopting.names
-        mine = {item.name for item in self._adopting.fleet.submissions if item.kind == self._kind}
-        others = (*mine, *(name.partition("/")[2] for name in taken if name.startswith(f"{self._kind}/")))
-        name = distinct([prefix.rstrip("-.") or "work"], others)[0]
-        taken[f"{self._kind}/{name}"] = 1
+        adopted_names = self._adopting.names
+        repository_names = {
+            submission.name for submission in self._adopting.fleet.submissions if submission.kind == self._kind
+        }
+        taken_names = (
+            *repository_names,
+            *(name.partition("/")[2] for name in adopted_names if name.startswith(f"{self._kind}/")),
+        )
+        name = distinct([prefix.rstrip("-.") or "work"], taken_names)[0]
+        adopted_names[f"{self._kind}/{name}"] = 1
         self._added["metadata", "name"] = name
 
     def _plan_namespace(self) -> None:
-        own, allowed = self.old_namespace, self._target_namespaces
-        if own in allowed[1:]:
+        namespace, allowed = self.old_namespace, self._target_namespaces
+        if namespace in allowed[1:]:
             self._gone.pop(("metadata", "namespace"), None)
-        elif own not in ("", allowed[0]):
-            what = "what it names, such as claims, ConfigMaps and Secrets, must be there"
-            self._lost[f"namespace {own}: it runs in {allowed[0]}; {what}"] = None
+        elif namespace not in ("", allowed[0]):
+            condition = "what it names, such as claims, ConfigMaps and Secrets, must be there"
+            self._lost[f"namespace {namespace}: it runs in {allowed[0]}; {condition}"] = None
 
     def _plan_priority(self) -> None:
-        place = (*_ROOT_LABELS, labels.PRIORITY)
+        label_path = (*_ROOT_LABELS, labels.PRIORITY)
         classes = {str(value): path for path, value in self._said.get(Says.PRIORITY, {}).items() if value}
         group = self._group
         if group is not None and group.priority_class:
             classes.setdefault(group.priority_class, ("kind",))
         unknown = [name for name in classes if name not in self._adopting.classes]
-        if self._document.value(place) is not None:
+        if self._document.value(label_path) is not None:
             return
         for name in unknown:
             message = f'nothing says which priority the class "{name}" is here'
             hint = f"Say it: --priority-class {name}=LOW if other work may preempt it, else NORMAL or HIGH."
             self._refuse(WORKLOAD_LABEL, message, hint, classes[name])
-        known = {name: self._adopting.classes[name] for name in classes if name not in unknown}
-        priority = next(iter(known.values()), "")
-        for name, other in known.items():
-            if other != priority:
+        priority_by_class = {name: self._adopting.classes[name] for name in classes if name not in unknown}
+        priority = next(iter(priority_by_class.values()), "")
+        for name, class_priority in priority_by_class.items():
+            if class_priority != priority:
                 self._lost[f"class {name}: all its pods have one priority, {priority}"] = None
         states = [
             str(value)
@@ -548,13 +559,13 @@ class _Work:
         may = self._said.get(Says.PREEMPTIBLE, {}).values()
         if not priority and self._is_of_kai:
             priority = self._adopting.classes[self._page.gang.default_class]
-        if states[:1] == ["preemptible"] or (not known and "true" in map(str, may)):
+        if states[:1] == ["preemptible"] or (not priority_by_class and "true" in map(str, may)):
             priority = "LOW"
         elif states[:1] == ["non-preemptible"] and priority == "LOW":
             priority = "NORMAL"
             self._lost["its class is LOW but nothing preempts it: it becomes NORMAL"] = None
         if priority:
-            self._added[place] = priority
+            self._added[label_path] = priority
 
     def _labels_of(self, key: str) -> Iterator[tuple[KeyPath, Any]]:
         return ((path, value) for path, value in self._said.get(Says.HERE, {}).items() if path[-1] == key)
@@ -592,10 +603,10 @@ class _Work:
                 hint = f'the annotation {labels.BATCH_MIN_MEMBER}: "{pods}" makes them a gang'
                 self._lost[f"quota for all its pods at once: KAI starts them one by one; {hint}"] = None
             return
-        wanted = minimum or pods
+        needed_pods = minimum or pods
         if gang.reads_batch_minimum:
-            if wanted is not None and wanted > 1:
-                self._added[*ROOT_ANNOTATIONS, labels.BATCH_MIN_MEMBER] = str(wanted)
+            if needed_pods is not None and needed_pods > 1:
+                self._added[*ROOT_ANNOTATIONS, labels.BATCH_MIN_MEMBER] = str(needed_pods)
             return
         is_gang = gang.one_pod_group is not False and not gang.starts_one_by_one and gang.has_plugin
         if not is_gang and pods != 1 and (group is not None or minimum != 1):
@@ -603,11 +614,11 @@ class _Work:
                 self._lost[f"a gang: {gang.not_owned}"] = None
                 return
             if wait := next(self._waits(page, pool), None):
-                self._lost[f"a gang: {wait.why}. {wait.instead}, and label it {labels.OWNED}: owned"] = None
+                self._lost[f"a gang: {wait.reason}. {wait.instead}, and label it {labels.OWNED}: owned"] = None
                 return
             self._added[*_ROOT_LABELS, labels.OWNED] = "owned"
-        if wanted is not None and pods is not None and wanted < pods:
-            self._lost[f"a gang of {wanted} pods: KAI starts all {pods} at once"] = None
+        if needed_pods is not None and pods is not None and needed_pods < pods:
+            self._lost[f"a gang of {needed_pods} pods: KAI starts all {pods} at once"] = None
 
     def _plan_levels(self, page: WorkloadKind, pool: FleetPool) -> None:
         """Plans placements. KAI reads the level of a whole gang on the object, and segments on a pod template."""
@@ -620,37 +631,37 @@ class _Work:
         if placed_at == ROOT_ANNOTATIONS and not (is_read or is_gang):
             placed_at = ()
         for says, annotation in _TITLES.items():
-            wanted = self._said.get(says, {})
-            keys = {path: by_label.get(str(label)) for path, label in wanted.items()}
-            for path, label in wanted.items():
+            label_by_path = self._said.get(says, {})
+            keys = {path: by_label.get(str(label)) for path, label in label_by_path.items()}
+            for path, label in label_by_path.items():
                 if keys[path] is None:
                     message = f"level {label}: pool {pool.name} has no such level"
                     self._lost[f"{message}; add it to its topology, and adopt again"] = None
-            known = {path: key for path, key in keys.items() if key}
-            if not known or alone:
+            key_by_path = {path: key for path, key in keys.items() if key}
+            if not key_by_path or alone:
                 continue
             if not placed_at:
-                self._lost[f"level {next(iter(known.values()))}: KAI reads no level of a {self._kind}"] = None
+                self._lost[f"level {next(iter(key_by_path.values()))}: KAI reads no level of a {self._kind}"] = None
                 continue
-            several = dict.fromkeys(known.values())
+            several = dict.fromkeys(key_by_path.values())
             if len(several) > 1 and page.gang.placed_parts is not None and pool.backend.has(page.gang.placed_parts):
-                for path, key in known.items():
+                for path, key in key_by_path.items():
                     self._added[*path[:-1], annotation] = key
                 continue
             coarsest = next(level.key for level in pool.levels if level.key in several)
             for key in several:
                 if key != coarsest:
                     self._lost[f"level {key} of some pods: a {self._kind} has one level, {coarsest}"] = None
-            place = (*placed_at, annotation)
-            if self._document.value(place) is None:
-                self._added[place] = coarsest
+            annotation_path = (*placed_at, annotation)
+            if self._document.value(annotation_path) is None:
+                self._added[annotation_path] = coarsest
         self._plan_segments(page, by_label)
         for annotation in (labels.PLACEMENT_REQUIRED, labels.PLACEMENT_PREFERRED):
             path, idle = (*ROOT_ANNOTATIONS, annotation), alone or not placed_at
             if idle and (level := self._document.value(path)) is not None:
                 self._gone[path] = None
-                why = "each pod is a gang of its own" if alone else f"KAI reads none on a {self._kind}"
-                self._lost[f"level {level}: {why}, so it binds nothing"] = None
+                reason = "each pod is a gang of its own" if alone else f"KAI reads none on a {self._kind}"
+                self._lost[f"level {level}: {reason}, so it binds nothing"] = None
         for path, name in _fields(self._document.data, ()):
             if path[-1] == labels.TOPOLOGY and not self._is_declared(name):
                 beside = value_at(self._document.data, *path[:-1])
@@ -666,7 +677,7 @@ class _Work:
     def _plan_segments(self, page: WorkloadKind, by_label: Mapping[str, str]) -> None:
         sizes, slices = self._said.get(Says.SLICE_SIZE, {}), self._said.get(Says.SLICE_LEVEL, {})
         for path, label in slices.items():
-            size = next((value for place, value in sizes.items() if place[:-1] == path[:-1]), None)
+            size = next((value for size_path, value in sizes.items() if size_path[:-1] == path[:-1]), None)
             key = by_label.get(str(label))
             if not page.gang.divided:
                 self._lost[f"slices of {size} pods: KAI divides no {self._kind} into segments"] = None
@@ -687,8 +698,8 @@ class _Work:
                 self._lost[f"managedBy {value}: no work moves to another cluster"] = None
             elif path[-1] in ("schedulingGates", "finalizers") and isinstance(value, list) and value:
                 held = [scheduler_of(str(each.get("name") if isinstance(each, dict) else each)) for each in value]
-                items = ((*path, index) for index, scheduler in enumerate(held) if scheduler)
-                self._gone |= dict.fromkeys([path] if all(held) else items)
+                held_paths = ((*path, index) for index, scheduler in enumerate(held) if scheduler)
+                self._gone |= dict.fromkeys([path] if all(held) else held_paths)
 
     def _plan_deadline(self) -> None:
         for path, value in self._said.get(Says.DEADLINE, {}).items():
@@ -697,10 +708,10 @@ class _Work:
             spec = (shape.fields or {}).get("spec")
             policy = ((spec.fields or {}) if spec else {}).get("runPolicy")
             for where, fields in (((), spec), (("runPolicy",), policy)):
-                place = ("spec", *where, "activeDeadlineSeconds")
+                deadline_path = ("spec", *where, "activeDeadlineSeconds")
                 if seconds is not None and fields is not None and "activeDeadlineSeconds" in (fields.fields or {}):
-                    if self._document.value(place) is None:
-                        self._added[place] = seconds
+                    if self._document.value(deadline_path) is None:
+                        self._added[deadline_path] = seconds
                     break
             else:
                 self._lost[f"{path[-1]}: {value}: nothing ends a {self._kind} after a time"] = None
@@ -709,8 +720,8 @@ class _Work:
         """Lists what is removed and has no equal."""
         if scheduler := scheduler_of(f"{_api_group(self._document)}/"):
             # syncJob of pkg/controllers/job/job_controller_actions.go makes no pods before the PodGroup is Inqueue
-            what = f"{scheduler}'s controller makes its pods once {scheduler}'s scheduler admits it"
-            self._lost[f"its kind: {what}. Write {KINDS_OF_BATCH} instead"] = None
+            reason = f"{scheduler}'s controller makes its pods once {scheduler}'s scheduler admits it"
+            self._lost[f"its kind: {reason}. Write {KINDS_OF_BATCH} instead"] = None
         for path, value in self._said.get(None, {}).items():
             self._lost[f"{path[-1]}: {value}: only {scheduler_of(str(path[-1]))} reads it"] = None
         for path, value in self._said.get(Says.HERE, {}).items():
@@ -718,10 +729,10 @@ class _Work:
                 self._lost[f"nodeName {value}: no pod names its node; write a nodeSelector"] = None
             elif path[-1] == "schedulerName" and value not in _PLAIN_NAMES and not self._is_of_kai:
                 self._lost[f"scheduler {value}: KAI places its pods"] = None
-            why = (FIELDS.get(".".join(map(str, path[-2:]))) or OF_FOREIGN.get(written(path)) or ("", ""))[1]
-            if why:
-                self._lost[f"{path[-1]}: {why}"] = None
+            reason = (FIELDS.get(".".join(map(str, path[-2:]))) or OF_FOREIGN.get(written(path)) or ("", ""))[1]
+            if reason:
+                self._lost[f"{path[-1]}: {reason}"] = None
 
     def _refuse(self, rule: Any, message: str, hint: str, path: KeyPath = ("kind",)) -> None:
-        place: Location = self._document.locate(path)
-        self._adopting.adopted.refusals.append(Diagnostic(rule, message, place, hint=hint))
+        location: Location = self._document.locate(path)
+        self._adopting.adopted.refusals.append(Diagnostic(rule, message, location, hint=hint))

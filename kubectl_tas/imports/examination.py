@@ -50,7 +50,7 @@ def examined_cluster(fleet: Fleet, backend: FleetBackend, read: Read, *, has_err
     """
     subject = f"cluster {backend.name}"
     try:
-        kinds = {_name(item) for item in read("customresourcedefinitions.apiextensions.k8s.io")}
+        kinds = {_name_of(definition) for definition in read("customresourcedefinitions.apiextensions.k8s.io")}
     except ForbiddenError as error:
         kinds = None
         yield Check(subject, "rights", NOTE, error.message, "Ask for the right to read CustomResourceDefinitions.")
@@ -63,9 +63,9 @@ def examined_cluster(fleet: Fleet, backend: FleetBackend, read: Read, *, has_err
     if has_errors:
         message = "queues and the guard are not compared: the files have errors"
         yield Check(subject, "queues", UNKNOWN, message, "Run: kubectl tas validate.")
-    parts = (_crds(backend, kinds), _releases(backend, read), _shards(fleet, backend, read))
-    others = (_classes(fleet, backend, read), _webhooks(backend, read), _levels(fleet, backend, read))
-    for checks in (*parts, *others, *rendered):
+    checks_of_kai = (_crds(backend, kinds), _releases(backend, read), _shards(fleet, backend, read))
+    checks_of_objects = (_classes(fleet, backend, read), _webhooks(backend, read), _levels(fleet, backend, read))
+    for checks in (*checks_of_kai, *checks_of_objects, *rendered):
         try:
             yield from (check._replace(subject=subject) for check in checks)
         except ForbiddenError as error:
@@ -76,8 +76,8 @@ def examined_cluster(fleet: Fleet, backend: FleetBackend, read: Read, *, has_err
             yield Check(subject, "connection", UNKNOWN, error.message, todo)
 
 
-def _name(item: Mapping[str, Any]) -> str:
-    return str((item.get("metadata") or {}).get("name"))
+def _name_of(document: Mapping[str, Any]) -> str:
+    return str((document.get("metadata") or {}).get("name"))
 
 
 def _crds(backend: FleetBackend, kinds: set[str] | None) -> Iterator[Check]:
@@ -88,9 +88,9 @@ def _crds(backend: FleetBackend, kinds: set[str] | None) -> Iterator[Check]:
     if topology_api is not None:
         needed.add(f"topologies.{topology_api.partition('/')[0]}")
     if missing := sorted(needed - kinds):
-        what = f"the cluster has no {', '.join(missing)}"
+        message = f"the cluster has no {', '.join(missing)}"
         todo = f"Install KAI Scheduler {backend.spec.scheduler.version} with its CustomResourceDefinitions."
-        yield Check("", "KAI", PROBLEM, what, todo)
+        yield Check("", "KAI", PROBLEM, message, todo)
     else:
         yield Check("", "KAI", OK, f"the cluster has {shortened(sorted(needed))}")
     if "podcliquesets.grove.io" in kinds:
@@ -99,17 +99,17 @@ def _crds(backend: FleetBackend, kinds: set[str] | None) -> Iterator[Check]:
 
 def _releases(backend: FleetBackend, read: Read) -> Iterator[Check]:
     deployments = read("deployments.apps")
-    found, version = release_of_images(deployments), str(backend.spec.scheduler.version)
+    release, version = release_of_images(deployments), str(backend.spec.scheduler.version)
     if not backend.is_kai:
         return
-    if not found:
+    if not release:
         todo = "Ask who installed KAI, and compare it with scheduler.version of the backend."
         yield Check("", "KAI", UNKNOWN, f"no image of a {RUNS_KAI} tells the release of KAI", todo)
-    elif found == version or found.startswith(f"{version}."):
-        yield Check("", "KAI", OK, f"KAI is {found}, as {CONFIG_FILE} says")
+    elif release == version or release.startswith(f"{version}."):
+        yield Check("", "KAI", OK, f"KAI is {release}, as {CONFIG_FILE} says")
     else:
-        todo = f'Write scheduler.version: "{found}" in the backend {backend.name} of {CONFIG_FILE}, or change KAI.'
-        message = f"KAI is {found}; {CONFIG_FILE} says {version}, so manifests are for another release"
+        todo = f'Write scheduler.version: "{release}" in the backend {backend.name} of {CONFIG_FILE}, or change KAI.'
+        message = f"KAI is {release}; {CONFIG_FILE} says {version}, so manifests are for another release"
         yield Check("", "KAI", PROBLEM, message, todo)
     images = re.findall(r"[^\s\"']+grove-operator[^\s\"']*", str(deployments))
     of_grove = next((match[1] for match in map(_GROVE_IMAGE.search, images) if match), "")
@@ -122,57 +122,60 @@ def _releases(backend: FleetBackend, read: Read) -> Iterator[Check]:
 def _queues(fleet: Fleet, backend: FleetBackend, read: Read) -> Iterator[Check]:
     if not backend.is_kai:
         return
-    live = {_name(item): item for item in read("queues.scheduling.run.ai")}
+    live = {_name_of(queue): queue for queue in read("queues.scheduling.run.ai")}
     rendered = _rendered(fleet, backend, "Queue")
     absent = [name for name in rendered if name not in live]
     if absent:
         todo = "Render, commit, and let what applies the manifests apply them: kubectl tas render."
         yield Check("", "queues", PROBLEM, f"the cluster lacks {shortened(absent, _MAX_NAMED)}", todo)
     ours = (f"{fleet.config.queuePrefix}-",)
-    others = sorted(set(live) - set(rendered))
-    left = [name for name in others if (live[name].get("metadata") or {}).get("labels", {}).get(MANAGED_BY)]
-    foreign = [name for name in others if name not in left]
-    if left:
+    undeclared = sorted(set(live) - set(rendered))
+    orphaned = [name for name in undeclared if (live[name].get("metadata") or {}).get("labels", {}).get(MANAGED_BY)]
+    foreign = [name for name in undeclared if name not in orphaned]
+    if orphaned:
         todo = "Take them away once nothing runs there, or declare them again: kubectl delete queue NAME."
-        yield Check("", "queues", NOTE, f"no file makes {shortened(left, _MAX_NAMED)} any more", todo)
+        yield Check("", "queues", NOTE, f"no file makes {shortened(orphaned, _MAX_NAMED)} any more", todo)
     if foreign:
-        what = " (with our prefix)" if any(name.startswith(ours) for name in foreign) else ""
+        suffix = " (with our prefix)" if any(name.startswith(ours) for name in foreign) else ""
         todo = "Their work takes GPUs that no pool counts. Declare them: kubectl tas import cluster."
-        yield Check("", "queues", NOTE, f"not ours{what}: {shortened(foreign, _MAX_NAMED)}", todo)
-    if not (absent or left or foreign):
+        yield Check("", "queues", NOTE, f"not ours{suffix}: {shortened(foreign, _MAX_NAMED)}", todo)
+    if not (absent or orphaned or foreign):
         yield Check("", "queues", OK, f"the cluster has all {len(rendered)} queues and no other")
 
 
 def _rendered(fleet: Fleet, backend: FleetBackend, *kinds: str) -> list[str]:
     """Returns the names of objects that the repository makes for a backend."""
-    artifacts = (item for item in compile_fleet(fleet) if item.backend == backend.name and item.apply)
-    return [item.manifest.metadata.name for item in artifacts if item.manifest.kind in kinds]
+    artifacts = (artifact for artifact in compile_fleet(fleet) if artifact.backend == backend.name and artifact.apply)
+    return [artifact.manifest.metadata.name for artifact in artifacts if artifact.manifest.kind in kinds]
 
 
 def _shards(fleet: Fleet, backend: FleetBackend, read: Read) -> Iterator[Check]:
-    wanted = {pool.shard: pool.name for pool in fleet.pools if pool.backend.name == backend.name}
+    pool_by_shard = {pool.shard: pool.name for pool in fleet.pools if pool.backend.name == backend.name}
     try:
         shards = read("schedulingshards.kai.scheduler")
     except NoSuchResourceError:
         shards = []
-    if not shards and not any(wanted):
+    if not shards and not any(pool_by_shard):
         return
-    served = {(item.get("spec") or {}).get("partitionLabelValue") or None for item in shards}
-    for value, pool in sorted(wanted.items(), key=lambda pair: str(pair[0])):
+    served = {(shard.get("spec") or {}).get("partitionLabelValue") or None for shard in shards}
+    for value, pool in sorted(pool_by_shard.items(), key=lambda pair: str(pair[0])):
         if value not in served:
-            what = (
+            reason = (
                 f"no SchedulingShard has the nodePool {value} of pool {pool}"
                 if value
                 else (f"no SchedulingShard serves pool {pool}, which has no nodePool")
             )
             todo = f"Make a SchedulingShard with partitionLabelValue: {value or ''}, or correct nodePool of the pool."
-            yield Check("", "shards", PROBLEM, f"{what}: its work stays Pending", todo)
-    if set(wanted) <= served:
+            yield Check("", "shards", PROBLEM, f"{reason}: its work stays Pending", todo)
+    if set(pool_by_shard) <= served:
         yield Check("", "shards", OK, "a SchedulingShard serves each pool")
 
 
 def _classes(fleet: Fleet, backend: FleetBackend, read: Read) -> Iterator[Check]:
-    live = {_name(item): item.get("value") for item in read("priorityclasses.scheduling.k8s.io")}
+    live = {
+        _name_of(priority_class): priority_class.get("value")
+        for priority_class in read("priorityclasses.scheduling.k8s.io")
+    }
     names = {str(getattr(fleet.config.priorityClasses, priority)): value for priority, value in PRIORITY_VALUES.items()}
     absent = [name for name in names if name not in live]
     if absent:
@@ -193,8 +196,8 @@ def _webhooks(backend: FleetBackend, read: Read) -> Iterator[Check]:
     groups = [
         str(group)
         for resource in ("validatingwebhookconfigurations", "mutatingwebhookconfigurations")
-        for item in read(f"{resource}.admissionregistration.k8s.io")
-        for hook in item.get("webhooks") or ()
+        for configuration in read(f"{resource}.admissionregistration.k8s.io")
+        for hook in configuration.get("webhooks") or ()
         for rule in hook.get("rules") or ()
         for group in rule.get("apiGroups") or ()
     ]
@@ -209,23 +212,23 @@ def _levels(fleet: Fleet, backend: FleetBackend, read: Read) -> Iterator[Check]:
     pools = [pool for pool in fleet.pools if pool.backend.name == backend.name and pool.levels]
     if not pools:
         return
-    nodes = [(_name(item), (item.get("metadata") or {}).get("labels") or {}) for item in read("nodes")]
+    nodes = [(_name_of(node), (node.get("metadata") or {}).get("labels") or {}) for node in read("nodes")]
     for pool in pools:
         selector = pool.nodes.selector
-        own = [(name, labels) for name, labels in nodes if selector.items() <= labels.items()]
+        pool_nodes = [(name, labels) for name, labels in nodes if selector.items() <= labels.items()]
         for level in pool.levels:
-            lacking = [name for name, labels in own if level.label not in labels]
+            lacking = [name for name, labels in pool_nodes if level.label not in labels]
             if not lacking:
                 continue
             todo = f"Label the nodes with {level.label}, or remove the level {level.key}: kubectl tas topology suggest."
-            some = f"{len(lacking)} of {len(own)} nodes of pool {pool.name} lack {level.label}"
-            message = f"{some} ({shortened(lacking, _MAX_NAMED)}): KAI places no work with a level there"
-            yield Check("", "levels", PROBLEM if len(lacking) == len(own) else NOTE, message, todo)
-        if not own:
+            share = f"{len(lacking)} of {len(pool_nodes)} nodes of pool {pool.name} lack {level.label}"
+            message = f"{share} ({shortened(lacking, _MAX_NAMED)}): KAI places no work with a level there"
+            yield Check("", "levels", PROBLEM if len(lacking) == len(pool_nodes) else NOTE, message, todo)
+        if not pool_nodes:
             todo = "Correct spec.nodes.selector of the pool, or label nodes."
             yield Check("", "levels", PROBLEM, f"pool {pool.name} has no node", todo)
-        elif all(level.label in labels for _, labels in own for level in pool.levels):
-            yield Check("", "levels", OK, f"all {len(own)} nodes of pool {pool.name} have its levels")
+        elif all(level.label in labels for _, labels in pool_nodes for level in pool.levels):
+            yield Check("", "levels", OK, f"all {len(pool_nodes)} nodes of pool {pool.name} have its levels")
 
 
 def _guard(fleet: Fleet, backend: FleetBackend, read: Read) -> Iterator[Check]:
@@ -236,7 +239,7 @@ def _guard(fleet: Fleet, backend: FleetBackend, read: Read) -> Iterator[Check]:
         return
     for kind in ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"):
         resource = "policies" if kind.endswith("Policy") else "policybindings"
-        live = {_name(item) for item in read(f"validatingadmission{resource}.admissionregistration.k8s.io")}
+        live = {_name_of(policy) for policy in read(f"validatingadmission{resource}.admissionregistration.k8s.io")}
         absent = [name for name in _rendered(fleet, backend, kind) if name not in live]
         if absent:
             message = f"the cluster lacks the {kind} {shortened(absent, _MAX_NAMED)}"

@@ -38,7 +38,7 @@ DEFAULT_PRIORITY = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ImportOptions:
     """Options of an import."""
 
     context: str | None = None
@@ -57,8 +57,8 @@ class Wanted:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Making(Making):
-    wanted: Wanted
+class _ClusterMaking(Making):
+    options: ImportOptions
     namespace: str
     release: kai.Release
     usage: Mapping[str, Counter[str]]
@@ -67,36 +67,40 @@ class _Making(Making):
     @property
     def prefix(self) -> str:
         """Prefix of queue names in the naming scheme."""
-        return self.wanted.config.queuePrefix
+        return self.options.config.queuePrefix
 
     def namespaces(self, queues: Iterable[LiveQueue]) -> list[str]:
         """Returns the namespaces with work of the given queues, most work first."""
-        counts: Counter[str] = sum((self.usage.get(item.name, Counter()) for item in queues), Counter())
+        counts: Counter[str] = sum((self.usage.get(queue.name, Counter()) for queue in queues), Counter())
         return sorted(counts, key=lambda name: (-counts[name], name))
 
 
-def import_cluster(record: Record, wanted: Wanted) -> Imported:
+def import_cluster(record: Record, options: ImportOptions) -> Imported:
     """Makes the files for the objects of a cluster. Raises TasError if its KAI is too old."""
-    queues = [live_queue(item) for item in record.objects if item.get("kind") == "Queue"]
+    queues = [live_queue(queue_object) for queue_object in record.objects if queue_object.get("kind") == "Queue"]
     usage = _namespaces(record.objects)
     version, note = _version(record)
     release = kai.release(version or f"{kai.NEWEST[0]}.{kai.NEWEST[1]}")
     if release is None:
         raise TasError(f"the cluster runs KAI {version}, which is older than {kai.known()}", hint="Update KAI.")
-    namespace = _main_namespace(queues, usage, wanted.config.queuePrefix)
-    making = _Making(wanted=wanted, namespace=namespace, release=release, usage=usage, notes=note)
+    namespace = _main_namespace(queues, usage, options.config.queuePrefix)
+    making = _ClusterMaking(options=options, namespace=namespace, release=release, usage=usage, notes=note)
     deep = release.has(Feature.DEEP_QUEUES)
-    found = forest(queues, has_root=deep, sums=wanted.sums)
-    held = {str(item["metadata"]["name"]): _held(item) for item in record.objects if item.get("kind") == "Queue"}
-    making.unplaced += (Unplaced("Queue", name, text, held[name]) for name, text in found.unplaced.items())
-    pool_names = _pool_names(making, found.pools)
-    own = {names.pool_topology(making.prefix, making.namespace, name): name for name in pool_names}
-    topologies = _topologies(making, record, own)
-    for pool, name in zip(found.pools, pool_names, strict=True):
+    queue_forest = forest(queues, has_root=deep, sums=options.sums)
+    held = {
+        str(queue_object["metadata"]["name"]): _held_gpus(queue_object)
+        for queue_object in record.objects
+        if queue_object.get("kind") == "Queue"
+    }
+    making.unplaced += (Unplaced("Queue", name, text, held[name]) for name, text in queue_forest.unplaced.items())
+    pool_names = _pool_names(making, queue_forest.pools)
+    pool_by_topology = {names.pool_topology(making.prefix, making.namespace, name): name for name in pool_names}
+    topologies = _topologies(making, record, pool_by_topology)
+    for pool, name in zip(queue_forest.pools, pool_names, strict=True):
         _write_pool(making, pool, name, topologies.get(name))
     classes = _priority_classes(making, record)
-    backend = _backend(making, found, version, record)
-    if wanted.repository is None:
+    backend = _backend(making, queue_forest, version, record)
+    if options.repository is None:
         spec = {"backends": [backend], **({"priorityClasses": classes} if classes else {})}
         making.write("tas.yaml", "Imported from a cluster.", config(spec))
     return making.done({"backends": [backend]})
@@ -104,13 +108,13 @@ def import_cluster(record: Record, wanted: Wanted) -> Imported:
 
 def _namespaces(objects: Iterable[Mapping[str, Any]]) -> dict[str, Counter[str]]:
     """Returns the number of PodGroups by queue and namespace."""
-    found: dict[str, Counter[str]] = {}
-    for item in objects:
-        if item.get("kind") == "PodGroup":
-            metadata, spec = item.get("metadata") or {}, item.get("spec") or {}
+    counts_by_queue: dict[str, Counter[str]] = {}
+    for cluster_object in objects:
+        if cluster_object.get("kind") == "PodGroup":
+            metadata, spec = cluster_object.get("metadata") or {}, cluster_object.get("spec") or {}
             namespace = str(metadata.get("namespace") or "default")
-            found.setdefault(str(spec.get("queue")), Counter())[namespace] += 1
-    return found
+            counts_by_queue.setdefault(str(spec.get("queue")), Counter())[namespace] += 1
+    return counts_by_queue
 
 
 def _main_namespace(queues: Sequence[LiveQueue], usage: Mapping[str, Counter[str]], prefix: str) -> str:
@@ -125,7 +129,11 @@ def _version(record: Record) -> tuple[str | None, list[str]]:
     """Returns KAI's release, from its images or else from the API of Topologies, and notes for the user."""
     if release := release_of_images(record.objects):
         return release, []
-    apis = {str(item.get("apiVersion")) for item in record.objects if item.get("kind") == "Topology"}
+    apis = {
+        str(cluster_object.get("apiVersion"))
+        for cluster_object in record.objects
+        if cluster_object.get("kind") == "Topology"
+    }
     version = "0.11" if apis and not any(api.startswith(_KAI_TOPOLOGY) for api in apis) else None
     note = "The cluster does not tell which release of KAI it runs: set scheduler.version of the backend in tas.yaml."
     return version, [note]
@@ -135,11 +143,11 @@ def release_of_images(objects: Iterable[Mapping[str, Any]]) -> str:
     """Returns KAI's release by the images of its Deployments. Empty: no image tells it."""
     images = (
         str(container.get("image"))
-        for item in objects
-        if item.get("kind") == RUNS_KAI
-        for container in _containers(item)
+        for deployment in objects
+        if deployment.get("kind") == RUNS_KAI
+        for container in _containers(deployment)
     )
-    releases = [found[1] for found in map(_IMAGE.search, images) if found]
+    releases = [match[1] for match in map(_IMAGE.search, images) if match]
     return max(releases, key=lambda text: tuple(map(int, text.split("."))), default="")
 
 
@@ -148,47 +156,46 @@ def _containers(deployment: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
     return (template.get("spec") or {}).get("containers") or ()
 
 
-def _held(queue: Mapping[str, Any]) -> str:
+def _held_gpus(queue: Mapping[str, Any]) -> str:
     allocated = (queue.get("status") or {}).get("allocated") or {}
     held = str(allocated.get("nvidia.com/gpu", 0))
     return held if held not in ("0", "") else ""
 
 
-def _pool_names(making: _Making, pools: Sequence[LivePool]) -> list[str]:
+def _pool_names(making: _ClusterMaking, pools: Sequence[LivePool]) -> list[str]:
     """Returns the names of pools: the queue names without the parts of the naming scheme. If a pool with the name is
     there, it keeps its name, and the new pool gets the name of its cluster as a suffix.
     """
     scheme = names.pool_queue(making.prefix, making.namespace, "")
     room = MAX_LABEL - len(names.leaf_queue(making.prefix, making.namespace, "", names.SHARED))
-    repository = making.wanted.repository
-    there = {pool.spec.metadata.name for pool in repository.repository.pools} if repository else set()
-    wanted, found = [], []
+    repository = making.options.repository
+    existing_names = {pool.spec.metadata.name for pool in repository.repository.pools} if repository else set()
+    new_names, plain_names = [], []
     for pool in pools:
         full = plain_name(pool.container.name.removeprefix(scheme))
         name = names.shorten(full, max(room, names.HASH + 2))
-        own = f"{full}-{plain_name(making.wanted.backend)}" if name in there else full
-        found.append(name)
-        wanted.append(names.shorten(own, max(room, names.HASH + 2)))
-    called = distinct(wanted, there)
-    for pool, name, new in zip(pools, found, called, strict=True):
-        if name in there:
-            making.clashes.append(_clash(making.wanted, pool, name, new))
+        wanted_name = f"{full}-{plain_name(making.options.backend)}" if name in existing_names else full
+        plain_names.append(name)
+        new_names.append(names.shorten(wanted_name, max(room, names.HASH + 2)))
+    called = distinct(new_names, existing_names)
+    for pool, name, new in zip(pools, plain_names, called, strict=True):
+        if name in existing_names:
+            making.clashes.append(_clash(making.options, pool, name, new))
     return called
 
 
-def _clash(wanted: Wanted, pool: LivePool, name: str, new: str) -> str:
+def _clash(options: ImportOptions, pool: LivePool, name: str, new_name: str) -> str:
     """Says how a pool is named, and how its quota differs from the pool that already has its name."""
-    assert wanted.repository is not None
-    other = wanted.repository.pool_by_name.get(name)
-    said_of = f"Queue {pool.container.name}: pool {new}, since pool {name} is there"
-    if other is None:
+    assert options.repository is not None
+    existing_pool = options.repository.pool_by_name.get(name)
+    said_of = f"Queue {pool.container.name}: pool {new_name}, since pool {name} is there"
+    if existing_pool is None:
         return said_of
-    quotas = [
-        f"{said(resource, other.guarantee.of(resource))} there, {said(resource, pool.guarantee.of(resource))} here"
-        for resource in RESOURCES
-        if other.guarantee.of(resource) != pool.guarantee.of(resource)
-    ]
-    return f"{said_of} on backend {other.backend.name}, with {'; '.join(quotas) if quotas else 'the same quota'}"
+    guarantees = ((name, existing_pool.guarantee.of(name), pool.guarantee.of(name)) for name in RESOURCES)
+    quotas = [f"{said(name, old)} there, {said(name, new)} here" for name, old, new in guarantees if old != new]
+    return (
+        f"{said_of} on backend {existing_pool.backend.name}, with {'; '.join(quotas) if quotas else 'the same quota'}"
+    )
 
 
 def _subpool_name(pool: LivePool, name: str, queue: LiveQueue) -> str:
@@ -197,56 +204,56 @@ def _subpool_name(pool: LivePool, name: str, queue: LiveQueue) -> str:
     for start in (pool.container.name, name):
         for separator in (names.SEPARATOR, "-", "."):
             short = short.removeprefix(f"{start}{separator}")
-    found = plain_name(short)
-    return f"{found}-queue" if found == names.SHARED else found
+    subpool_name = plain_name(short)
+    return f"{subpool_name}-queue" if subpool_name == names.SHARED else subpool_name
 
 
-def _kept(queue: LiveQueue, scheme: str, display: str) -> dict[str, Any]:
+def _queue_fields(queue: LiveQueue, scheme: str, display: str) -> dict[str, Any]:
     """Returns what a file states about a queue: labels, annotations, and names that deviate from the naming scheme."""
     named: dict[str, Any] = {} if queue.name == scheme else {"name": queue.name}
     named |= {} if queue.display == display else {"displayName": queue.display or ""}
     return {**named, **queue.marks}
 
 
-def _write_pool(making: _Making, pool: LivePool, name: str, keys: list[dict[str, str]] | None) -> None:
+def _write_pool(making: _ClusterMaking, pool: LivePool, name: str, keys: list[dict[str, str]] | None) -> None:
     where, queue, shared = (making.prefix, making.namespace, name), pool.container, pool.shared
     own_work = making.namespaces([queue, *((shared,) if shared else ())])
     namespaces = list(dict.fromkeys((*own_work, *making.namespaces(pool.leaves))))
-    own = _kept(queue, names.pool_queue(*where), name)
-    rest = _kept(shared, names.leaf_queue(*where, names.SHARED), f"{name}--_shared") if shared else {}
-    spec: dict[str, Any] = {"backend": making.wanted.backend} if making.wanted.repository else {}
+    pool_queue = _queue_fields(queue, names.pool_queue(*where), name)
+    shared_queue = _queue_fields(shared, names.leaf_queue(*where, names.SHARED), f"{name}--_shared") if shared else {}
+    spec: dict[str, Any] = {"backend": making.options.backend} if making.options.repository else {}
     if namespaces not in ([], [making.namespace]):
         spec["namespaces"] = namespaces
     spec["resources"] = _resources(pool.guarantee, queue)
     spec |= {"priority": queue.priority} if queue.priority is not None else {}
     for runtime in ("preemptMinRuntime", "reclaimMinRuntime"):
-        spec |= {runtime: found} if (found := queue.runtime(runtime)) else {}
+        spec |= {runtime: minimum_runtime} if (minimum_runtime := queue.runtime(runtime)) else {}
     spec |= {"nodePool": queue.shard} if queue.shard else {}
-    spec |= {"queue": own} if own else {}
-    spec |= {"sharedQueue": rest} if rest else {}
+    spec |= {"queue": pool_queue} if pool_queue else {}
+    spec |= {"sharedQueue": shared_queue} if shared_queue else {}
     spec |= {"topology_keys": keys} if keys else {}
-    below = f", with {', '.join(item.name for item in pool.queues[1:])} below it"
+    below = f", with {', '.join(leaf_queue.name for leaf_queue in pool.queues[1:])} below it"
     making.write(f"pools/{name}.yaml", f"Imported: the Queue {queue.name}{below}.", document("Pool", name, spec))
     shorts = distinct(_subpool_name(pool, name, leaf) for leaf in pool.leaves)
     for leaf, short in zip(pool.leaves, shorts, strict=True):
-        kept = _kept(leaf, names.leaf_queue(*where, short), f"{name}{names.SEPARATOR}{short}")
+        subpool_queue = _queue_fields(leaf, names.leaf_queue(*where, short), f"{name}{names.SEPARATOR}{short}")
         own_work = making.namespaces([leaf]) if len(namespaces) > 1 else []
-        data = document("Subpool", short, _subpool(pool, leaf, name, own_work, kept))
+        data = document("Subpool", short, _subpool(pool, leaf, name, own_work, subpool_queue))
         making.write(f"subpools/{name}--{short}.yaml", f"Imported: the Queue {leaf.name}.", data)
 
 
 def _resources(guarantee: Amounts, queue: LiveQueue) -> dict[str, Any]:
     """Returns the resources of a pool: GPUs, and others that are limited."""
-    found: dict[str, Any] = {}
+    resources: dict[str, Any] = {}
     for name in RESOURCES:
-        most, weight = _written(name, queue.limit), int(queue.weight.of(name))
-        share = {"guarantee": _written(name, guarantee), "maximum": most, "weight": weight}
+        most, weight = _file_amount(name, queue.limit), int(queue.weight.of(name))
+        share = {"guarantee": _file_amount(name, guarantee), "maximum": most, "weight": weight}
         if name == "gpu" or share != {"guarantee": UNLIMITED, "maximum": UNLIMITED, "weight": 1}:
-            found[name] = share
-    return found
+            resources[name] = share
+    return resources
 
 
-def _written(name: ResourceName, amounts: Amounts) -> int | str:
+def _file_amount(name: ResourceName, amounts: Amounts) -> int | str:
     """Returns an amount in the form that files use."""
     amount = amounts.of(name)
     if amount == NO_LIMIT:
@@ -256,12 +263,14 @@ def _written(name: ResourceName, amounts: Amounts) -> int | str:
 
 
 def _subpool(
-    pool: LivePool, leaf: LiveQueue, parent: str, namespaces: Sequence[str], kept: Mapping[str, Any]
+    pool: LivePool, leaf: LiveQueue, parent: str, namespaces: Sequence[str], queue_fields: Mapping[str, Any]
 ) -> dict[str, Any]:
     finite = [name for name in RESOURCES if pool.guarantee.of(name) != NO_LIMIT]
-    quota = {name: _written(name, leaf.quota) for name in finite}
+    quota = {name: _file_amount(name, leaf.quota) for name in finite}
     whole = pool.container
-    maximum = {name: _written(name, leaf.limit) for name in RESOURCES if leaf.limit.of(name) != whole.limit.of(name)}
+    maximum = {
+        name: _file_amount(name, leaf.limit) for name in RESOURCES if leaf.limit.of(name) != whole.limit.of(name)
+    }
     weight = {name: int(leaf.weight.of(name)) for name in RESOURCES if leaf.weight.of(name) != whole.weight.of(name)}
     spec: dict[str, Any] = {"parent": parent, "quota": quota["gpu"] if finite == ["gpu"] else quota}
     spec |= {"maximum": maximum} if maximum else {}
@@ -269,33 +278,37 @@ def _subpool(
     if leaf.priority != whole.priority:
         spec["priority"] = DEFAULT_PRIORITY if leaf.priority is None else leaf.priority
     spec |= {"namespaces": namespaces} if namespaces else {}
-    return {**spec, "state": "ACTIVE", **({"queue": kept} if kept else {})}
+    return {**spec, "state": "ACTIVE", **({"queue": queue_fields} if queue_fields else {})}
 
 
-def _topologies(making: _Making, record: Record, own: Mapping[str, str]) -> dict[str, list[dict[str, str]]]:
+def _topologies(
+    making: _ClusterMaking, record: Record, pool_by_topology: Mapping[str, str]
+) -> dict[str, list[dict[str, str]]]:
     """Writes cluster topologies. Returns, by pool, the keys of Topologies that are named as a pool's topology."""
     domains = {
-        str(item["metadata"]["name"]): {level["key"]: level["domain"] for level in item["spec"]["levels"]}
-        for item in record.objects
-        if item.get("kind") in ("ClusterTopology", "ClusterTopologyBinding")
+        str(topology["metadata"]["name"]): {level["key"]: level["domain"] for level in topology["spec"]["levels"]}
+        for topology in record.objects
+        if topology.get("kind") in ("ClusterTopology", "ClusterTopologyBinding")
     }
-    found: dict[str, list[dict[str, str]]] = {}
-    there = making.wanted.repository.cluster_topologies if making.wanted.repository else {}
-    for item in record.objects:
-        if item.get("kind") != "Topology":
+    keys_by_pool: dict[str, list[dict[str, str]]] = {}
+    existing_topologies = making.options.repository.cluster_topologies if making.options.repository else {}
+    for topology in record.objects:
+        if topology.get("kind") != "Topology":
             continue
-        name = str(item["metadata"]["name"])
-        levels = (item.get("spec") or {}).get("levels") or []
+        name = str(topology["metadata"]["name"])
+        levels = (topology.get("spec") or {}).get("levels") or []
         labels = [str(level["nodeLabel"]) for level in levels]
         named = zip(levels, labels, strict=True)
         called = distinct(str(level.get("alias") or level_name(label, domains.get(name))) for level, label in named)
-        if name in own:
-            found[own[name]] = [{"key": key, "label": label} for key, label in zip(called, labels, strict=True)]
+        if name in pool_by_topology:
+            keys_by_pool[pool_by_topology[name]] = [
+                {"key": key, "label": label} for key, label in zip(called, labels, strict=True)
+            ]
             continue
-        if name in there:
+        if name in existing_topologies:
             continue  # it is the same one, or what is rendered differs
         write_topology(making, name, list(zip(called, labels, strict=True)))
-    return found
+    return keys_by_pool
 
 
 def write_topology(making: Making, name: str, levels: Iterable[tuple[str, str]]) -> bool:
@@ -327,33 +340,33 @@ def level_name(label: str, domains: Mapping[str, str] | None = None) -> str:
     return name if name[:1].isalpha() else f"level-{name}"
 
 
-def _priority_classes(making: _Making, record: Record) -> dict[str, str]:
+def _priority_classes(making: _ClusterMaking, record: Record) -> dict[str, str]:
     """Returns the PriorityClasses of all priorities, if a default name already has another value in the cluster."""
     values = {str(x["metadata"]["name"]): x.get("value") for x in record.objects if x.get("kind") == "PriorityClass"}
-    given: dict[str, str] = {}
-    default: dict[str, str] = making.wanted.config.priorityClasses.model_dump()
-    for priority, name in default.items() if making.wanted.repository is None else ():
+    new_names: dict[str, str] = {}
+    default: dict[str, str] = making.options.config.priorityClasses.model_dump()
+    for priority, name in default.items() if making.options.repository is None else ():
         if name in values and values[name] != PRIORITY_VALUES[priority]:
-            *_, given[priority] = distinct([*values, f"tas-{priority.lower()}"])
-    own = (*default.values(), *kai.PRIORITY_CLASSES)
+            *_, new_names[priority] = distinct([*values, f"tas-{priority.lower()}"])
+    known_names = (*default.values(), *kai.PRIORITY_CLASSES)
     three = ", ".join(f"{priority} {value}" for priority, value in PRIORITY_VALUES.items())
     for name, value in sorted(values.items()):
-        is_taken = any(own_name == name and priority in given for priority, own_name in default.items())
-        if is_taken or (name not in own and not name.startswith("system-")):
+        is_taken = any(own_name == name and priority in new_names for priority, own_name in default.items())
+        if is_taken or (name not in known_names and not name.startswith("system-")):
             reason = f"its value is {value}; there are three priorities here, {three}, each with a class of its own"
             making.unplaced.append(Unplaced("PriorityClass", name, reason))
-    return {**default, **given} if given else {}
+    return {**default, **new_names} if new_names else {}
 
 
-def _backend(making: _Making, found: Forest, version: str | None, record: Record) -> dict[str, Any]:
-    wanted = making.wanted
-    backend: dict[str, Any] = {"name": wanted.backend, "namespace": making.namespace}
+def _backend(making: _ClusterMaking, queue_forest: Forest, version: str | None, record: Record) -> dict[str, Any]:
+    options = making.options
+    backend: dict[str, Any] = {"name": options.backend, "namespace": making.namespace}
     backend |= {"scheduler": {"type": "kai", "version": version}} if version else {}
-    backend |= {"context": wanted.context} if wanted.context else {}
+    backend |= {"context": options.context} if options.context else {}
     if making.release.has(Feature.DEEP_QUEUES):
         scheme = names.root_queue(making.prefix, making.namespace)
-        kept: object = _kept(found.root, scheme, scheme) if found.root else "none"
-        backend |= {"rootQueue": kept} if kept else {}
+        root_queue: object = _queue_fields(queue_forest.root, scheme, scheme) if queue_forest.root else "none"
+        backend |= {"rootQueue": root_queue} if root_queue else {}
     levels = [
         level
         for x in record.objects
@@ -366,7 +379,7 @@ def _backend(making: _Making, found: Forest, version: str | None, record: Record
 
 
 COMPARED = ("Queue", "Topology", "PriorityClass")
-_ABOUT = ("apiVersion", "kind", "metadata")
+_IDENTIFYING = ("apiVersion", "kind", "metadata")
 _READ_AS = {"priority": DEFAULT_PRIORITY, "quota": 0, "limit": 0, "overQuotaWeight": 0}
 """The values that KAI assumes for omitted fields of a Queue."""
 
@@ -399,62 +412,68 @@ class Compared:
         with another value. Neither can be changed in place.
         """
         return any(
-            not item.is_same and item.path.startswith({"Topology": "spec", "PriorityClass": "value"}[self.kind])
-            for item in (self.differences or () if self.kind != "Queue" else ())
+            not difference.is_same
+            and difference.path.startswith({"Topology": "spec", "PriorityClass": "value"}[self.kind])
+            for difference in (self.differences or () if self.kind != "Queue" else ())
         )
 
 
 def compared(artifacts: Iterable[Artifact], record: Record) -> list[Compared]:
     """Compares each applied object, in order. Labels and annotations that only the rendered object has are ignored."""
-    own = (item for item in record.objects if item["kind"] in COMPARED)
-    live = {(str(item["kind"]), str(item["metadata"]["name"])): item for item in own}
-    found = []
+    compared_objects = (cluster_object for cluster_object in record.objects if cluster_object["kind"] in COMPARED)
+    live = {
+        (str(cluster_object["kind"]), str(cluster_object["metadata"]["name"])): cluster_object
+        for cluster_object in compared_objects
+    }
+    comparisons = []
     for artifact in artifacts:
         manifest = artifact.manifest.model_dump(mode="json", exclude_none=True, by_alias=True)
         kind, name = str(manifest["kind"]), str(manifest["metadata"]["name"])
         if kind in COMPARED:
-            there = live.get((kind, name))
-            if there is None:
-                found.append(Compared(kind, name, None))
+            live_object = live.get((kind, name))
+            if live_object is None:
+                comparisons.append(Compared(kind, name, None))
             else:
-                found.append(Compared(kind, name, tuple(_differences(there, manifest)), tuple(_marks(there))))
-    return found
+                comparisons.append(
+                    Compared(kind, name, tuple(_differences(live_object, manifest)), tuple(_marks(live_object)))
+                )
+    return comparisons
 
 
 def _marks(live: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    for part in MARKS:
-        for key in live["metadata"].get(part) or {}:
+    for field in MARKS:
+        for key in live["metadata"].get(field) or {}:
             if (tool := setter(str(key))) not in (None, "kubectl-tas"):
-                yield f"{part[:-1]} {key}", str(tool)
+                yield f"{field[:-1]} {key}", str(tool)
 
 
 def _differences(live: Mapping[str, Any], manifest: Mapping[str, Any]) -> Iterator[Difference]:
     if live.get("apiVersion") != manifest["apiVersion"]:
         yield Difference("apiVersion", shown(live.get("apiVersion")), shown(manifest["apiVersion"]), is_same=False)
-    for part in MARKS:
-        there = live["metadata"].get(part) or {}
-        for key, value in manifest["metadata"].get(part, {}).items():
-            if there.get(key, value) != value:
-                yield Difference(f"metadata.{part}[{key}]", shown(there[key]), shown(value), is_same=False)
-        for key, value in there.items():
-            if key not in manifest["metadata"].get(part, {}) and setter(str(key)) in (None, "kubectl-tas"):
-                yield Difference(f"metadata.{part}[{key}]", shown(value), "not there", is_same=False)
+    for field in MARKS:
+        live_marks = live["metadata"].get(field) or {}
+        for key, value in manifest["metadata"].get(field, {}).items():
+            if live_marks.get(key, value) != value:
+                yield Difference(f"metadata.{field}[{key}]", shown(live_marks[key]), shown(value), is_same=False)
+        for key, value in live_marks.items():
+            if key not in manifest["metadata"].get(field, {}) and setter(str(key)) in (None, "kubectl-tas"):
+                yield Difference(f"metadata.{field}[{key}]", shown(value), "not there", is_same=False)
     for name, value in manifest.items():
-        if name not in _ABOUT:
-            yield from _between(name, live.get(name), value)
+        if name not in _IDENTIFYING:
+            yield from _differences_between(name, live.get(name), value)
 
 
-def _between(path: str, before: Any, after: Any) -> Iterator[Difference]:
+def _differences_between(path: str, before: Any, after: Any) -> Iterator[Difference]:
     """Yields the differences of two values at a path."""
     if isinstance(after, dict) and isinstance(before, dict | None):
         for key, value in after.items():
-            yield from _between(f"{path}.{key}", (before or {}).get(key), value)
+            yield from _differences_between(f"{path}.{key}", (before or {}).get(key), value)
         for key, value in (before or {}).items():
             if key not in after and value not in (None, "", {}, []):
                 yield Difference(f"{path}.{key}", _text(value), "not there", is_same=False)
     elif isinstance(after, list) and isinstance(before, list) and len(after) == len(before):
         for index, (old, new) in enumerate(zip(before, after, strict=True)):
-            yield from _between(f"{path}[{index}]", old, new)
+            yield from _differences_between(f"{path}[{index}]", old, new)
     elif before != after:
         read = _READ_AS.get(path.rpartition(".")[2]) if before is None else before
         yield Difference(path, "not there" if before is None else _text(before), _text(after), is_same=read == after)

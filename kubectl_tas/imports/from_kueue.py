@@ -22,10 +22,10 @@ from kubectl_tas.imports.kueueobjects import (
     LIMITLESS,
     QUEUE_NAME,
     Flavored,
-    Given,
     Kueue,
+    KueueObject,
+    KueueShare,
     Reading,
-    Share,
     read_kueue,
     summed,
 )
@@ -59,7 +59,7 @@ class _Node:
 
     kind: str
     name: str
-    share: Share
+    share: KueueShare
     below: list[_Node]
     guarantee: Amounts = Amounts()
     """Nominal quota of the node and of everything below it."""
@@ -80,7 +80,7 @@ class _Node:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Making(Making):
+class _KueueMaking(Making):
     kueue: Kueue
     reading: Reading
     becomes: list[str]
@@ -92,7 +92,7 @@ def import_kueue(documents: Iterable[Document], context: str | None) -> tuple[Im
     """Makes the files for objects of Kueue, and returns errors in the objects. With errors nothing may be written."""
     reading = Reading()
     kueue = read_kueue(documents, reading)
-    making = _Making(kueue=kueue, reading=reading, becomes=[], unplaced=reading.unplaced)
+    making = _KueueMaking(kueue=kueue, reading=reading, becomes=[], unplaced=reading.unplaced)
     if not reading.findings:
         _write(making)
         if making.files:
@@ -102,13 +102,13 @@ def import_kueue(documents: Iterable[Document], context: str | None) -> tuple[Im
     return replace(imported, wishes=making.wishes, work=tuple(making.work)), reading.findings
 
 
-def _write(making: _Making) -> None:
+def _write(making: _KueueMaking) -> None:
     kueue = making.kueue
     topologies = _topologies(making)
     trees = _trees(making)
-    nodes = _below(trees)
+    nodes = _nodes_and_below(trees)
     queues = {node.name: node for node in nodes if node.kind == "ClusterQueue"}
-    _send(making, queues)
+    _add_namespaces(making, queues)
     placings = {name: _placing(making, node, topologies) for name, node in queues.items()}
     cohort_of = {id(child): node for node in nodes for child in node.below}
     split = {node.name for node in nodes if node.kind == "Cohort" and _is_split(node, placings)}
@@ -131,26 +131,26 @@ def _write(making: _Making) -> None:
             making.reading.leave(flavor, "no quota names it")
 
 
-def _send(making: _Making, queues: Mapping[str, _Node]) -> None:
+def _add_namespaces(making: _KueueMaking, queues: Mapping[str, _Node]) -> None:
     """Adds to each ClusterQueue the namespaces of its LocalQueues."""
-    for given in making.kueue.objects["LocalQueue"].values():
-        name = given.text(("spec", "clusterQueue"))
-        if given.namespace in SYSTEM_NAMESPACES:
-            owner = SYSTEM_NAMESPACES[given.namespace]
-            making.reading.leave(given, f"the namespace belongs to {owner}; work of a pool must not run there")
+    for local_queue in making.kueue.objects["LocalQueue"].values():
+        name = local_queue.text(("spec", "clusterQueue"))
+        if local_queue.namespace in SYSTEM_NAMESPACES:
+            owner = SYSTEM_NAMESPACES[local_queue.namespace]
+            making.reading.leave(local_queue, f"the namespace belongs to {owner}; work of a pool must not run there")
         elif name in queues:
-            queues[name].namespaces = tuple(dict.fromkeys((*queues[name].namespaces, given.namespace)))
+            queues[name].namespaces = tuple(dict.fromkeys((*queues[name].namespaces, local_queue.namespace)))
         elif name in making.kueue.queues:
-            making.reading.leave(given, f"ClusterQueue {name} has no place")
+            making.reading.leave(local_queue, f"ClusterQueue {name} has no place")
         else:
-            making.reading.leave(given, f"ClusterQueue {name or '(none)'} is not among what was given")
+            making.reading.leave(local_queue, f"ClusterQueue {name or '(none)'} is not among what was given")
     for node in queues.values():
         if not node.namespaces:
             reason = "no LocalQueue leads to it: set spec.namespaces to where its work may run"
             making.unplaced.append(Unplaced(node.kind, node.name, reason))
 
 
-def _trees(making: _Making) -> list[_Node]:
+def _trees(making: _KueueMaking) -> list[_Node]:
     """Builds the trees of ClusterQueues and cohorts that can be imported, with their amounts, and returns the roots."""
     kueue = making.kueue
     cohorts = {name: _Node("Cohort", name, share, []) for name, share in sorted(kueue.cohorts.items())}
@@ -161,39 +161,41 @@ def _trees(making: _Making) -> list[_Node]:
             cohorts[node.share.upper].below.append(node)
         else:
             roots.append(node)
-        if node.kind == "Cohort" and _has_own(node):
+        if node.kind == "Cohort" and _has_own_quota(node):
             reason = "its own quota goes to the pool's own queue; LOW work of its sibling queues borrows it"
             making.unplaced.append(Unplaced(node.kind, node.name, reason))
     for circle in circles_of({name: share.upper for name, share in kueue.cohorts.items()}):
-        for node in _below([cohorts[circle[0]]]):
+        for node in _nodes_and_below([cohorts[circle[0]]]):
             making.unplaced.append(Unplaced(node.kind, node.name, _why_circular(circle)))
-    every = _below(roots)
+    every = _nodes_and_below(roots)
     for node in reversed(every):
-        node.below = [child for child in node.below if child.kind == "ClusterQueue" or child.below or _has_own(child)]
-        own = _writable(node.share.nominal, up=False)
-        node.guarantee = _writable(total((own, *(child.guarantee for child in node.below))), up=True)
+        node.below = [
+            child for child in node.below if child.kind == "ClusterQueue" or child.below or _has_own_quota(child)
+        ]
+        own_quota = _writable(node.share.nominal, up=False)
+        node.guarantee = _writable(total((own_quota, *(child.guarantee for child in node.below))), up=True)
         node.covered = node.share.covered.union(*(child.covered for child in node.below))
         _count(node)
-    kept = [root for root in roots if root.kind == "ClusterQueue" or root.below or _has_own(root)]
-    placed = {id(node) for node in _below(kept)}
+    placed_roots = [root for root in roots if root.kind == "ClusterQueue" or root.below or _has_own_quota(root)]
+    placed = {id(node) for node in _nodes_and_below(placed_roots)}
     for node in every:
         if id(node) not in placed:
             making.unplaced.append(Unplaced(node.kind, node.name, "no ClusterQueue is in it, and it has no quota"))
-    for root in kept:
+    for root in placed_roots:
         root.covered |= {"gpu"}
-        root.maximum, root.within = root.guarantee, _seen(root)
-    for node in _below(kept):
+        root.maximum, root.within = root.guarantee, _shareable(root)
+    for node in _nodes_and_below(placed_roots):
         for child, weight in zip(node.below, _weights([x.share.weight for x in node.below]), strict=True):
             child.covered, child.weight = node.covered, weight
-            child.within = _within(child, node)
-            child.maximum = smaller(node.maximum, larger(child.guarantee, _writable(_most(child), up=True)))
-    for node in _below(kept):
+            child.within = _available(child, node)
+            child.maximum = smaller(node.maximum, larger(child.guarantee, _writable(_largest_amounts(child), up=True)))
+    for node in _nodes_and_below(placed_roots):
         lacking = [name for name in RESOURCES if name not in node.share.covered] if node.kind == "ClusterQueue" else []
         for is_limited, then in ((True, "nor does KAI"), (False, "here it has no limit")):
-            if found := [name for name in lacking if (name in node.covered) == is_limited]:
-                reason = f"no quota of {', '.join(found)}: Kueue starts no work that asks for it; {then}"
+            if uncovered := [name for name in lacking if (name in node.covered) == is_limited]:
+                reason = f"no quota of {', '.join(uncovered)}: Kueue starts no work that asks for it; {then}"
                 making.unplaced.append(Unplaced(node.kind, node.name, reason))
-    return kept
+    return placed_roots
 
 
 def _count(node: _Node) -> None:
@@ -203,49 +205,52 @@ def _count(node: _Node) -> None:
         for key, amount in child.whole.items():
             whole[key] = whole.get(key, 0) + amount
     limits = {key: quota.lending for key, quota in node.share.quotas.items() if quota.lending is not None}
-    node.whole, node.lent = whole, {key: min(amount, limits.get(key, amount)) for key, amount in _seen(node).items()}
+    node.whole, node.lent = (
+        whole,
+        {key: min(amount, limits.get(key, amount)) for key, amount in _shareable(node).items()},
+    )
 
 
-def _seen(node: _Node) -> dict[Flavored, int]:
+def _shareable(node: _Node) -> dict[Flavored, int]:
     """Returns what the queues below a node may share: its own quotas, and what its children lend."""
-    found = {key: quota.nominal for key, quota in node.share.quotas.items()}
+    shareable = {key: quota.nominal for key, quota in node.share.quotas.items()}
     for child in node.below:
         for key, amount in child.lent.items():
-            found[key] = found.get(key, 0) + amount
-    return found
+            shareable[key] = shareable.get(key, 0) + amount
+    return shareable
 
 
-def _within(child: _Node, above: _Node) -> dict[Flavored, int]:
+def _available(child: _Node, above: _Node) -> dict[Flavored, int]:
     """Computes ``potentialAvailable`` of Kueue 0.19 (pkg/cache/scheduler/resource_node.go), of the flavors that the
     node or a node below names.
     """
-    found = {}
-    for key, amount in _seen(child).items():
+    available = {}
+    for key, amount in _shareable(child).items():
         quota = child.share.quotas.get(key)
-        found[key] = amount - child.lent[key] + above.within.get(key, 0)
+        available[key] = amount - child.lent[key] + above.within.get(key, 0)
         if quota is not None and quota.borrowing is not None:
-            found[key] = min(found[key], amount + quota.borrowing)
-    return found
+            available[key] = min(available[key], amount + quota.borrowing)
+    return available
 
 
-def _most(node: _Node) -> Amounts:
+def _largest_amounts(node: _Node) -> Amounts:
     """Returns the most that a node may hold, with the amounts that nodes below it keep."""
-    seen = _seen(node)
+    seen = _shareable(node)
     return summed({key: amount + node.whole[key] - seen[key] for key, amount in node.within.items()})
 
 
-def _has_own(node: _Node) -> bool:
+def _has_own_quota(node: _Node) -> bool:
     return any(node.share.nominal.of(name) for name in RESOURCES)
 
 
-def _below(nodes: Sequence[_Node]) -> list[_Node]:
+def _nodes_and_below(nodes: Sequence[_Node]) -> list[_Node]:
     """Returns these nodes and all nodes below them, parents first, each once, at any depth."""
-    found, seen = list(nodes), {id(node) for node in nodes}
-    for node in found:
+    all_nodes, seen = list(nodes), {id(node) for node in nodes}
+    for node in all_nodes:
         fresh = [child for child in node.below if id(child) not in seen]
         seen.update(map(id, fresh))
-        found += fresh
-    return found
+        all_nodes += fresh
+    return all_nodes
 
 
 def _why_circular(circle: Sequence[str]) -> str:
@@ -253,10 +258,10 @@ def _why_circular(circle: Sequence[str]) -> str:
     return f"the parents of cohorts form a circle, {way}; Kueue starts no work there"
 
 
-def _weights(given: Sequence[Fraction]) -> list[int]:
+def _weights(weights: Sequence[Fraction]) -> list[int]:
     """Converts weights to whole numbers with the same ratios."""
-    whole = math.lcm(*(weight.denominator for weight in given))
-    numbers = [int(weight * whole) for weight in given]
+    whole = math.lcm(*(weight.denominator for weight in weights))
+    numbers = [int(weight * whole) for weight in weights]
     divisor = math.gcd(*numbers) or 1
     largest = max(numbers, default=0) // divisor
     if largest <= MAX_WEIGHT:
@@ -264,60 +269,62 @@ def _weights(given: Sequence[Fraction]) -> list[int]:
     return [max(1, number * MAX_WEIGHT // (largest * divisor)) if number else 0 for number in numbers]
 
 
-def _topologies(making: _Making) -> dict[str, str]:
+def _topologies(making: _KueueMaking) -> dict[str, str]:
     """Writes cluster topologies. Returns the names of the valid ones, by their names in Kueue."""
-    found = {}
-    for given in making.kueue.objects["Topology"].values():
-        labels = [given.text((*level, "nodeLabel")) for level in given.each(("spec", "levels"))]
+    topology_names = {}
+    for topology in making.kueue.objects["Topology"].values():
+        labels = [topology.text((*level, "nodeLabel")) for level in topology.each(("spec", "levels"))]
         levels = list(zip(distinct(level_name(label) for label in labels), labels, strict=True))
-        if write_topology(making, given.name, levels):
-            found[given.name] = given.name
-            making.becomes.append(f"Topology {given.name}: cluster topology {given.name}")
-    return found
+        if write_topology(making, topology.name, levels):
+            topology_names[topology.name] = topology.name
+            making.becomes.append(f"Topology {topology.name}: cluster topology {topology.name}")
+    return topology_names
 
 
-def _placing(making: _Making, node: _Node, topologies: Mapping[str, str]) -> dict[str, Any]:
+def _placing(making: _KueueMaking, node: _Node, topologies: Mapping[str, str]) -> dict[str, Any]:
     """Returns fields of a pool for the flavors of a ClusterQueue: its nodes, or a platform for each flavor."""
-    known = making.kueue.objects["ResourceFlavor"]
-    missing = [name for name in node.share.flavors if name not in known]
+    flavor_objects = making.kueue.objects["ResourceFlavor"]
+    missing = [name for name in node.share.flavors if name not in flavor_objects]
     if missing:
         reason = f"flavor {', '.join(missing)} is not among what was given: it says nothing of nodes here"
         making.unplaced.append(Unplaced(node.kind, node.name, reason))
-    flavors = {name: known[name] for name in node.share.flavors if name in known}
-    nodes = {name: _nodes(given) for name, given in flavors.items()}
-    found: dict[str, Any] = {}
+    flavors = {name: flavor_objects[name] for name in node.share.flavors if name in flavor_objects}
+    nodes = {name: _nodes(flavor) for name, flavor in flavors.items()}
+    pool_fields: dict[str, Any] = {}
     if len(node.share.flavors) == 1:
-        found |= {"nodes": nodes_} if (nodes_ := next(iter(nodes.values()), {})) else {}
+        pool_fields |= {"nodes": nodes_} if (nodes_ := next(iter(nodes.values()), {})) else {}
     elif any(nodes.values()):
         called = dict(zip(nodes, distinct(names.shorten(name) for name in nodes), strict=True))
-        found["platforms"] = {called[name]: {"nodes": own} if own else {} for name, own in nodes.items()}
-        found["default_platform"] = next(iter(called.values()))
+        pool_fields["platforms"] = {
+            called[name]: {"nodes": flavor_nodes} if flavor_nodes else {} for name, flavor_nodes in nodes.items()
+        }
+        pool_fields["default_platform"] = next(iter(called.values()))
         reason = f"flavors {', '.join(nodes)}: platforms for workflows; other work names its nodes itself"
         making.unplaced.append(Unplaced(node.kind, node.name, reason))
-    wanted = dict.fromkeys(given.text(("spec", "topologyName")) for given in flavors.values())
-    wanted.pop("", None)
-    for number, name in enumerate(wanted):
+    wanted_topologies = dict.fromkeys(flavor.text(("spec", "topologyName")) for flavor in flavors.values())
+    wanted_topologies.pop("", None)
+    for number, name in enumerate(wanted_topologies):
         if name not in topologies:
             making.unplaced.append(Unplaced(node.kind, node.name, f"topology {name} is not among what has a place"))
-        elif "topology" in found:
-            reason = f"topology {name} of flavor {list(flavors)[number]}: a pool has one, {found['topology']}"
+        elif "topology" in pool_fields:
+            reason = f"topology {name} of flavor {list(flavors)[number]}: a pool has one, {pool_fields['topology']}"
             making.unplaced.append(Unplaced(node.kind, node.name, reason))
         else:
-            found["topology"] = topologies[name]
-    return found
+            pool_fields["topology"] = topologies[name]
+    return pool_fields
 
 
-def _nodes(given: Given) -> dict[str, Any]:
+def _nodes(flavor: KueueObject) -> dict[str, Any]:
     """Returns the node selector and the tolerations that pods need for a flavor."""
-    selector = given.value(("spec", "nodeLabels"), dict)
-    tolerations = given.value(("spec", "tolerations"), list)
+    selector = flavor.value(("spec", "nodeLabels"), dict)
+    tolerations = flavor.value(("spec", "tolerations"), list)
     return {**({"selector": selector} if selector else {}), **({"tolerations": tolerations} if tolerations else {})}
 
 
 def _is_split(node: _Node, placings: Mapping[str, Mapping[str, Any]]) -> bool:
     """Whether the ClusterQueues of a cohort need different nodes, so that each becomes a pool."""
-    own = [placings[child.name] for child in node.below if child.kind == "ClusterQueue"]
-    return any(placing != own[0] for placing in own)
+    queue_placings = [placings[child.name] for child in node.below if child.kind == "ClusterQueue"]
+    return any(placing != queue_placings[0] for placing in queue_placings)
 
 
 def _is_subpool(node: _Node, above: _Node | None, split: Iterable[str]) -> bool:
@@ -325,15 +332,15 @@ def _is_subpool(node: _Node, above: _Node | None, split: Iterable[str]) -> bool:
 
 
 def _write_pool(
-    making: _Making,
+    making: _KueueMaking,
     node: _Node,
     above: _Node | None,
     subpools: Sequence[_Node],
     placings: Mapping[str, Mapping[str, Any]],
 ) -> None:
     spec: dict[str, Any] = {"parent": above.target} if above else {}
-    parts = subpools or [node]
-    namespaces = list(dict.fromkeys(name for part in parts for name in part.namespaces))
+    queue_nodes = subpools or [node]
+    namespaces = list(dict.fromkeys(name for queue_node in queue_nodes for name in queue_node.namespaces))
     spec |= {"namespaces": namespaces} if namespaces else {}
     spec["resources"] = {
         name: {
@@ -344,22 +351,22 @@ def _write_pool(
         for name in RESOURCES
         if name in node.covered
     }
-    spec |= placings.get(parts[0].name, {}) if parts[0].kind == "ClusterQueue" else {}
+    spec |= placings.get(queue_nodes[0].name, {}) if queue_nodes[0].kind == "ClusterQueue" else {}
     making.write(
         f"pools/{node.target}.yaml", f"Imported: {node.kind} {node.name}.", document("Pool", node.target, spec)
     )
     making.becomes.append(f"{node.kind} {node.name}: pool {node.target}")
     room = MAX_LABEL - len(f"{node.target}{names.SEPARATOR}") - _NUMBER
-    plain = (names.shorten(plain_name(part.name), room) for part in subpools)
+    plain = (names.shorten(plain_name(queue_node.name), room) for queue_node in subpools)
     called = (f"{name}-queue" if name == names.SHARED else name for name in plain)
-    for part, name in zip(subpools, distinct(called), strict=True):
-        part.target = f"{node.target}{names.SEPARATOR}{name}"
-        if lost := [resource for resource in _finite(part) if resource not in _finite(node)]:
+    for queue_node, name in zip(subpools, distinct(called), strict=True):
+        queue_node.target = f"{node.target}{names.SEPARATOR}{name}"
+        if lost := [resource for resource in _finite(queue_node) if resource not in _finite(node)]:
             reason = f"the guarantee of {', '.join(lost)}: pool {node.target} has no limit of it"
-            making.unplaced.append(Unplaced(part.kind, part.name, reason))
-        data = document("Subpool", name, _subpool(node, part, name, namespaces))
-        making.write(f"subpools/{part.target}.yaml", f"Imported: {part.kind} {part.name}.", data)
-        making.becomes.append(f"{part.kind} {part.name}: subpool {part.target}")
+            making.unplaced.append(Unplaced(queue_node.kind, queue_node.name, reason))
+        data = document("Subpool", name, _subpool(node, queue_node, name, namespaces))
+        making.write(f"subpools/{queue_node.target}.yaml", f"Imported: {queue_node.kind} {queue_node.name}.", data)
+        making.becomes.append(f"{queue_node.kind} {queue_node.name}: subpool {queue_node.target}")
 
 
 def _finite(node: _Node) -> list[ResourceName]:
@@ -373,14 +380,14 @@ def _maximum(name: ResourceName, node: _Node, above: _Node | None) -> int | str:
     return UNLIMITED if above and node.maximum.of(name) == above.maximum.of(name) else _written(name, node.maximum)
 
 
-def _subpool(pool: _Node, part: _Node, name: str, namespaces: Sequence[str]) -> dict[str, Any]:
+def _subpool(pool: _Node, node: _Node, name: str, namespaces: Sequence[str]) -> dict[str, Any]:
     finite = _finite(pool)
-    quota = {resource: _written(resource, part.guarantee) for resource in finite}
-    maximum = {x: _written(x, part.maximum) for x in finite if part.maximum.of(x) != pool.maximum.of(x)}
+    quota = {resource: _written(resource, node.guarantee) for resource in finite}
+    maximum = {x: _written(x, node.maximum) for x in finite if node.maximum.of(x) != pool.maximum.of(x)}
     spec: dict[str, Any] = {"parent": pool.target, "quota": quota["gpu"] if finite == ["gpu"] else quota}
     spec |= {"maximum": maximum} if maximum else {}
-    spec |= {"weight": part.weight} if part.weight != pool.weight else {}
-    spec |= {"namespaces": list(part.namespaces)} if part.namespaces not in ((), tuple(namespaces)) else {}
+    spec |= {"weight": node.weight} if node.weight != pool.weight else {}
+    spec |= {"namespaces": list(node.namespaces)} if node.namespaces not in ((), tuple(namespaces)) else {}
     queue = names.leaf_queue(PREFIX, NAMESPACE, pool.target, name)
     spec |= {"queue": {"name": names.shorten(queue)}} if len(queue) > MAX_LABEL else {}
     return {**spec, "state": "ACTIVE"}
@@ -402,30 +409,33 @@ def _written(name: ResourceName, amounts: Amounts) -> int | str:
     return int(text) if text.isdecimal() else text
 
 
-def _tell_work(making: _Making, queues: Mapping[str, _Node]) -> None:
+def _tell_work(making: _KueueMaking, queues: Mapping[str, _Node]) -> None:
     """Says what LocalQueues and priority classes become, and what that means for work."""
     kueue = making.kueue
     targets = {
         key: queues[name].target
-        for key, given in kueue.objects["LocalQueue"].items()
-        if (name := given.text(("spec", "clusterQueue"))) in queues and given.namespace in queues[name].namespaces
+        for key, kueue_object in kueue.objects["LocalQueue"].items()
+        if (name := kueue_object.text(("spec", "clusterQueue"))) in queues
+        and kueue_object.namespace in queues[name].namespaces
     }
     making.becomes += (f"LocalQueue {key}: label {POOL}: {target}" for key, target in targets.items())
     priorities = {}
-    for given in kueue.objects["WorkloadPriorityClass"].values():
-        value = given.value(("value",), int)
-        priorities[given.name] = nearest = nearest_priority(value)
-        line = f"WorkloadPriorityClass {given.name} ({value}): label {PRIORITY}: {nearest} ({PRIORITY_VALUES[nearest]})"
-        making.becomes.append(line)
+    for kueue_object in kueue.objects["WorkloadPriorityClass"].values():
+        value = kueue_object.value(("value",), int)
+        priorities[kueue_object.name] = nearest = nearest_priority(value)
+        label = f"label {PRIORITY}: {nearest} ({PRIORITY_VALUES[nearest]})"
+        making.becomes.append(f"WorkloadPriorityClass {kueue_object.name} ({value}): {label}")
     making.wishes = Wishes("", targets, priorities)
-    for given in kueue.work:
-        queue = given.text(("metadata", "labels", QUEUE_NAME))
-        if f"{given.namespace}/{queue}" not in targets:
+    for kueue_object in kueue.work:
+        queue = kueue_object.text(("metadata", "labels", QUEUE_NAME))
+        if f"{kueue_object.namespace}/{queue}" not in targets:
             making.unplaced.append(
-                Unplaced(given.kind, given.name, f"LocalQueue {given.namespace}/{queue} has no place")
+                Unplaced(
+                    kueue_object.kind, kueue_object.name, f"LocalQueue {kueue_object.namespace}/{queue} has no place"
+                )
             )
         else:
-            making.work.append(given.document)
+            making.work.append(kueue_object.document)
 
 
 def with_work(imported: Imported, texts: Mapping[str, str], fleet: Fleet) -> tuple[Imported, list[Diagnostic]]:
@@ -436,7 +446,7 @@ def with_work(imported: Imported, texts: Mapping[str, str], fleet: Fleet) -> tup
     files = {path: texts[path] for path, _, _ in sorted(only, key=str)}
     adopted = adopt(files, fleet, imported.wishes, only)
     called = distinct(PurePosixPath(path).stem.strip("<>") for path in adopted.texts)
-    written = {
+    work_files = {
         f"{WORK}/{name}{PurePosixPath(path).suffix or '.yaml'}": text
         for name, (path, text) in zip(called, adopted.texts.items(), strict=True)
     }
@@ -444,7 +454,7 @@ def with_work(imported: Imported, texts: Mapping[str, str], fleet: Fleet) -> tup
     return (
         replace(
             imported,
-            files={**imported.files, **written},
+            files={**imported.files, **work_files},
             becomes=(*imported.becomes, *adopted.becomes),
             unplaced=(*imported.unplaced, *unequal),
         ),

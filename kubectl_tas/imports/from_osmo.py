@@ -95,7 +95,7 @@ _WHOLE = {
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class OsmoDocument:
     """A document of OSMO's configuration."""
 
     source: str
@@ -106,38 +106,38 @@ class Given:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Making(Making):
-    given: dict[str, dict[str, Any]]
+class _OsmoMaking(Making):
+    by_kind: dict[str, dict[str, Any]]
     """All things by kind and name."""
     dropped: set[str] = field(default_factory=set)
     """Pod templates from which nothing remains."""
 
     def all_of(self, kind: str) -> dict[str, dict[str, Any]]:
         """Returns all things of a kind, as mappings. Raises TasError if one is not a mapping."""
-        return {name: _mapping(kind, name, data) for name, data in self.given.get(kind, {}).items()}
+        return {name: _mapping(kind, name, data) for name, data in self.by_kind.get(kind, {}).items()}
 
     def placed(self, kind: str, name: str, data: Mapping[str, Any], fields: Iterable[str]) -> dict[str, Any]:
         """Returns the non-empty values of the given fields, in this order. Lists all other fields by reason."""
-        wanted = tuple(fields)
+        field_names = tuple(fields)
         reasons: dict[str, list[str]] = {}
         for key, value in data.items():
-            if key not in wanted and key != "name" and not _says_nothing(value):
+            if key not in field_names and key != "name" and not _says_nothing(value):
                 reasons.setdefault(_REASONS[kind].get(key, _UNKNOWN), []).append(key)
         self.unplaced += (Unplaced(kind, name, f"{', '.join(keys)}: {reason}") for reason, keys in reasons.items())
-        return {key: data[key] for key in wanted if not _says_nothing(data.get(key))}
+        return {key: data[key] for key in field_names if not _says_nothing(data.get(key))}
 
 
-def import_osmo(documents: Iterable[Given]) -> Imported:
+def import_osmo(documents: Iterable[OsmoDocument]) -> Imported:
     """Makes the files for a configuration. Raises TasError if a document is malformed or not from OSMO."""
-    making = _Making(given=_gathered(documents))
+    making = _OsmoMaking(by_kind=_gathered(documents))
     for kind, (called, reason) in _WHOLE.items():
-        for name, data in making.given.get(kind, {}).items():
+        for name, data in making.by_kind.get(kind, {}).items():
             keys = _mapping(kind, "configuration", data) if kind in SINGLE else (name,)
             making.unplaced += (Unplaced(called, key, reason) for key in keys)
     _pod_templates(making)
     _resource_validations(making)
     backends = _backends(making)
-    pools = _called(making, "Pool", making.all_of("POOL"))
+    pools = _new_names(making, "Pool", making.all_of("POOL"))
     access = _access(making, pools)
     defaults, settings = _workflow_settings(making)
     for name, data in making.all_of("POOL").items():
@@ -155,53 +155,58 @@ def import_osmo(documents: Iterable[Given]) -> Imported:
     return making.done(settings, _missing(making))
 
 
-def _shared_queue(making: _Making, namespace: str, pool: str) -> dict[str, Any]:
+def _shared_queue(making: _OsmoMaking, namespace: str, pool: str) -> dict[str, Any]:
     """Shortens the name of a pool's shared queue if it would be too long. OSMO has no such queue."""
-    wanted = names.leaf_queue(DEFAULTS.queuePrefix, namespace, pool, names.SHARED)
-    if len(wanted) <= MAX_LABEL:
+    queue_name = names.leaf_queue(DEFAULTS.queuePrefix, namespace, pool, names.SHARED)
+    if len(queue_name) <= MAX_LABEL:
         return {}
-    making.notes.append(f"The queue of pool {pool}'s own work is called {names.shorten(wanted)}: {wanted} is too long.")
-    return {"sharedQueue": {"name": names.shorten(wanted)}}
+    making.notes.append(
+        f"The queue of pool {pool}'s own work is called {names.shorten(queue_name)}: {queue_name} is too long."
+    )
+    return {"sharedQueue": {"name": names.shorten(queue_name)}}
 
 
-def _missing(making: _Making) -> Iterator[str]:
+def _missing(making: _OsmoMaking) -> Iterator[str]:
     """Says which things that pools and platforms refer to are missing."""
     pools = making.all_of("POOL").values()
-    parts = [*pools, *(platform for pool in pools for platform in (pool.get("platforms") or {}).values())]
+    specs = [*pools, *(platform for pool in pools for platform in (pool.get("platforms") or {}).values())]
     for kind, keys in _NAMED.items():
-        lists = [found for part in parts for key in keys if isinstance(found := part.get(key), list)]
-        named = dict.fromkeys(name for found in lists for name in found if isinstance(name, str))
-        lacking = [name for name in named if name not in making.given.get(kind, {})]
+        lists = [value for spec in specs for key in keys if isinstance(value := spec.get(key), list)]
+        named = dict.fromkeys(name for value in lists for name in value if isinstance(name, str))
+        lacking = [name for name in named if name not in making.by_kind.get(kind, {})]
         if lacking:
             yield f"Pools name {', '.join(lacking)}: give what `osmo config show {kind}` prints too."
 
 
-def _gathered(documents: Iterable[Given]) -> dict[str, dict[str, Any]]:
+def _gathered(documents: Iterable[OsmoDocument]) -> dict[str, dict[str, Any]]:
     """Collects all things by kind and name. Raises TasError for a wrong document, a missing name or a conflict."""
-    found: dict[str, dict[str, Any]] = {}
+    gathered: dict[str, dict[str, Any]] = {}
     every = list(documents)
-    values = layered([item.data for item in every])
+    values = layered([osmo_document.data for osmo_document in every])
     if values is not None:
-        first = next(item for item in every if is_values(item.data))
-        every = [replace(first, data=values), *(item for item in every if not is_values(item.data))]
+        first_values = next(osmo_document for osmo_document in every if is_values(osmo_document.data))
+        every = [
+            replace(first_values, data=values),
+            *(osmo_document for osmo_document in every if not is_values(osmo_document.data)),
+        ]
     for document_ in every:
-        parts = sections(document_.data)
-        if parts is None:
+        osmo_sections = sections(document_.data)
+        if osmo_sections is None:
             hint = (
                 "It must be what `osmo config show POOL` (or BACKEND, ROLE, POD_TEMPLATE, ...) prints. Workflows are "
                 "read as they are: put them into workflows/."
             )
             raise TasError(f"{document_.source} is no configuration of OSMO", hint=hint)
-        for part in parts:
-            for own, data in part.items.items():
-                name = own if own or part.kind in SINGLE else document_.name
-                if not name and part.kind not in SINGLE:
+        for section in osmo_sections:
+            for listed_name, data in section.items.items():
+                name = listed_name if listed_name or section.kind in SINGLE else document_.name
+                if not name and section.kind not in SINGLE:
                     hint = "Print all of them, which have their names: leave the name out of `osmo config show`."
-                    raise TasError(f"{document_.source} has a {part.kind} without a name", hint=hint)
-                if found.setdefault(part.kind, {}).setdefault(name, data) != data:
-                    called = f"the {part.kind} {name}" if name else f"the {part.kind} configuration"
+                    raise TasError(f"{document_.source} has a {section.kind} without a name", hint=hint)
+                if gathered.setdefault(section.kind, {}).setdefault(name, data) != data:
+                    called = f"the {section.kind} {name}" if name else f"the {section.kind} configuration"
                     raise TasError(f"{called} appears twice, with different content", hint="Give one of them.")
-    return found
+    return gathered
 
 
 def _mapping(kind: str, name: str, data: Any) -> dict[str, Any]:
@@ -225,46 +230,46 @@ def _says_nothing(value: object) -> bool:
     return value is None or value is False or (isinstance(value, str | list | dict) and not value)
 
 
-def _called(making: _Making, kind: str, wanted: Iterable[str]) -> dict[str, str]:
+def _new_names(making: _OsmoMaking, kind: str, osmo_names: Iterable[str]) -> dict[str, str]:
     """Returns new names of things: as in OSMO, if that can be the name of an object in a cluster."""
-    own = list(wanted)
-    fit = [name if names.is_label(name) and names.SEPARATOR not in name else plain_name(name) for name in own]
-    called = dict(zip(own, distinct(fit), strict=True))
+    old_names = list(osmo_names)
+    fit = [name if names.is_label(name) and names.SEPARATOR not in name else plain_name(name) for name in old_names]
+    called = dict(zip(old_names, distinct(fit), strict=True))
     making.notes += (f"{kind} {name} is called {new} here." for name, new in called.items() if name != new)
     return called
 
 
-def _workflow_settings(making: _Making) -> tuple[dict[str, Any], dict[str, Any]]:
+def _workflow_settings(making: _OsmoMaking) -> tuple[dict[str, Any], dict[str, Any]]:
     """Reads OSMO's workflow configuration. Returns the default timeouts of pools, and the settings for the Config."""
     timeouts: dict[str, Any] = {}
     settings: dict[str, Any] = {}
     for data in making.all_of("WORKFLOW").values():
-        told = {key: value for key, value in data.items() if not _says_nothing(value)}
-        labels = _mapping(_LABELS, "of the WORKFLOW", told.pop(_LABELS, {}))
+        stated = {key: value for key, value in data.items() if not _says_nothing(value)}
+        labels = _mapping(_LABELS, "of the WORKFLOW", stated.pop(_LABELS, {}))
         labels = {key: value for key, value in labels.items() if not _says_nothing(value)}
         if isinstance(labels.get("policy"), list):
             labels["policy"] = [*map(_policy, labels["policy"])]
         settings |= {_LABELS: labels} if labels else {}
-        making.unplaced += (Unplaced("WORKFLOW", key, _SERVICE) for key in told if key not in _TIMEOUTS)
-        timeouts |= {key: told[key] for key in _TIMEOUTS if key in told}
+        making.unplaced += (Unplaced("WORKFLOW", key, _SERVICE) for key in stated if key not in _TIMEOUTS)
+        timeouts |= {key: stated[key] for key in _TIMEOUTS if key in stated}
     return timeouts, settings
 
 
-def _policy(written: Any) -> Any:
+def _policy(policy: Any) -> Any:
     """Returns a label policy without default values."""
-    if not isinstance(written, dict):
-        return written
-    return {key: x for key, x in written.items() if not _says_nothing(x) and (key, x) != ("enforcement", "off")}
+    if not isinstance(policy, dict):
+        return policy
+    return {key: x for key, x in policy.items() if not _says_nothing(x) and (key, x) != ("enforcement", "off")}
 
 
-def _pool(making: _Making, name: str, data: Mapping[str, Any]) -> dict[str, Any]:
+def _pool(making: _OsmoMaking, name: str, data: Mapping[str, Any]) -> dict[str, Any]:
     spec = making.placed("Pool", name, data, _POOL)
     resources = _mapping("resources of the POOL", name, spec.get("resources", {}))
     share = _mapping("gpu of the POOL", name, resources.get("gpu") or {})
-    others = [key for key, value in resources.items() if key != "gpu" and not _says_nothing(value)]
-    others += [f"gpu.{key}" for key in share if key not in _SHARE]
-    if others:
-        making.unplaced.append(Unplaced("Pool", name, f"resources.{', resources.'.join(others)}: {_UNKNOWN}"))
+    unread_keys = [key for key, value in resources.items() if key != "gpu" and not _says_nothing(value)]
+    unread_keys += [f"gpu.{key}" for key in share if key not in _SHARE]
+    if unread_keys:
+        making.unplaced.append(Unplaced("Pool", name, f"resources.{', resources.'.join(unread_keys)}: {_UNKNOWN}"))
     gpu = {key: share.get(key, value) for key, value in _SHARE.items()}
     guarantee, maximum = gpu["guarantee"], gpu["maximum"]
     if (
@@ -282,33 +287,44 @@ def _pool(making: _Making, name: str, data: Mapping[str, Any]) -> dict[str, Any]
     return _without_dropped(making, spec, "common_pod_template")
 
 
-def _platform(making: _Making, name: str, data: Any) -> dict[str, Any]:
-    found = making.placed("Platform", name, _mapping("platform", name, data), _PLATFORM)
-    return _without_dropped(making, found, "override_pod_template")
+def _platform(making: _OsmoMaking, name: str, data: Any) -> dict[str, Any]:
+    platform = making.placed("Platform", name, _mapping("platform", name, data), _PLATFORM)
+    return _without_dropped(making, platform, "override_pod_template")
 
 
-def _without_dropped(making: _Making, spec: dict[str, Any], key: str) -> dict[str, Any]:
+def _without_dropped(making: _OsmoMaking, spec: dict[str, Any], key: str) -> dict[str, Any]:
     """Removes the names of pod templates from which nothing remains."""
     templates = spec.get(key)
     if not isinstance(templates, list):
         return spec
-    kept = [name for name in templates if not isinstance(name, str) or name not in making.dropped]
-    return {field_: kept if field_ == key else value for field_, value in spec.items() if field_ != key or kept}
+    remaining_templates = [name for name in templates if not isinstance(name, str) or name not in making.dropped]
+    return {
+        field_: remaining_templates if field_ == key else value
+        for field_, value in spec.items()
+        if field_ != key or remaining_templates
+    }
 
 
-def _pod_templates(making: _Making) -> None:
+def _pod_templates(making: _OsmoMaking) -> None:
     templates = making.all_of("POD_TEMPLATE")
     files = distinct(plain_name(name) for name in templates)
     for (name, data), file in zip(templates.items(), files, strict=True):
         body = _pod_template(making, name, data)
         if body:
-            about = {"apiVersion": API_VERSION, "kind": "PodTemplate", "metadata": {"name": name}, "template": body}
-            making.write(f"pools/pod-templates/{names.file(file)}", f"Imported: OSMO's pod template {name}.", about)
+            pod_template = {
+                "apiVersion": API_VERSION,
+                "kind": "PodTemplate",
+                "metadata": {"name": name},
+                "template": body,
+            }
+            making.write(
+                f"pools/pod-templates/{names.file(file)}", f"Imported: OSMO's pod template {name}.", pod_template
+            )
         else:
             making.dropped.add(name)
 
 
-def _pod_template(making: _Making, name: str, data: Mapping[str, Any]) -> dict[str, Any]:
+def _pod_template(making: _OsmoMaking, name: str, data: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the overlay for pods, without the parts about OSMO's own containers."""
     metadata = dict(_mapping("metadata of the POD_TEMPLATE", name, data.get("metadata") or {}))
     spec = dict(_mapping("spec of the POD_TEMPLATE", name, data.get("spec") or {}))
@@ -321,85 +337,96 @@ def _pod_template(making: _Making, name: str, data: Mapping[str, Any]) -> dict[s
             del spec[keys[0]]
         else:
             metadata[keys[0]] = {key: value for key, value in metadata[keys[0]].items() if key != keys[1]}
-    others = [f"metadata.{key}" for key in metadata if key not in ("labels", "annotations")]
-    others += [key for key in data if key not in ("apiVersion", "kind", "metadata", "spec")]
-    if others:
-        making.unplaced.append(Unplaced("PodTemplate", name, f"{', '.join(others)}: {_UNKNOWN}"))
-    for key, own in OSMO_CONTAINERS.items():
+    unread_keys = [f"metadata.{key}" for key in metadata if key not in ("labels", "annotations")]
+    unread_keys += [key for key in data if key not in ("apiVersion", "kind", "metadata", "spec")]
+    if unread_keys:
+        making.unplaced.append(Unplaced("PodTemplate", name, f"{', '.join(unread_keys)}: {_UNKNOWN}"))
+    for key, osmo_container in OSMO_CONTAINERS.items():
         containers = spec.get(key)
-        if isinstance(containers, list) and any(_is_called(item, own) for item in containers):
-            making.unplaced.append(Unplaced("PodTemplate", name, f"{key} {own}: there is no such container here"))
-            kept = [item for item in containers if not _is_called(item, own)]
-            spec = {field_: kept if field_ == key else x for field_, x in spec.items() if field_ != key or kept}
+        if isinstance(containers, list) and any(_has_name(container, osmo_container) for container in containers):
+            making.unplaced.append(
+                Unplaced("PodTemplate", name, f"{key} {osmo_container}: there is no such container here")
+            )
+            remaining_containers = [container for container in containers if not _has_name(container, osmo_container)]
+            spec = {
+                field_: remaining_containers if field_ == key else x
+                for field_, x in spec.items()
+                if field_ != key or remaining_containers
+            }
     kept_metadata = {key: metadata[key] for key in ("labels", "annotations") if metadata.get(key)}
     return {**({"metadata": kept_metadata} if kept_metadata else {}), **({"spec": spec} if spec else {})}
 
 
-def _is_called(item: Any, name: str) -> bool:
-    return isinstance(item, dict) and item.get("name") == name
+def _has_name(container: Any, name: str) -> bool:
+    return isinstance(container, dict) and container.get("name") == name
 
 
-def _resource_validations(making: _Making) -> None:
-    validations = making.given.get("RESOURCE_VALIDATION", {})
+def _resource_validations(making: _OsmoMaking) -> None:
+    validations = making.by_kind.get("RESOURCE_VALIDATION", {})
     files = distinct(plain_name(name) for name in validations)
     for (name, rules), file in zip(validations.items(), files, strict=True):
-        about = {"apiVersion": API_VERSION, "kind": "ResourceValidation", "metadata": {"name": name}, "rules": rules}
+        validation = {
+            "apiVersion": API_VERSION,
+            "kind": "ResourceValidation",
+            "metadata": {"name": name},
+            "rules": rules,
+        }
         path = f"pools/resource-validations/{names.file(file)}"
-        making.write(path, f"Imported: OSMO's resource validation {name}.", about)
+        making.write(path, f"Imported: OSMO's resource validation {name}.", validation)
 
 
-def _backends(making: _Making) -> dict[str, dict[str, Any]]:
+def _backends(making: _OsmoMaking) -> dict[str, dict[str, Any]]:
     """Returns the backends of the Config by their names in OSMO: the given ones, and others that pools name."""
-    given = making.all_of("BACKEND")
+    osmo_backends = making.all_of("BACKEND")
     named = {data["backend"]: None for data in making.all_of("POOL").values() if isinstance(data.get("backend"), str)}
-    called = _called(making, "Backend", (*given, *(name for name in named if name not in given)))
-    found = {name: _backend(making, name, own, given.get(name)) for name, own in called.items()}
-    if found:
+    called = _new_names(making, "Backend", (*osmo_backends, *(name for name in named if name not in osmo_backends)))
+    backends = {name: _backend(making, name, new_name, osmo_backends.get(name)) for name, new_name in called.items()}
+    if backends:
         making.notes.append(
             "OSMO does not tell which release of KAI a backend runs: set scheduler.version of each in tas.yaml."
         )
-    return found
+    return backends
 
 
-def _backend(making: _Making, name: str, called: str, data: Mapping[str, Any] | None) -> dict[str, Any]:
-    given = dict(data or {})
-    settings = _mapping("scheduler_settings of the BACKEND", name, given.pop("scheduler_settings", {}))
+def _backend(making: _OsmoMaking, name: str, called: str, data: Mapping[str, Any] | None) -> dict[str, Any]:
+    stated = dict(data or {})
+    settings = _mapping("scheduler_settings of the BACKEND", name, stated.pop("scheduler_settings", {}))
     fields = ("k8s_namespace", "scheduler_type", "scheduler_name")
-    found = making.placed("Backend", name, {**given, **settings}, fields)
-    namespace = {"namespace": found.pop("k8s_namespace")} if "k8s_namespace" in found else {}
+    settings_here = making.placed("Backend", name, {**stated, **settings}, fields)
+    namespace = {"namespace": settings_here.pop("k8s_namespace")} if "k8s_namespace" in settings_here else {}
     if not namespace:
-        told = "its agent has not told OSMO" if data is not None else "`osmo config show BACKEND` tells"
-        making.notes.append(f"The namespace of backend {name} is taken to be {_NAMESPACE}: {told} another one.")
-    scheduler = {key.removeprefix("scheduler_"): value for key, value in found.items()}
+        reason = "its agent has not told OSMO" if data is not None else "`osmo config show BACKEND` tells"
+        making.notes.append(f"The namespace of backend {name} is taken to be {_NAMESPACE}: {reason} another one.")
+    scheduler = {key.removeprefix("scheduler_"): value for key, value in settings_here.items()}
     return {"name": called, **namespace, **({"scheduler": scheduler} if scheduler else {})}
 
 
-def _access(making: _Making, pools: Mapping[str, str]) -> dict[str, dict[str, list[str]]]:
+def _access(making: _OsmoMaking, pools: Mapping[str, str]) -> dict[str, dict[str, list[str]]]:
     """Returns who may submit to each pool and who may view it, by the pool's name in OSMO."""
-    given = making.all_of("ROLE")
-    roles: list[Role] = []
-    for name, data in given.items():
+    osmo_roles = making.all_of("ROLE")
+    roles: list[OsmoRole] = []
+    for name, data in osmo_roles.items():
         making.placed("Role", name, data, ("policies", "external_roles"))
         role = read_role(name, data)
         roles.append(role)
         making.unplaced += (Unplaced("Role", name, reason) for reason in role.unplaced(pools))
-    found: dict[str, dict[str, list[str]]] = {}
+    access: dict[str, dict[str, list[str]]] = {}
     for pool in pools:
         submit = groups_of(roles, "workflow:Create", pool)
         view = [group for group in groups_of(roles, "workflow:Read", pool) if group not in submit]
-        found[pool] = {**({"submit": submit} if submit else {}), **({"view": view} if view else {})}
-        if given and not submit:
+        access[pool] = {**({"submit": submit} if submit else {}), **({"view": view} if view else {})}
+        if osmo_roles and not submit:
             making.notes.append(f"No role lets anybody send work to pool {pool}; without access.submit everybody may.")
-    if any(found.values()):
+    if any(access.values()):
         making.notes.append(
             "The groups of access are those of OSMO's identity provider: write them as the API server knows them."
         )
-    return found
+    return access
 
 
 Action = Literal["workflow:Create", "workflow:Read"]
 """The actions that become ``submit`` and ``view`` of a pool's ``access``."""
-ASKED: tuple[Action, ...] = ("workflow:Create", "workflow:Read")
+ACCESS_ACTIONS: tuple[Action, ...] = ("workflow:Create", "workflow:Read")
 
 
 @dataclass(frozen=True, slots=True)
@@ -411,76 +438,81 @@ class Policy:
     """Actions, for example ``workflow:Create``, with ``*`` for any part."""
     resources: tuple[str, ...]
     """Resources, for example ``pool/research``, with ``*`` at the end for any."""
-    others: tuple[str, ...]
+    unknown_fields: tuple[str, ...]
     """Further fields, which OSMO does not know."""
 
-    def decides(self, asked: str, pool: str) -> bool:
+    def decides(self, action: str, pool: str) -> bool:
         """Whether the policy applies to an action in a pool, by the rules of OSMO's roles/action_registry.go."""
-        return any(_has_action(x, asked) for x in self.actions) and any(_has_pool(x, pool) for x in self.resources)
+        return any(_has_action(x, action) for x in self.actions) and any(_has_pool(x, pool) for x in self.resources)
 
 
 @dataclass(frozen=True, slots=True)
-class Role:
+class OsmoRole:
     """A role with the groups that have it."""
 
     groups: tuple[str, ...]
     policies: tuple[Policy, ...]
 
-    def allows(self, asked: str, pool: str) -> bool:
+    def allows(self, action: str, pool: str) -> bool:
         """Whether the role allows an action in a pool. A denial has precedence."""
-        decisive = [policy for policy in self.policies if policy.decides(asked, pool)]
+        decisive = [policy for policy in self.policies if policy.decides(action, pool)]
         return bool(decisive) and not any(policy.denies for policy in decisive)
 
     def unplaced(self, pools: Iterable[str]) -> Iterator[str]:
         """Yields the parts of the role that ``access`` of these pools cannot express, with reasons."""
-        known = tuple(pools)
+        pool_names = tuple(pools)
         elsewhere: list[str] = []
         for policy in self.policies:
-            if policy.others:
-                yield f"policies: {', '.join(policy.others)}: OSMO is not known to read it"
-            mine = [x for x in policy.resources if any(_has_pool(x, pool) for pool in known)]
+            if policy.unknown_fields:
+                yield f"policies: {', '.join(policy.unknown_fields)}: OSMO is not known to read it"
+            mine = [x for x in policy.resources if any(_has_pool(x, pool) for pool in pool_names)]
             if policy.denies:
-                what = f"Deny {', '.join(policy.actions)} of {', '.join(policy.resources) or 'all'}"
-                yield f"{what}: it counts only within this role; members of another group also have that group's rights"
+                denial = f"Deny {', '.join(policy.actions)} of {', '.join(policy.resources) or 'all'}"
+                reason = "it counts only within this role; members of another group also have that group's rights"
+                yield f"{denial}: {reason}"
                 continue
             lost = (x for x in policy.resources if x.startswith("pool/") and x not in mine)
             yield from (f"{x}: there is no such pool among those that are imported" for x in lost)
-            elsewhere += [x for x in policy.actions if not mine or not any(_has_action(x, asked) for asked in ASKED)]
+            elsewhere += [
+                x for x in policy.actions if not mine or not any(_has_action(x, action) for action in ACCESS_ACTIONS)
+            ]
         if elsewhere:
             yield f"{', '.join(dict.fromkeys(elsewhere))}: access of a pool has submit and view alone"
         if not self.groups:
             yield "external_roles: no group has it, and OSMO does not list the users who have it"
 
 
-def read_role(name: str, data: dict[str, Any]) -> Role:
+def read_role(name: str, data: dict[str, Any]) -> OsmoRole:
     """Reads a role of OSMO. Raises TasError if the role is malformed."""
-    given = data.get("external_roles")
-    groups = [name] if given is None else given
+    external_roles = data.get("external_roles")
+    groups = [name] if external_roles is None else external_roles
     policies = data.get("policies") or []
     if not isinstance(policies, list) or not all(isinstance(policy, dict) for policy in policies):
         raise TasError(f"the policies of the ROLE {name} are no list of mappings", hint="OSMO has a list there.")
-    return Role(_texts(name, "external_roles", groups), tuple(_role_policy(name, policy) for policy in policies))
+    return OsmoRole(
+        _tuple_of_texts(name, "external_roles", groups), tuple(_role_policy(name, policy) for policy in policies)
+    )
 
 
-def groups_of(roles: Iterable[Role], asked: Action, pool: str) -> list[str]:
+def groups_of(roles: Iterable[OsmoRole], action: Action, pool: str) -> list[str]:
     """Returns the groups that a role allows this action in a pool, in order, each once."""
-    return list(dict.fromkeys(group for role in roles if role.allows(asked, pool) for group in role.groups))
+    return list(dict.fromkeys(group for role in roles if role.allows(action, pool) for group in role.groups))
 
 
 def _role_policy(name: str, data: dict[str, Any]) -> Policy:
     actions = data.get("actions", [])
     listed = actions if isinstance(actions, list) else [actions]
-    plain = [item.get("action") if isinstance(item, dict) else item for item in listed]
+    plain = [action.get("action") if isinstance(action, dict) else action for action in listed]
     return Policy(
         data.get("effect") == "Deny",
-        _texts(name, "actions", plain),
-        _texts(name, "resources", data.get("resources") or []),
+        _tuple_of_texts(name, "actions", plain),
+        _tuple_of_texts(name, "resources", data.get("resources") or []),
         tuple(key for key in data if key not in ("effect", "actions", "resources")),
     )
 
 
-def _texts(name: str, field: str, data: Any) -> tuple[str, ...]:
-    if not isinstance(data, list) or not all(isinstance(item, str) for item in data):
+def _tuple_of_texts(name: str, field: str, data: Any) -> tuple[str, ...]:
+    if not isinstance(data, list) or not all(isinstance(text, str) for text in data):
         raise TasError(f"{field} of the ROLE {name} is no list of texts", hint="OSMO has a list of texts there.")
     return tuple(data)
 

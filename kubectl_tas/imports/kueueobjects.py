@@ -97,7 +97,7 @@ _WHOLE = {
 """Reasons why kinds of Kueue cannot be imported."""
 
 
-class Given:
+class KueueObject:
     """An object as it was read. A malformed part becomes a finding and counts as missing."""
 
     def __init__(self, document: Document, findings: list[Diagnostic]) -> None:
@@ -109,11 +109,11 @@ class Given:
 
     def value(self, path: KeyPath, type_: type[T]) -> T:
         """Returns the value at a path; an empty value if it is missing or has another type."""
-        found = self.document.value(path)
-        if isinstance(found, type_) and not isinstance(found, bool):
-            return found
-        if found is not None:
-            self.add(wrong_type(self.document, path, found, (_TYPES[type_],), {}))
+        value = self.document.value(path)
+        if isinstance(value, type_) and not isinstance(value, bool):
+            return value
+        if value is not None:
+            self.add(wrong_type(self.document, path, value, (_TYPES[type_],), {}))
         return type_()
 
     def text(self, path: KeyPath) -> str:
@@ -122,30 +122,32 @@ class Given:
 
     def required(self, path: KeyPath) -> str:
         """Returns the required text at a path. A missing text is a finding."""
-        found = self.text(path)
-        if not found and self.document.value(path) in (None, ""):
+        text = self.text(path)
+        if not text and self.document.value(path) in (None, ""):
             self.add(missing_field(self.document, path[:-1], str(path[-1]), {}, ()))
-        return found
+        return text
 
     def each(self, path: KeyPath) -> Iterator[KeyPath]:
         """Yields the path of each item of a list of mappings."""
-        for index, item in enumerate(self.value(path, list)):
-            if not isinstance(item, dict):
-                self.add(wrong_type(self.document, (*path, index), item, ("object",), {}))
+        for index, mapping in enumerate(self.value(path, list)):
+            if not isinstance(mapping, dict):
+                self.add(wrong_type(self.document, (*path, index), mapping, ("object",), {}))
             else:
                 yield (*path, index)
 
-    def others(self, path: KeyPath, known: Iterable[str]) -> list[str]:
+    def unknown_fields(self, path: KeyPath, known_fields: Iterable[str]) -> list[str]:
         """Returns the fields of a mapping that are not known."""
-        return [str(key) for key in self.value(path, dict) if key not in known]
+        return [str(key) for key in self.value(path, dict) if key not in known_fields]
 
     def quantity(self, path: KeyPath) -> Fraction | None:
         """Returns the quantity at a path; None if it is missing or invalid."""
-        found = self.document.value(path)
-        problem = refused(found) if found is not None else None
+        quantity = self.document.value(path)
+        problem = refused(quantity) if quantity is not None else None
         if problem is not None:
-            self.add(invalid_value(self.document, path, problem[0], found, problem[1]))
-        return None if found is None or problem is not None else Fraction(min(parse(found) or 0, MAX_QUANTITY + 1))
+            self.add(invalid_value(self.document, path, problem[0], quantity, problem[1]))
+        return (
+            None if quantity is None or problem is not None else Fraction(min(parse(quantity) or 0, MAX_QUANTITY + 1))
+        )
 
     def add(self, finding: Diagnostic) -> None:
         """Adds a finding about the object, without a place if the object is from a cluster."""
@@ -168,17 +170,17 @@ class Quota:
     lending: int | None = None
     """The most that may be lent to the cohort; None: no limit."""
 
-    def __add__(self, other: Quota) -> Quota:
+    def __add__(self, quota: Quota) -> Quota:
         """Adds the quotas of two resources that KAI counts as one."""
         return Quota(
-            self.nominal + other.nominal,
-            None if self.borrowing is None or other.borrowing is None else self.borrowing + other.borrowing,
-            None if self.lending is None or other.lending is None else self.lending + other.lending,
+            self.nominal + quota.nominal,
+            None if self.borrowing is None or quota.borrowing is None else self.borrowing + quota.borrowing,
+            None if self.lending is None or quota.lending is None else self.lending + quota.lending,
         )
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class KueueShare:
     """The amounts of a ClusterQueue or Cohort itself."""
 
     quotas: Mapping[Flavored, Quota]
@@ -210,13 +212,13 @@ def summed(amounts: Mapping[Flavored, int]) -> Amounts:
 class Kueue:
     """All given objects."""
 
-    objects: Mapping[str, Mapping[str, Given]]
+    objects: Mapping[str, Mapping[str, KueueObject]]
     """Objects by kind and name; LocalQueues by namespace/name."""
-    work: tuple[Given, ...]
+    work: tuple[KueueObject, ...]
     """Objects that name a LocalQueue."""
-    cohorts: Mapping[str, Share]
+    cohorts: Mapping[str, KueueShare]
     """All cohorts. Some have no object, and are only named by others."""
-    queues: Mapping[str, Share]
+    queues: Mapping[str, KueueShare]
     """ClusterQueues."""
 
 
@@ -227,39 +229,41 @@ class Reading:
     findings: list[Diagnostic] = field(default_factory=list)
     unplaced: list[Unplaced] = field(default_factory=list)
 
-    def leave(self, given: Given, reason: str) -> None:
+    def leave(self, kueue_object: KueueObject, reason: str) -> None:
         """Adds an object or a part of it to the list of omissions."""
-        name = f"{given.namespace}/{given.name}" if given.kind == "LocalQueue" else given.name
-        self.unplaced.append(Unplaced(given.kind, name, reason))
+        name = (
+            f"{kueue_object.namespace}/{kueue_object.name}" if kueue_object.kind == "LocalQueue" else kueue_object.name
+        )
+        self.unplaced.append(Unplaced(kueue_object.kind, name, reason))
 
 
 def read_kueue(documents: Iterable[Document], reading: Reading) -> Kueue:
     """Sorts objects by kind, and reads the quotas of ClusterQueues and Cohorts."""
-    objects: dict[str, dict[str, Given]] = {kind: {} for kind in READ}
+    objects: dict[str, dict[str, KueueObject]] = {kind: {} for kind in READ}
     work = []
     for document in documents:
-        given = _given(document, reading)
-        if given is None:
+        kueue_object = _read_object(document, reading)
+        if kueue_object is None:
             continue
         if not str(document.value(("apiVersion",))).startswith(f"{GROUP}/"):
             if isinstance(document.value(("metadata", "labels", QUEUE_NAME)), str):
-                work.append(given)
+                work.append(kueue_object)
             else:
-                reading.leave(given, "it is no object of Kueue, and its labels name no LocalQueue")
-        elif given.kind not in READ:
-            reading.leave(given, _WHOLE.get(given.kind, "kubectl-tas does not know this kind of Kueue"))
+                reading.leave(kueue_object, "it is no object of Kueue, and its labels name no LocalQueue")
+        elif kueue_object.kind not in READ:
+            reading.leave(kueue_object, _WHOLE.get(kueue_object.kind, "kubectl-tas does not know this kind of Kueue"))
         else:
-            _add(given, objects[given.kind])
-            _other_fields(given, reading)
-    queues = {name: _share(given, reading) for name, given in objects["ClusterQueue"].items()}
-    cohorts = {name: _share(given, reading) for name, given in objects["Cohort"].items()}
+            _add_object(kueue_object, objects[kueue_object.kind])
+            _tell_unread_fields(kueue_object, reading)
+    queues = {name: _share(kueue_object, reading) for name, kueue_object in objects["ClusterQueue"].items()}
+    cohorts = {name: _share(kueue_object, reading) for name, kueue_object in objects["Cohort"].items()}
     named = dict.fromkeys(share.upper for share in (*queues.values(), *cohorts.values()) if share.upper)
-    implied = Share({}, (), frozenset(), "", Fraction(1))
+    implied = KueueShare({}, (), frozenset(), "", Fraction(1))
     cohorts |= {name: implied for name in named if name not in cohorts}
     return Kueue(objects, tuple(work), cohorts, queues)
 
 
-def _given(document: Document, reading: Reading) -> Given | None:
+def _read_object(document: Document, reading: Reading) -> KueueObject | None:
     """Returns an object with a kind and a name; None if it is empty or malformed. A malformed object is a finding."""
     if document.data is None:
         return None
@@ -271,100 +275,113 @@ def _given(document: Document, reading: Reading) -> Given | None:
         if is_named and document.value(path) in (None, ""):
             reading.findings.append(missing_field(document, path[:-1], path[-1], {}, ()))
             return None
-    return Given(document, reading.findings)
+    return KueueObject(document, reading.findings)
 
 
-def _add(given: Given, known: dict[str, Given]) -> None:
-    key = f"{given.namespace}/{given.name}" if given.kind == "LocalQueue" else given.name
-    other = known.setdefault(key, given)
-    if other is not given and _content(other) != _content(given):
-        message = f"the {given.kind} {key} appears twice, with different content"
-        place, first = given.document.locate(("metadata", "name")), other.document.locate(("metadata", "name"))
+def _add_object(kueue_object: KueueObject, object_by_key: dict[str, KueueObject]) -> None:
+    key = f"{kueue_object.namespace}/{kueue_object.name}" if kueue_object.kind == "LocalQueue" else kueue_object.name
+    earlier_object = object_by_key.setdefault(key, kueue_object)
+    if earlier_object is not kueue_object and _content(earlier_object) != _content(kueue_object):
+        message = f"the {kueue_object.kind} {key} appears twice, with different content"
+        location, earlier_location = (
+            kueue_object.document.locate(("metadata", "name")),
+            earlier_object.document.locate(("metadata", "name")),
+        )
         hint = "Give one of them."
-        given.add(Diagnostic(NAME_DUPLICATE, message, place, (Related("defined here too", first),), hint=hint))
+        kueue_object.add(
+            Diagnostic(NAME_DUPLICATE, message, location, (Related("defined here too", earlier_location),), hint=hint)
+        )
 
 
-def _content(given: Given) -> dict[str, Any]:
+def _content(kueue_object: KueueObject) -> dict[str, Any]:
     """Returns the part of an object that people write."""
-    return {key: value for key, value in given.document.data.items() if key not in ("metadata", "status")}
+    return {key: value for key, value in kueue_object.document.data.items() if key not in ("metadata", "status")}
 
 
-def _other_fields(given: Given, reading: Reading) -> None:
+def _tell_unread_fields(kueue_object: KueueObject, reading: Reading) -> None:
     """Lists the fields of an object that cannot be imported, by reason."""
-    if given.kind not in _PLACED:
+    if kueue_object.kind not in _PLACED:
         return
     reasons: dict[str, list[str]] = {}
-    for key, value in given.value(("spec",), dict).items():
-        if key not in _PLACED[given.kind] and value not in _DEFAULTS:
-            reasons.setdefault(_REASONS[given.kind].get(key, _OTHER), []).append(str(key))
-    if given.kind == "ClusterQueue":
-        selector = given.document.value(("spec", "namespaceSelector"))
+    for key, value in kueue_object.value(("spec",), dict).items():
+        if key not in _PLACED[kueue_object.kind] and value not in _DEFAULTS:
+            reasons.setdefault(_REASONS[kueue_object.kind].get(key, _OTHER), []).append(str(key))
+    if kueue_object.kind == "ClusterQueue":
+        selector = kueue_object.document.value(("spec", "namespaceSelector"))
         if selector is None:
             reasons["without it Kueue takes work of no namespace; here it is taken"] = ["namespaceSelector"]
         elif selector != {}:
             reasons["work may run in the namespaces of its LocalQueues"] = ["namespaceSelector"]
     for reason, keys in reasons.items():
-        reading.leave(given, f"{', '.join(keys)}: {reason}")
+        reading.leave(kueue_object, f"{', '.join(keys)}: {reason}")
 
 
-def _share(given: Given, reading: Reading) -> Share:
+def _share(kueue_object: KueueObject, reading: Reading) -> KueueShare:
     """Reads the quotas of a ClusterQueue or Cohort, and lists parts that cannot be imported."""
-    is_queue = given.kind == "ClusterQueue"
+    is_queue = kueue_object.kind == "ClusterQueue"
     quotas: dict[Flavored, Quota] = {}
     flavors: dict[ResourceName, list[str]] = {}
-    others, limitless = dict[str, None](), dict[str, None]()
+    undivided, limitless = dict[str, None](), dict[str, None]()
     named: set[str] = set()
-    lends = parts = False
+    lends = has_fractions = False
     names = ("cohortName", "cohort") if is_queue else ("parentName", "parent")
-    unknown = dict.fromkeys(given.others(("spec", "fairSharing"), ("weight",)))
-    upper = next((found for key in names if (found := given.text(("spec", key)))), "")
-    for group in given.each(("spec", "resourceGroups")):
-        unknown |= dict.fromkeys(given.others(group, ("coveredResources", "flavors")))
-        for flavor in given.each((*group, "flavors")):
-            unknown |= dict.fromkeys(given.others(flavor, ("name", "resources")))
-            flavor_name = given.required((*flavor, "name"))
+    unknown = dict.fromkeys(kueue_object.unknown_fields(("spec", "fairSharing"), ("weight",)))
+    upper = next((upper_name for key in names if (upper_name := kueue_object.text(("spec", key)))), "")
+    for group in kueue_object.each(("spec", "resourceGroups")):
+        unknown |= dict.fromkeys(kueue_object.unknown_fields(group, ("coveredResources", "flavors")))
+        for flavor in kueue_object.each((*group, "flavors")):
+            unknown |= dict.fromkeys(kueue_object.unknown_fields(flavor, ("name", "resources")))
+            flavor_name = kueue_object.required((*flavor, "name"))
             named.add(flavor_name)
-            for quota in given.each((*flavor, "resources")):
-                unknown |= dict.fromkeys(given.others(quota, _QUOTA))
-                name = given.required((*quota, "name"))
+            for quota in kueue_object.each((*flavor, "resources")):
+                unknown |= dict.fromkeys(kueue_object.unknown_fields(quota, _QUOTA))
+                name = kueue_object.required((*quota, "name"))
                 resource = _resource(name)
                 if resource is None:
-                    others[name] = None
+                    undivided[name] = None
                     continue
                 flavors.setdefault(resource, []).append(flavor_name)
-                if given.document.value((*quota, "nominalQuota")) is None:
-                    given.add(missing_field(given.document, quota, "nominalQuota", {}, ()))
-                numbers = [given.quantity((*quota, field_)) for field_ in _QUOTA[1:]]
-                own, *limits = (None if number is None else _amount(resource, name, number) for number in numbers)
-                if (own or 0) >= LIMITLESS[resource]:
+                if kueue_object.document.value((*quota, "nominalQuota")) is None:
+                    kueue_object.add(missing_field(kueue_object.document, quota, "nominalQuota", {}, ()))
+                numbers = [kueue_object.quantity((*quota, field_)) for field_ in _QUOTA[1:]]
+                nominal, *limits = (None if number is None else _amount(resource, name, number) for number in numbers)
+                if (nominal or 0) >= LIMITLESS[resource]:
                     limitless[name] = None
                 key = flavor_name, resource
-                quotas[key] = quotas.get(key, Quota(0, 0, 0)) + Quota(own or 0, *limits)
-                parts |= resource == "gpu" and any(number and number.denominator != 1 for number in numbers)
+                quotas[key] = quotas.get(key, Quota(0, 0, 0)) + Quota(nominal or 0, *limits)
+                has_fractions |= resource == "gpu" and any(number and number.denominator != 1 for number in numbers)
                 lends |= numbers[-1] is not None
     if unknown:
-        reading.leave(given, f"{', '.join(unknown)}: {_OTHER}")
-    if others:
-        reading.leave(given, f"the quota of {', '.join(others)}: KAI divides GPUs, cpu and memory alone")
+        reading.leave(kueue_object, f"{', '.join(unknown)}: {_OTHER}")
+    if undivided:
+        reading.leave(kueue_object, f"the quota of {', '.join(undivided)}: KAI divides GPUs, cpu and memory alone")
     if limitless:
-        reading.leave(given, f"the quota of {', '.join(limitless)}: no cluster has as much, so here it has no limit")
-    if parts:
-        reading.leave(given, "quotas of parts of a GPU: a queue here has whole GPUs, so they are rounded down")
+        reading.leave(
+            kueue_object, f"the quota of {', '.join(limitless)}: no cluster has as much, so here it has no limit"
+        )
+    if has_fractions:
+        reading.leave(kueue_object, "quotas of parts of a GPU: a queue here has whole GPUs, so they are rounded down")
     if lends:
-        reading.leave(given, f"lendingLimit: {_LENDS}")
-    weight = given.quantity(("spec", "fairSharing", "weight"))
+        reading.leave(kueue_object, f"lendingLimit: {_LENDS}")
+    weight = kueue_object.quantity(("spec", "fairSharing", "weight"))
     if weight is not None and not upper and weight != 1:
-        reading.leave(given, "fairSharing: Kueue compares weights within a cohort, and this is in none")
+        reading.leave(kueue_object, "fairSharing: Kueue compares weights within a cohort, and this is in none")
     elif weight == 0:
-        reading.leave(given, "fairSharing: a queue of KAI with weight 0 never borrows; with Kueue it borrows last")
-    first = next((tuple(dict.fromkeys(flavors[name])) for name in RESOURCES if name in flavors), ())
+        reading.leave(
+            kueue_object, "fairSharing: a queue of KAI with weight 0 never borrows; with Kueue it borrows last"
+        )
+    main_flavors = next((tuple(dict.fromkeys(flavors[name])) for name in RESOURCES if name in flavors), ())
     summed = [resource for resource, used in flavors.items() if len(set(used)) > 1]
     if summed:
-        reading.leave(given, f"quotas of {', '.join(summed)} by flavor: a queue of KAI has one quota, here the sum")
-    unused = dict.fromkeys(flavor for used in flavors.values() for flavor in used if flavor not in first)
+        reading.leave(
+            kueue_object, f"quotas of {', '.join(summed)} by flavor: a queue of KAI has one quota, here the sum"
+        )
+    unused = dict.fromkeys(flavor for used in flavors.values() for flavor in used if flavor not in main_flavors)
     if is_queue and unused:
-        reading.leave(given, f"flavor {', '.join(unused)}: pods go to the nodes of {', '.join(first)} alone")
-    return Share(quotas, first, frozenset(named), upper, Fraction(1) if weight is None else weight)
+        reading.leave(
+            kueue_object, f"flavor {', '.join(unused)}: pods go to the nodes of {', '.join(main_flavors)} alone"
+        )
+    return KueueShare(quotas, main_flavors, frozenset(named), upper, Fraction(1) if weight is None else weight)
 
 
 def _resource(name: str) -> ResourceName | None:

@@ -71,13 +71,13 @@ class LiveQueue:
     @property
     def priority(self) -> int | None:
         """Priority among sibling queues."""
-        found = self.spec.get("priority")
-        return found if isinstance(found, int) else None
+        priority = self.spec.get("priority")
+        return priority if isinstance(priority, int) else None
 
     def runtime(self, field: str) -> str | None:
         """Returns a minimum runtime."""
-        found = self.spec.get(field)
-        return found if isinstance(found, str) else None
+        runtime = self.spec.get(field)
+        return runtime if isinstance(runtime, str) else None
 
     def _number(self, name: ResourceName, field: str) -> Fraction:
         """Returns the number in a field. KAI reads a missing field as 0."""
@@ -94,12 +94,14 @@ class LiveQueue:
         number = self._number(name, field)
         if number == -1:
             return NO_LIMIT
-        found = int(number) if name != "memory" else round(number * 10**6)
+        amount = int(number) if name != "memory" else round(number * 10**6)
         unit = {"gpu": "GPUs", "cpu": "thousandths of a core", "memory": "bytes that can be written with a unit"}[name]
-        is_near = abs(Fraction(kai_number(name, found)) - number) < _PART and (name != "memory" or _is_writable(found))
+        is_near = abs(Fraction(kai_number(name, amount)) - number) < _PART and (
+            name != "memory" or _is_writable(amount)
+        )
         if not is_near:
             raise NoPlaceError(f"the {field} of its {name} is {_plain(number)}, which is not in whole {unit}")
-        return found
+        return amount
 
     def _weight(self, name: ResourceName) -> int:
         number = self._number(name, "overQuotaWeight")
@@ -116,23 +118,27 @@ def _plain(number: Fraction) -> str:
     return str(float(number)) if number.denominator != 1 else str(int(number))
 
 
-def live_queue(item: Mapping[str, Any]) -> LiveQueue:
+def live_queue(queue: Mapping[str, Any]) -> LiveQueue:
     """Reads a Queue."""
-    metadata, spec = item["metadata"], item.get("spec") or {}
+    metadata, spec = queue["metadata"], queue.get("spec") or {}
     return LiveQueue(
         metadata["name"],
         spec.get("parentQueue") or None,
         spec.get("displayName") or None,
         dict(spec),
         (metadata.get("labels") or {}).get(NODE_POOL) or None,
-        {part: kept for part in MARKS if (kept := _kept(part, metadata.get(part) or {}))},
+        {
+            marks_field: marks
+            for marks_field in MARKS
+            if (marks := _allowed_marks(marks_field, metadata.get(marks_field) or {}))
+        },
     )
 
 
-def _kept(part: str, written: Mapping[str, Any]) -> dict[str, str]:
+def _allowed_marks(field: str, marks: Mapping[str, Any]) -> dict[str, str]:
     """Returns the labels or annotations of a Queue that a file can have."""
     return {
-        key: value for key, value in written.items() if setter(key) is None and _is_valid(QueueMeta, part, {key: value})
+        key: value for key, value in marks.items() if setter(key) is None and _is_valid(QueueMeta, field, {key: value})
     }
 
 
@@ -175,7 +181,7 @@ class Forest:
 
 
 @dataclass(frozen=True, slots=True)
-class _Tree:
+class _QueueTree:
     """Queues with their children."""
 
     queues: Mapping[str, LiveQueue]
@@ -195,14 +201,14 @@ def forest(queues: Iterable[LiveQueue], *, has_root: bool, sums: bool) -> Forest
     children: dict[str | None, list[LiveQueue]] = {}
     for queue in by_name.values():
         children.setdefault(queue.parent, []).append(queue)
-    tree = _Tree(by_name, {name: tuple(found) for name, found in children.items()}, sums)
+    tree = _QueueTree(by_name, {name: tuple(siblings) for name, siblings in children.items()}, sums)
     roots = [queue for queue in tree.children.get(None, ()) if has_root and _may_be_root(tree, queue)]
     best = max(roots, key=lambda root: _placed_below(tree, root), default=None)
     candidates = (best, None) if best else (None,)
-    return max((_with_root(tree, root) for root in candidates), key=lambda found: -len(found.unplaced))
+    return max((_with_root(tree, root) for root in candidates), key=lambda forest_: -len(forest_.unplaced))
 
 
-def _placed_below(tree: _Tree, root: LiveQueue) -> int:
+def _placed_below(tree: _QueueTree, root: LiveQueue) -> int:
     """Counts the queues that can be imported if this queue is the root."""
     pools: list[LivePool] = []
     for child in tree.below(root):
@@ -211,7 +217,7 @@ def _placed_below(tree: _Tree, root: LiveQueue) -> int:
     return sum(len(pool.queues) for pool in pools)
 
 
-def _may_be_root(tree: _Tree, queue: LiveQueue) -> bool:
+def _may_be_root(tree: _QueueTree, queue: LiveQueue) -> bool:
     """Whether the queue is above pools, and as unlimited as the root queue that ``render`` makes."""
     if queue.shard is not None or not any(tree.below(child) for child in tree.below(queue)):
         return False
@@ -224,7 +230,7 @@ def _may_be_root(tree: _Tree, queue: LiveQueue) -> bool:
     return amounts == (unlimited, unlimited, Amounts(1, 1, 1)) and queue.spec.keys() <= keys
 
 
-def _with_root(tree: _Tree, root: LiveQueue | None) -> Forest:
+def _with_root(tree: _QueueTree, root: LiveQueue | None) -> Forest:
     pools: list[LivePool] = []
     reasons: dict[str, str] = {}
     for top in tree.children.get(None, ()):
@@ -255,7 +261,7 @@ def _with_root(tree: _Tree, root: LiveQueue | None) -> Forest:
     return Forest(root, tuple(sorted(pools, key=lambda pool: pool.container.name)), dict(sorted(reasons.items())))
 
 
-def _take(tree: _Tree, queue: LiveQueue, pools: list[LivePool], reasons: dict[str, str]) -> None:
+def _take(tree: _QueueTree, queue: LiveQueue, pools: list[LivePool], reasons: dict[str, str]) -> None:
     """Makes a pool of a queue, or notes the reason for the queue and all queues below it."""
     try:
         pools.append(_pool(tree, queue))
@@ -263,12 +269,12 @@ def _take(tree: _Tree, queue: LiveQueue, pools: list[LivePool], reasons: dict[st
         _refuse(tree, queue, str(error), reasons)
 
 
-def _refuse(tree: _Tree, queue: LiveQueue, reason: str, reasons: dict[str, str]) -> None:
-    for item in (queue, *_all_below(tree, queue)):
-        reasons[item.name] = reason
+def _refuse(tree: _QueueTree, queue: LiveQueue, reason: str, reasons: dict[str, str]) -> None:
+    for refused_queue in (queue, *_all_below(tree, queue)):
+        reasons[refused_queue.name] = reason
 
 
-def _all_below(tree: _Tree, queue: LiveQueue) -> Iterator[LiveQueue]:
+def _all_below(tree: _QueueTree, queue: LiveQueue) -> Iterator[LiveQueue]:
     """Yields every queue below one, at any depth. Each queue has one parent, so none appears twice."""
     todo = list(tree.below(queue))
     while todo:
@@ -277,7 +283,7 @@ def _all_below(tree: _Tree, queue: LiveQueue) -> Iterator[LiveQueue]:
         todo += tree.below(child)
 
 
-def _pool(tree: _Tree, container: LiveQueue) -> LivePool:
+def _pool(tree: _QueueTree, container: LiveQueue) -> LivePool:
     """Makes a pool of a queue and its children. Raises NoPlaceError if no file can express one of them."""
     below = tree.below(container)
     for queue in (container, *below):
@@ -290,7 +296,7 @@ def _pool(tree: _Tree, container: LiveQueue) -> LivePool:
     return LivePool(container, shared, leaves, guarantee)
 
 
-def _must_be_whole(tree: _Tree, container: LiveQueue, queue: LiveQueue) -> None:
+def _must_be_whole(tree: _QueueTree, container: LiveQueue, queue: LiveQueue) -> None:
     """Raises NoPlaceError if a queue of a pool has a feature that no file can express."""
     is_leaf = queue != container
     if is_leaf and tree.below(queue):
@@ -334,28 +340,31 @@ def _shared(container: LiveQueue, below: Sequence[LiveQueue]) -> LiveQueue | Non
     """Finds the queue for the pool's own work, by name or as the only one, with the remaining quota."""
     called = [x for x in below if x.name.endswith("--shared") or (x.display or "").endswith("--_shared")]
     for queue in (*called, *(below if len(below) == 1 else ())):
-        rest = container.quota - total(other.quota for other in below if other != queue)
-        own, whole = ((item.limit, item.weight, item.priority) for item in (queue, container))
-        if queue.quota == rest and own == whole:
+        remaining_quota = container.quota - total(sibling.quota for sibling in below if sibling != queue)
+        settings, container_settings = (
+            (compared_queue.limit, compared_queue.weight, compared_queue.priority)
+            for compared_queue in (queue, container)
+        )
+        if queue.quota == remaining_quota and settings == container_settings:
             return queue
     return None
 
 
-def _guaranteed(tree: _Tree, container: LiveQueue, leaves: Sequence[LiveQueue], name: ResourceName) -> Amount:
+def _guaranteed(tree: _QueueTree, container: LiveQueue, leaves: Sequence[LiveQueue], name: ResourceName) -> Amount:
     """Returns the guarantee of a pool with subpools. Raises NoPlaceError if the guarantee is less than their sum."""
-    whole, parts = container.quota.of(name), [leaf.quota.of(name) for leaf in leaves]
-    endless = [leaf.name for leaf, part in zip(leaves, parts, strict=True) if part == NO_LIMIT]
+    whole, quotas = container.quota.of(name), [leaf.quota.of(name) for leaf in leaves]
+    endless = [leaf.name for leaf, quota in zip(leaves, quotas, strict=True) if quota == NO_LIMIT]
     if whole == NO_LIMIT and len(endless) == len(leaves) and name != "gpu":
         return NO_LIMIT
     if endless:
         raise NoPlaceError(f"{endless[0]} has no limit to its quota of {name}, but a subpool is guaranteed a number")
-    sum_ = sum(parts)
+    sum_ = sum(quotas)
     if whole == NO_LIMIT or sum_ > whole:
         if tree.sums:
             return sum_
-        quota = "unlimited" if whole == NO_LIMIT else said(name, whole)
+        shown_quota = "unlimited" if whole == NO_LIMIT else said(name, whole)
         needs = said(name, sum_)
         raise NoPlaceError(
-            f"the {name} quota of {container.name} is {quota}, its children need {needs}. `--sums` sets {needs}"
+            f"the {name} quota of {container.name} is {shown_quota}, its children need {needs}. `--sums` sets {needs}"
         )
     return whole

@@ -82,17 +82,17 @@ class Making:
     notes: list[str] = field(default_factory=list)
     clashes: list[str] = field(default_factory=list)
 
-    def write(self, path: str, about: str, data: Mapping[str, Any]) -> None:
+    def write(self, path: str, comment: str, data: Mapping[str, Any]) -> None:
         """Adds a file with a comment and one document."""
-        self.files[path] = f"# {yaml.comment(about)}\n{yaml.block(data)}"
+        self.files[path] = f"# {yaml.comment(comment)}\n{yaml.block(data)}"
 
     def done(
         self, settings: Mapping[str, Any] | None = None, missing: Iterable[str] = (), becomes: Iterable[str] = ()
     ) -> Imported:
         """Returns the result, with the Config as the first file."""
-        files = dict(sorted(self.files.items(), key=lambda item: (item[0] != "tas.yaml", item[0])))
-        found = (tuple(self.unplaced), tuple(self.notes), settings or {}, tuple(missing))
-        return Imported(files, *found, tuple(becomes), tuple(self.clashes))
+        files = dict(sorted(self.files.items(), key=lambda file: (file[0] != "tas.yaml", file[0])))
+        fields = (tuple(self.unplaced), tuple(self.notes), settings or {}, tuple(missing))
+        return Imported(files, *fields, tuple(becomes), tuple(self.clashes))
 
 
 def document(kind: str, name: str, spec: Mapping[str, Any]) -> dict[str, Any]:
@@ -105,24 +105,24 @@ def config(spec: Mapping[str, Any]) -> dict[str, Any]:
     return {"apiVersion": API_VERSION, "kind": "Config", "spec": spec}
 
 
-def plain_name(wanted: str) -> str:
+def plain_name(text: str) -> str:
     """Converts a text to a valid name of a pool or subpool."""
-    return re.sub(r"[^a-z0-9]+", "-", wanted.lower()).strip("-") or "pool"
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "pool"
 
 
-def distinct(wanted: Iterable[str], taken: Iterable[str] = ()) -> list[str]:
+def distinct(names: Iterable[str], taken: Iterable[str] = ()) -> list[str]:
     """Makes names distinct: repeated names get a number. ``taken`` are names that others have."""
-    given: dict[str, int] = dict.fromkeys(taken, 1)
-    found = []
-    for name in wanted:
-        number, free = given.get(name, 0), name
-        while free in given:
+    last_numbers: dict[str, int] = dict.fromkeys(taken, 1)
+    distinct_names = []
+    for name in names:
+        number, free = last_numbers.get(name, 0), name
+        while free in last_numbers:
             number += 1
             free = f"{name}-{number}"
-        given[name] = max(number, 1)
-        given[free] = 1
-        found.append(free)
-    return found
+        last_numbers[name] = max(number, 1)
+        last_numbers[free] = 1
+        distinct_names.append(free)
+    return distinct_names
 
 
 def additions(fleet: Fleet, imported: Imported) -> Iterator[Edit]:
@@ -139,20 +139,24 @@ def additions(fleet: Fleet, imported: Imported) -> Iterator[Edit]:
         yield SetValues(declared.origin, values, f"added backend {name}")
     for pool in fleet.repository.pools:
         if pool.spec.spec.backend is None and pool.spec.spec.parent is None:
-            own = fleet.backends[0].name
-            yield SetValues(pool.origin, ((("spec", "backend"), own, FIRST),), f"set backend: {own}")
-    there = set(fleet.repository.files)
+            backend_name = fleet.backends[0].name
+            yield SetValues(pool.origin, ((("spec", "backend"), backend_name, FIRST),), f"set backend: {backend_name}")
+    existing_paths = set(fleet.repository.files)
     for path, text in imported.files.items():
-        place = PurePosixPath(path)
-        free = path if path not in there else str(place.with_stem(f"{place.stem}-{name}"))
+        path_parts = PurePosixPath(path)
+        free = path if path not in existing_paths else str(path_parts.with_stem(f"{path_parts.stem}-{name}"))
         yield NewFile(free, text, "wrote")
 
 
 def new_elsewhere(before: Iterable[Artifact], after: Iterable[Artifact], backend: str) -> list[tuple[str, str, str]]:
     """Returns the objects that other clusters would get in addition, each with its cluster, kind and name."""
-    known, found = (
-        [(item.backend, item.manifest.kind, item.manifest.metadata.name) for item in items if item.apply]
-        for items in (before, after)
+    objects_before, objects_after = (
+        [
+            (artifact.backend, artifact.manifest.kind, artifact.manifest.metadata.name)
+            for artifact in artifacts
+            if artifact.apply
+        ]
+        for artifacts in (before, after)
     )
-    old = set(known)
-    return [item for item in found if item[0] != backend and item not in old]
+    old = set(objects_before)
+    return [named for named in objects_after if named[0] != backend and named not in old]

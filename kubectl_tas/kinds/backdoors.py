@@ -16,7 +16,7 @@ from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
 
 
-class Place(Enum):
+class KeyPlace(Enum):
     """The part of an object in which a key is written."""
 
     LABEL = "label"
@@ -44,7 +44,7 @@ class Backdoor:
     """A key that bypasses a limit or a check."""
 
     key: str
-    place: Place
+    place: KeyPlace
     decides: Decides
     kinds: str
     """The kinds with the key, and its place in them."""
@@ -84,24 +84,24 @@ TIMES = (
 """Annotations of a PodGroup in which KAI's scheduler keeps the times by which it evicts."""
 GPU_GROUP = "runai-gpu-group"
 """The label, and the prefix of labels, by which KAI's binder marks the pods that share a GPU."""
-_WRITTEN: tuple[tuple[str, Place, str, str, tuple[str, ...]], ...] = (
+_WRITTEN: tuple[tuple[str, KeyPlace, str, str, tuple[str, ...]], ...] = (
     (  # pkg/scheduler/cache/status_updater/default_status_updater.go; api/podgroup_info/job_info.go, minruntime.go
         "KAI 0.17: its scheduler",
-        Place.ANNOTATION,
+        KeyPlace.ANNOTATION,
         _ON_GROUPS,
         "KAI decides by this time what it evicts",
         TIMES,
     ),
     (  # pkg/podgrouper/podgrouper/plugins/defaultgrouper/default_grouper.go (CalcPodGroupAnnotations)
         "KAI 0.17: its podgrouper",
-        Place.ANNOTATION,
+        KeyPlace.ANNOTATION,
         _ON_GROUPS,
         "KAI reads the owner of the gang there",
         ("kai.scheduler/top-owner-metadata", "run.ai/top-owner-metadata"),
     ),
     (  # pkg/binder: binding/resourcereservation/resource_reservation.go (updatePodGPUGroup)
         "KAI 0.17: its binder",
-        Place.LABEL,
+        KeyPlace.LABEL,
         _ON_PODS,
         "KAI counts the pod on the GPU of that name",
         (GPU_GROUP,),
@@ -109,7 +109,7 @@ _WRITTEN: tuple[tuple[str, Place, str, str, tuple[str, ...]], ...] = (
     (  # pkg/binder: binding/binder.go (patchBindAnnotations), common/gpusharingconfigmap/config_map.go; pkg/npe; and
         # pkg/resourcereservation/patcher/pod_patcher.go
         "KAI 0.17: its binder and its agents",
-        Place.ANNOTATION,
+        KeyPlace.ANNOTATION,
         _ON_PODS,
         "KAI keeps the devices of the pod there",
         (
@@ -122,14 +122,14 @@ _WRITTEN: tuple[tuple[str, Place, str, str, tuple[str, ...]], ...] = (
     ),
     (  # pkg/podgrouper/podgrouper/plugins/spark/spark.go
         "Spark 3.5",
-        Place.LABEL,
+        KeyPlace.LABEL,
         _ON_PODS,
         "KAI puts a pod without an owner into the PodGroup of this name",
         ("spark-app-selector",),
     ),
     (
         _GROVE,
-        Place.LABEL,
+        KeyPlace.LABEL,
         _ON_PODS,
         "Grove finds its pods and gangs by it",
         (
@@ -144,7 +144,13 @@ _WRITTEN: tuple[tuple[str, Place, str, str, tuple[str, ...]], ...] = (
             "grove.io/scheduler-name",
         ),
     ),
-    (_GROVE, Place.ANNOTATION, "PodGangs", "Grove names the topology of the gang there", ("grove.io/topology-name",)),
+    (
+        _GROVE,
+        KeyPlace.ANNOTATION,
+        "PodGangs",
+        "Grove names the topology of the gang there",
+        ("grove.io/topology-name",),
+    ),
 )
 """The labels and annotations in which KAI and Grove keep their state: who writes them, where, the consequence, and the
 keys. A prefix stands for all keys below it.
@@ -224,7 +230,7 @@ _OTHERS = (
 BACKDOORS: tuple[Backdoor, ...] = (
     Backdoor(
         labels.QUEUE,
-        Place.LABEL,
+        KeyPlace.LABEL,
         Decides.QUEUE,
         "all kinds: the object, then the pod",
         _KAI,  # CalcPodGroupQueue
@@ -232,7 +238,7 @@ BACKDOORS: tuple[Backdoor, ...] = (
     ),
     Backdoor(
         labels.PRIORITY_CLASS,
-        Place.LABEL,
+        KeyPlace.LABEL,
         Decides.PRIORITY,
         "all kinds: every owner of the pod, then the pod, and before its field",
         _KAI,  # calcPodGroupPriorityClass
@@ -240,7 +246,7 @@ BACKDOORS: tuple[Backdoor, ...] = (
     ),
     Backdoor(
         labels.PREEMPTIBILITY,
-        Place.LABEL,
+        KeyPlace.LABEL,
         Decides.PREEMPTIBILITY,
         "all kinds: every owner of the pod, then the pod, and before any class",
         _KAI,  # calcPodGroupPreemptibilityWithDefaults
@@ -248,30 +254,30 @@ BACKDOORS: tuple[Backdoor, ...] = (
     ),
     Backdoor(
         labels.RUNAI_QUEUE,
-        Place.LABEL,
+        KeyPlace.LABEL,
         Decides.QUEUE,
         "all kinds: the object, then the pod",
         "KAI before 0.6",
     ),
     Backdoor(
         labels.RAY_PRIORITY_CLASS,
-        Place.LABEL,
+        KeyPlace.LABEL,
         Decides.PRIORITY,
         "RayCluster, RayJob, RayService: the object, and before all others",
         _KAI,  # pkg/podgrouper/podgrouper/plugins/ray/ray_grouper.go
     ),
     Backdoor(
         labels.NODE_POOL,
-        Place.LABEL,
+        KeyPlace.LABEL,
         Decides.SHARD,
         "pods and PodGroups, which have it from the object",
         _KAI,  # pkg/scheduler/conf/scheduler_conf.go (GetLabelSelector)
         effect="the scheduler of another shard takes the pods, or none does",
     ),
-    Backdoor("schedulerName", Place.FIELD, Decides.SCHEDULER, _PODS, _KUBERNETES),
+    Backdoor("schedulerName", KeyPlace.FIELD, Decides.SCHEDULER, _PODS, _KUBERNETES),
     Backdoor(
         "nodeName",
-        Place.FIELD,
+        KeyPlace.FIELD,
         Decides.NODE,
         _PODS,
         _KUBERNETES,
@@ -279,14 +285,14 @@ BACKDOORS: tuple[Backdoor, ...] = (
     ),
     Backdoor(
         "priorityClassName",
-        Place.FIELD,
+        KeyPlace.FIELD,
         Decides.PRIORITY,
         f"{_PODS}; PodCliqueSet: spec.template",
         _KAI,  # calcPodGroupPriorityClass
     ),
     Backdoor(
         "namespace",
-        Place.FIELD,
+        KeyPlace.FIELD,
         Decides.NAMESPACE,
         "all kinds: the metadata of the object and of its templates",
         _KUBERNETES,
@@ -294,23 +300,23 @@ BACKDOORS: tuple[Backdoor, ...] = (
     ),
     Backdoor(
         labels.DYNAMO_QUEUE,
-        Place.ANNOTATION,
+        KeyPlace.ANNOTATION,
         Decides.QUEUE,
         "DynamoGraphDeployment: the object",
         "Dynamo 1.2",  # deploy/operator/internal/consts/consts.go
     ),
     Backdoor(
         "ownerReferences",
-        Place.FIELD,
+        KeyPlace.FIELD,
         Decides.UNSEEN,
         "templates of pods",
         _KAI,  # pkg/podgrouper/podgrouper/podgrouper.go (getResourceOwners)
         effect="KAI takes queue, priority and gang from the object that it names",
         parent="metadata",
     ),
-    Backdoor("podPriorityClassName", Place.FIELD, Decides.PRIORITY, _ARGO_KINDS, _ARGO),
+    Backdoor("podPriorityClassName", KeyPlace.FIELD, Decides.PRIORITY, _ARGO_KINDS, _ARGO),
     *(
-        Backdoor(key, Place.FIELD, Decides.UNSEEN, _ARGO_KINDS, _ARGO, effect, parent=parent)
+        Backdoor(key, KeyPlace.FIELD, Decides.UNSEEN, _ARGO_KINDS, _ARGO, effect, parent=parent)
         for key, parent, effect in (
             ("podSpecPatch", "", "it changes pods after validate has judged them"),
             ("templateDefaults", "", "it adds what validate cannot see to templates"),
@@ -323,12 +329,12 @@ BACKDOORS: tuple[Backdoor, ...] = (
         )
     ),
     *(
-        Backdoor(key, Place.FIELD, Decides.UNSEEN, kinds, reader, effect, parent=parent, group=group)
+        Backdoor(key, KeyPlace.FIELD, Decides.UNSEEN, kinds, reader, effect, parent=parent, group=group)
         for key, parent, group, kinds, reader, effect in _OTHERS
     ),
     Backdoor(
         "batchScheduler",
-        Place.FIELD,
+        KeyPlace.FIELD,
         Decides.UNSEEN,
         "SparkApplication: spec",
         "spark-operator 2.3",
@@ -337,7 +343,7 @@ BACKDOORS: tuple[Backdoor, ...] = (
     *(
         Backdoor(
             key,
-            Place.FIELD,
+            KeyPlace.FIELD,
             Decides.UNSEEN,
             f"SparkApplication: {where}",
             "Spark 3.5",  # docs/running-on-kubernetes.md, and docs/configuration.md
@@ -352,7 +358,7 @@ BACKDOORS: tuple[Backdoor, ...] = (
     ),
     Backdoor(
         "sparkConfigMap",
-        Place.FIELD,
+        KeyPlace.FIELD,
         Decides.UNSEEN,
         "SparkApplication: spec",
         "spark-operator 2.3",  # addSparkConfigMap of internal/webhook/sparkpod_defaulter.go
@@ -360,7 +366,7 @@ BACKDOORS: tuple[Backdoor, ...] = (
     ),
     Backdoor(
         "mainApplicationFile",
-        Place.FIELD,
+        KeyPlace.FIELD,
         Decides.UNSEEN,
         "SparkApplication: spec",
         "spark-operator 2.3",  # mainApplicationFileOption of internal/controller/sparkapplication/submission.go
@@ -369,7 +375,7 @@ BACKDOORS: tuple[Backdoor, ...] = (
     ),
     Backdoor(
         "dynamicAllocation",
-        Place.FIELD,
+        KeyPlace.FIELD,
         Decides.UNSEEN,
         "SparkApplication: spec",
         "Spark 3.5",  # docs/configuration.md
@@ -378,31 +384,34 @@ BACKDOORS: tuple[Backdoor, ...] = (
     ),
     Backdoor(
         "workerSpec",
-        Place.FIELD,
+        KeyPlace.FIELD,
         Decides.UNSEEN,
         "InferenceService: spec.predictor",
         "KServe 0.16",  # pkg/apis/serving/v1beta1/predictor.go
         effect="validate cannot see its pods",
         parent="predictor",
     ),
-    Backdoor("queue", Place.FIELD, Decides.QUEUE, _KUBEFLOW_KINDS, _KUBEFLOW, parent="schedulingPolicy"),
-    Backdoor("priorityClass", Place.FIELD, Decides.PRIORITY, _KUBEFLOW_KINDS, _KUBEFLOW, parent="schedulingPolicy"),
+    Backdoor("queue", KeyPlace.FIELD, Decides.QUEUE, _KUBEFLOW_KINDS, _KUBEFLOW, parent="schedulingPolicy"),
+    Backdoor("priorityClass", KeyPlace.FIELD, Decides.PRIORITY, _KUBEFLOW_KINDS, _KUBEFLOW, parent="schedulingPolicy"),
     *(
-        Backdoor(key, place, Decides.STATE, kinds, writer, effect)
-        for writer, place, kinds, effect, keys in _WRITTEN
+        Backdoor(key, written_at, Decides.STATE, kinds, writer, effect)
+        for writer, written_at, kinds, effect, keys in _WRITTEN
         for key in keys
     ),
-    *(Backdoor(key, Place.ANNOTATION, Decides.SYNC, "", "", effect, values=values) for key, effect, values in _GITOPS),
+    *(
+        Backdoor(key, KeyPlace.ANNOTATION, Decides.SYNC, "", "", effect, values=values)
+        for key, effect, values in _GITOPS
+    ),
 )
 """All keys."""
 
 
-LABELS, ANNOTATIONS, FIELDS = ({item.key: item for item in BACKDOORS if item.place is place} for place in Place)
+LABELS, ANNOTATIONS, FIELDS = ({row.key: row for row in BACKDOORS if row.place is key_place} for key_place in KeyPlace)
 """The keys of each place by name, which is unique in its place."""
-STATE = {item.key: item for item in BACKDOORS if item.decides is Decides.STATE}
+STATE = {row.key: row for row in BACKDOORS if row.decides is Decides.STATE}
 """The keys that KAI or Grove writes, by name."""
 _DECIDING = frozenset(
-    item.key for item in BACKDOORS if item.place is not Place.FIELD and item.decides is not Decides.SYNC
+    row.key for row in BACKDOORS if row.place is not KeyPlace.FIELD and row.decides is not Decides.SYNC
 ) - {*FIELDS} | {labels.POD_GROUP, labels.SKIP_PODGROUPER}
 """Labels and annotations that are judged in a mapping of any name."""
 
@@ -453,8 +462,8 @@ def containers_in(value: object, path: KeyPath) -> Iterator[tuple[KeyPath, dict[
         yield path, value
     for key, field in value.items():
         if isinstance(field, list) and key in _CONTAINERS:
-            for index, item in enumerate(field):
-                yield (*path, key, index), item if isinstance(item, dict) else {}
+            for index, container in enumerate(field):
+                yield (*path, key, index), container if isinstance(container, dict) else {}
         elif isinstance(field, dict) and key == "containerSet":
             yield from containers_in(field, (*path, key))
         elif isinstance(field, dict) and key not in _NO_CONTAINERS and not _ONE_CONTAINER.isdisjoint(field):
@@ -479,7 +488,11 @@ def parts(document: Document) -> Iterator[Part]:
     while waiting:
         path, value = waiting.pop()
         if isinstance(value, list):
-            waiting += (((*path, index), item) for index, item in enumerate(value) if isinstance(item, (dict, list)))
+            waiting += (
+                ((*path, index), field_value)
+                for index, field_value in enumerate(value)
+                if isinstance(field_value, (dict, list))
+            )
             continue
         above = path[-1] if path else ""
         holder = next((step for step in reversed(path) if type(step) is not int), "")
@@ -492,31 +505,31 @@ def parts(document: Document) -> Iterator[Part]:
         if "runtimeClassName" in value:
             yield "runtime", path, value
         if not _DECIDING.isdisjoint(value):
-            yield "keys", path, {key: item for key, item in value.items() if key in _DECIDING}
-        for key, item in value.items():
+            yield "keys", path, {key: field_value for key, field_value in value.items() if key in _DECIDING}
+        for key, field_value in value.items():
             below = (*path, key)
             if _may_be_filled_in(key):
                 yield "key", below, key
             if key in FIELDS and _is_at(FIELDS[key], holder, group):
-                yield "field", below, item
-            if not isinstance(item, (dict, list)):
+                yield "field", below, field_value
+            if not isinstance(field_value, (dict, list)):
                 continue
-            what = metadata_in(str(key))
-            if what is None and _has_own_names(item):
+            metadata_field = metadata_in(str(key))
+            if metadata_field is None and _has_own_names(field_value):
                 continue
-            if key == "gpu" and isinstance(item, dict) and "quantity" in item:  # of Spark
-                yield "amounts", below, {str(item.get("name")): item["quantity"]}
-            if what:
-                yield from _metadata(what, below, item)
-                if isinstance(item, list) or not _has_own_names(item):
-                    waiting.append((below, item))
-            elif key in ("limits", "requests") and above in _RESOURCES and isinstance(item, dict):
+            if key == "gpu" and isinstance(field_value, dict) and "quantity" in field_value:  # of Spark
+                yield "amounts", below, {str(field_value.get("name")): field_value["quantity"]}
+            if metadata_field:
+                yield from _metadata(metadata_field, below, field_value)
+                if isinstance(field_value, list) or not _has_own_names(field_value):
+                    waiting.append((below, field_value))
+            elif key in ("limits", "requests") and above in _RESOURCES and isinstance(field_value, dict):
                 if not own_amounts or not _is_at_steps(path, own_amounts):
-                    yield "amounts", below, item
-                elif isinstance(item.get("custom"), dict):
-                    yield "amounts", (*below, "custom"), item["custom"]
+                    yield "amounts", below, field_value
+                elif isinstance(field_value.get("custom"), dict):
+                    yield "amounts", (*below, "custom"), field_value["custom"]
             else:
-                waiting.append((below, item))
+                waiting.append((below, field_value))
 
 
 def _is_at_steps(path: KeyPath, pattern: str) -> bool:
@@ -532,28 +545,30 @@ def metadata_in(key: str) -> str | None:
     return ("annotations" if "nnotation" in key else "labels") if _METADATA.search(key) else ""
 
 
-def _has_own_names(written: Any) -> bool:
+def _has_own_names(value: Any) -> bool:
     """Whether a value is labels, a selector or variables, in which users choose the names. A mapping of another shape
     only has such a name itself, as a service may be called labels.
     """
-    if isinstance(written, list):
-        return all(not isinstance(item, dict) or _OF_VARIABLES.issuperset(item) for item in written)
+    if isinstance(value, list):
+        return all(not isinstance(variable, dict) or _OF_VARIABLES.issuperset(variable) for variable in value)
     return all(
         key in _OF_SELECTORS
-        or (_OF_REFERENCES.issuperset(value) if isinstance(value, dict) else not isinstance(value, list))
-        for key, value in written.items()
+        or (_OF_REFERENCES.issuperset(child) if isinstance(child, dict) else not isinstance(child, list))
+        for key, child in value.items()
     )
 
 
-def _metadata(what: str, path: KeyPath, written: Any) -> Iterator[Part]:
+def _metadata(metadata_field: str, path: KeyPath, metadata: Any) -> Iterator[Part]:
     """Yields labels or annotations that are written as a mapping, or as a list of names and values."""
-    if isinstance(written, dict):
-        yield what, path, written
-        yield from (("key", (*path, key), key) for key in written if _may_be_filled_in(key))
+    if isinstance(metadata, dict):
+        yield metadata_field, path, metadata
+        yield from (("key", (*path, key), key) for key in metadata if _may_be_filled_in(key))
         return
-    for index, item in enumerate(written):
-        if isinstance(item, dict) and isinstance(name := item.get("name", item.get("key")), str):
-            yield what, (*path, index), {name: item.get("value", "")}
+    for index, name_and_value in enumerate(metadata):
+        if isinstance(name_and_value, dict) and isinstance(
+            name := name_and_value.get("name", name_and_value.get("key")), str
+        ):
+            yield metadata_field, (*path, index), {name: name_and_value.get("value", "")}
 
 
 def _may_be_filled_in(key: object) -> bool:

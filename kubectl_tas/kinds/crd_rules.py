@@ -89,12 +89,12 @@ def broken_rules(operator: str, version: str | None, document: Document) -> Iter
     value.
     """
     index = None if version is None else nearest_of(operator, version)
-    for path, value, _, rules in _walk(_rules(operator, index, is_update=False, of=_key(document)), (), document):
+    for path, value, _, rules in _walk(_rules(operator, index, is_update=False, kind_key=_key(document)), (), document):
         broken = [rule for rule in rules if value is not None and rule.refusal(value)]
         refusing = [{*range(rule.since, rule.until + 1)} for rule in broken]
-        asked = {*range(broken[-1].oldest, broken[-1].newest + 1)} if broken and index is None else {index}
-        alone = [rule for rule, releases in zip(broken, refusing, strict=True) if asked <= releases]
-        for rule in alone or (broken[-1:] if asked <= set().union(*refusing) else ()):
+        asked_releases = {*range(broken[-1].oldest, broken[-1].newest + 1)} if broken and index is None else {index}
+        alone = [rule for rule, releases in zip(broken, refusing, strict=True) if asked_releases <= releases]
+        for rule in alone or (broken[-1:] if asked_releases <= set().union(*refusing) else ()):
             blamed = _blamed(rule.tree, "self", value) if rule.is_cel else ()
             yield BrokenRule(rule, rule.refusal(value), (*path, *blamed), value, None)
 
@@ -104,7 +104,7 @@ def rules_broken_by_update(
 ) -> Iterator[BrokenRule]:
     """Yields the rules that an update breaks. Without a version, the newest release counts."""
     index = len(read_packed(operator)["releases"]) - 1 if version is None else nearest_of(operator, version)
-    tree = _rules(operator, index, is_update=True, of=_key(after))
+    tree = _rules(operator, index, is_update=True, kind_key=_key(after))
     for path, value, old, rules in _walk(tree, (), after, before):
         for rule in rules:
             new, earlier = rule.completed(value), rule.completed(old)
@@ -117,16 +117,16 @@ def _key(document: Document) -> str:
 
 
 @cache
-def _rules(operator: str, index: int | None, *, is_update: bool, of: str) -> _Tree:
+def _rules(operator: str, index: int | None, *, is_update: bool, kind_key: str) -> _Tree:
     """Returns the rules of a release, or of all, on a kind."""
     packed, root = read_packed(operator), _Tree()
-    for path, since, until, oldest, newest, number in packed["rules"].get(of, ()):
+    for path, since, until, oldest, newest, number in packed["rules"].get(kind_key, ()):
         rule = CrdRule(since, until, oldest, newest, *packed["trees"][number])
         if is_update == (OLD in str(rule.tree)) and (index is None or since <= index <= until):
-            place = root
+            node = root
             for step in filter(None, path.replace("[", ".[").split(".")):
-                place = place.setdefault(step, {})
-            place.setdefault("", []).append(rule)
+                node = node.setdefault(step, {})
+            node.setdefault("", []).append(rule)
     return root
 
 
@@ -136,19 +136,19 @@ def _walk(tree: _Tree, path: KeyPath, value: Any, old: Any = None) -> Iterator[t
         yield path, value, old, tree[""]
     for step, below in tree.items():
         if step:
-            for key, part, before in _parts(step, value, old):
-                if part is not None or "" in below:
-                    yield from _walk(below, (*path, key), part, before)
+            for key, child_value, before in _parts(step, value, old):
+                if child_value is not None or "" in below:
+                    yield from _walk(below, (*path, key), child_value, before)
 
 
 def _parts(step: str, value: Any, old: Any) -> Iterator[tuple[str | int, Any, Any]]:
     """Yields the parts of a value at a step, each with what it was before the update."""
     if step.startswith("["):
         keys = step[1:-1].split(",")
-        items = old if isinstance(old, list) else ()
-        earlier = {str(_named(item, keys)): item for item in items} if step != "[]" else {}
-        for index, item in enumerate(value if isinstance(value, list) else ()):
-            yield index, item, earlier.get(str(_named(item, keys)))
+        old_items = old if isinstance(old, list) else ()
+        earlier = {str(_named(list_value, keys)): list_value for list_value in old_items} if step != "[]" else {}
+        for index, list_value in enumerate(value if isinstance(value, list) else ()):
+            yield index, list_value, earlier.get(str(_named(list_value, keys)))
     elif isinstance(value, dict):
         earlier = old if isinstance(old, dict) else {}
         for key in value if step == "*" else (step,):
@@ -164,8 +164,8 @@ def _blamed(tree: list[Any], name: str, value: Any) -> KeyPath:
     steps = _steps(tree, name)
     if steps and value_at(value, *steps) is not None:
         return steps
-    parts = (_blamed(part, name, value) for part in tree[1:] if isinstance(part, list) and part)
-    return next(filter(None, parts), ())
+    operand_paths = (_blamed(operand, name, value) for operand in tree[1:] if isinstance(operand, list) and operand)
+    return next(filter(None, operand_paths), ())
 
 
 def _steps(tree: list[Any], name: str) -> KeyPath | None:
@@ -186,8 +186,8 @@ def _refusal(tree: list[Any], names: Mapping[str, Any], message: str) -> str:
         return ""
 
 
-def _named(item: Any, keys: list[str]) -> list[Any]:
-    return [item.get(key) if isinstance(item, dict) else None for key in keys]
+def _named(mapping: Any, keys: list[str]) -> list[Any]:
+    return [mapping.get(key) if isinstance(mapping, dict) else None for key in keys]
 
 
 def _value(tree: list[Any], names: Mapping[str, Any]) -> Any:
@@ -199,15 +199,15 @@ def _value(tree: list[Any], names: Mapping[str, Any]) -> Any:
         case "name":
             return names[operands[0]]
         case "." | "has":
-            of = _value(operands[0], names)
-            if not isinstance(of, dict):
+            holder = _value(operands[0], names)
+            if not isinstance(holder, dict):
                 raise TypeError(operands[1])
-            found = of.get(operands[1])
+            field_value = holder.get(operands[1])
             if operator == "has":
-                return found is not None
-            if found is None:
+                return field_value is not None
+            if field_value is None:
                 raise LookupError(operands[1])
-            return found
+            return field_value
         case "?":
             return _value(operands[1] if _value(operands[0], names) else operands[2], names)
         case "||" | "&&":

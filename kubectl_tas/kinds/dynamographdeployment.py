@@ -31,41 +31,46 @@ def _graph(growing: page.Growing, spec: Section) -> Iterator[page.Grown]:
         yield from _component(pods, fields)
         if "planner" in (fields.get("type"), fields.get("componentType")):
             hint = "Remove it, or scale the components by hand."
-            largest, count = max(other.gpus for other in growing.pods), sum(other.replicas for other in growing.pods)
+            largest, count = (
+                max(pods_of_kind.gpus for pods_of_kind in growing.pods),
+                sum(pods_of_kind.replicas for pods_of_kind in growing.pods),
+            )
             yield page.Grown(where, count, None, largest, "the pods", " by the planner", hint)
     for group in spec.below("experimental").each("componentGroups"):
-        what, count = f"the replicas of {group.get('name')}", group.get("replicas")
+        grown_parts, count = f"the replicas of {group.get('name')}", group.get("replicas")
         gpus = sum(named.get(component.get("name"), 0) for component in group.each("components"))
         if type(count) is int:
-            yield page.Grown((*group.path, "replicas"), 1, count, gpus, what, hint="Write 1.")
+            yield page.Grown((*group.path, "replicas"), 1, count, gpus, grown_parts, hint="Write 1.")
         if group.get("scalingAdapter") is not None:
-            yield page.Grown((*group.path, "scalingAdapter"), 1, None, gpus, what, _BY_ADAPTER, _NO_ADAPTER)
+            yield page.Grown((*group.path, "scalingAdapter"), 1, None, gpus, grown_parts, _BY_ADAPTER, _NO_ADAPTER)
 
 
 def _component(pods: page.GrowingPods, fields: Section) -> Iterator[page.Grown]:
     """Yields the growth of a component, whose replicas may have several pods each."""
     nodes = fields.below("multinode").get("nodeCount", 2) if isinstance(fields.get("multinode"), dict) else 1
     nodes = nodes if type(nodes) is int and nodes > 0 else 1
-    start, gpus, what = pods.replicas // nodes, nodes * pods.gpus, f"the replicas of {pods.written}"
+    start, gpus, grown_parts = pods.replicas // nodes, nodes * pods.gpus, f"the replicas of {pods.written}"
     autoscaling, most = fields.below("autoscaling"), fields.below("autoscaling").get("maxReplicas")
     if autoscaling.get("enabled") is True and type(most) is int:
-        yield page.Grown((*autoscaling.path, "maxReplicas"), start, most, gpus, what)
+        yield page.Grown((*autoscaling.path, "maxReplicas"), start, most, gpus, grown_parts)
     adapter = fields.get("scalingAdapter")
     if isinstance(adapter, dict) and adapter.get("enabled", True):
-        yield page.Grown((*fields.path, "scalingAdapter"), start, None, gpus, what, _BY_ADAPTER, _NO_ADAPTER)
+        yield page.Grown((*fields.path, "scalingAdapter"), start, None, gpus, grown_parts, _BY_ADAPTER, _NO_ADAPTER)
     for snapshot in (fields.below("checkpoint"), fields.below("experimental", "checkpoint")):
         is_made = snapshot.get("enabled") is True and not snapshot.get("checkpointRef")
         if is_made and snapshot.get("startupPolicy") != "WaitForCheckpoint":
             when, hint = " while a checkpoint is made", "Write checkpointRef, or leave room for it in the quota."
             count, one_more = pods.replicas, pods.replicas + 1
-            what_pods = f"the pods of {pods.written}"
-            yield page.Grown(snapshot.path, count, one_more, pods.gpus, what_pods, when, hint)
-    for place in (pods.annotations_path, (*fields.path, "annotations"), ("spec", "annotations")):
-        surge = value_at(fields.document, *place, _MAX_SURGE)
+            grown_pods = f"the pods of {pods.written}"
+            yield page.Grown(snapshot.path, count, one_more, pods.gpus, grown_pods, when, hint)
+    for annotations_path in (pods.annotations_path, (*fields.path, "annotations"), ("spec", "annotations")):
+        surge = value_at(fields.document, *annotations_path, _MAX_SURGE)
         if isinstance(surge, str):
-            more = page.added(int(surge) if re.fullmatch("[0-9]{1,9}", surge) else surge, start)
+            surge_pods = page.added(int(surge) if re.fullmatch("[0-9]{1,9}", surge) else surge, start)
             hint = 'Write "0", and "1" in the annotation for max-unavailable.'
-            yield page.Grown((*place, _MAX_SURGE), start, start + more, gpus, what, page.DURING_UPDATE, hint)
+            yield page.Grown(
+                (*annotations_path, _MAX_SURGE), start, start + surge_pods, gpus, grown_parts, page.DURING_UPDATE, hint
+            )
             break
 
 

@@ -62,10 +62,10 @@ def variables(holder: Mapping[str, Any]) -> Iterator[Variable]:
     yield from _listed_variables(holder)
     yield from (_set((name,), value) for name, value in holder.items() if ENDING in name)
     for setting in settings(holder):
-        if found := _VARIABLE.fullmatch(setting.name):
-            yield setting._replace(name=found[1])
-        elif found := _SECRET.fullmatch(setting.name):
-            yield Variable(setting.path, found[1], None, is_elsewhere=True)
+        if match := _VARIABLE.fullmatch(setting.name):
+            yield setting._replace(name=match[1])
+        elif match := _SECRET.fullmatch(setting.name):
+            yield Variable(setting.path, match[1], None, is_elsewhere=True)
 
 
 def mounts(holder: Mapping[str, Any]) -> Iterator[tuple[KeyPath, str]]:
@@ -73,20 +73,20 @@ def mounts(holder: Mapping[str, Any]) -> Iterator[tuple[KeyPath, str]]:
     for key in MOUNT_PATHS:
         if isinstance(holder.get(key), str):
             yield (key,), holder[key]
-    yield from ((item.path, str(item.value)) for item in settings(holder) if _MOUNT.fullmatch(item.name))
+    yield from ((setting.path, str(setting.value)) for setting in settings(holder) if _MOUNT.fullmatch(setting.name))
 
 
 def pod_annotations(holder: Mapping[str, Any]) -> Iterator[Variable]:
     """Yields the annotations of pods that a mapping sets in other words."""
     for setting in settings(holder):
-        if found := _ANNOTATION.fullmatch(setting.name):
-            yield setting._replace(name=found[1])
+        if match := _ANNOTATION.fullmatch(setting.name):
+            yield setting._replace(name=match[1])
 
 
 def settings(holder: Mapping[str, Any]) -> Iterator[Variable]:
     """Yields the settings of Spark in a mapping, and those in options for Java."""
-    written = holder.get("sparkConf")
-    for name, value in written.items() if isinstance(written, dict) else ():
+    spark_settings = holder.get("sparkConf")
+    for name, value in spark_settings.items() if isinstance(spark_settings, dict) else ():
         yield _set(("sparkConf", name), value)
         if str(name).endswith("JavaOptions"):
             yield from _options(("sparkConf", name), value)
@@ -108,11 +108,11 @@ def unquoted(text: str) -> str:
 
 def _listed_variables(holder: Mapping[str, Any]) -> Iterator[Variable]:
     for key in LISTS:
-        for index, item in enumerate(holder[key]) if isinstance(holder.get(key), list) else ():
-            if isinstance(item, dict):
-                field = "valueFrom" if item.get("valueFrom") else "value"
-                value = None if field == "valueFrom" else item.get("value")
-                yield Variable((key, index, field), str(item.get("name", "")), value, field == "valueFrom")
+        for index, variable in enumerate(holder[key]) if isinstance(holder.get(key), list) else ():
+            if isinstance(variable, dict):
+                field = "valueFrom" if variable.get("valueFrom") else "value"
+                value = None if field == "valueFrom" else variable.get("value")
+                yield Variable((key, index, field), str(variable.get("name", "")), value, field == "valueFrom")
     for key in MAPPINGS:
         for name, value in holder[key].items() if isinstance(holder.get(key), dict) else ():
             is_elsewhere = isinstance(value, dict)
@@ -121,11 +121,11 @@ def _listed_variables(holder: Mapping[str, Any]) -> Iterator[Variable]:
 
 def _set(path: KeyPath, value: object) -> Variable:
     """Returns what spark-submit reads of ``--conf NAME=VALUE``: its name ends at the first =."""
-    name, is_cut, rest = str(path[-1]).partition("=")
-    return Variable(path, name, f"{rest}={value}" if is_cut else value)
+    name, is_cut, value_start = str(path[-1]).partition("=")
+    return Variable(path, name, f"{value_start}={value}" if is_cut else value)
 
 
 def _options(path: KeyPath, text: object) -> Iterator[Variable]:
     """Yields the settings of Spark among options for Java."""
     if isinstance(text, str):
-        yield from (Variable(path, found[1], found[2]) for found in _OPTION.finditer(unquoted(text)))
+        yield from (Variable(path, match[1], match[2]) for match in _OPTION.finditer(unquoted(text)))

@@ -200,8 +200,8 @@ def minimum_of(number: int | str, *, one_pod_group: bool) -> Grouping:
 
     def minimums(gathered: Gathered) -> list[int]:
         """Returns the first pods, as many as the object says, else one."""
-        written = value_at(gathered.document, *path)
-        return first_pods(gathered, written if type(written) is int else 1)
+        minimum = value_at(gathered.document, *path)
+        return first_pods(gathered, minimum if type(minimum) is int else 1)
 
     def minimum_path(document: Document) -> KeyPath | None:
         return path if value_at(document, *path) is not None else None

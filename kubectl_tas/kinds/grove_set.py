@@ -84,13 +84,17 @@ def _order(cliques: dict[Any, Section]) -> Iterator[Refused]:
     """Checks an explicit order: each clique once, and no circle (validateCliqueDependencies)."""
     after = {name: listed(spec.get("startsAfter")) for name, spec in cliques.items()}
     for name, spec in cliques.items():
-        for index, other in enumerate(after[name]):
-            if other in after[name][:index]:
-                message = f'the clique "{name}" starts after "{other}" twice'
+        for index, earlier_clique in enumerate(after[name]):
+            if earlier_clique in after[name][:index]:
+                message = f'the clique "{name}" starts after "{earlier_clique}" twice'
                 yield spec.refused(message, "Remove one of the two.", "startsAfter", index)
     reached = {name: _reached(name, after) for name in cliques}
     for name, spec in cliques.items():
-        circle = [other for other in cliques if other in reached[name] and name in reached[other]]
+        circle = [
+            earlier_clique
+            for earlier_clique in cliques
+            if earlier_clique in reached[name] and name in reached[earlier_clique]
+        ]
         if len(circle) > 1 and name == circle[0]:
             message = f"cliques start after each other in a circle: {', '.join(circle)}"
             hint = "Take one name out, so that one of them starts first."
@@ -100,12 +104,12 @@ def _order(cliques: dict[Any, Section]) -> Iterator[Refused]:
 def _reached(name: Any, after: dict[Any, list[Any]]) -> set[Any]:
     """Returns the cliques that a clique starts after, directly or by way of others."""
     reached: set[Any] = set()
-    rest = list(after[name])
-    while rest:
-        other = rest.pop()
-        if other in after and other not in reached:
-            reached.add(other)
-            rest += after[other]
+    unvisited = list(after[name])
+    while unvisited:
+        clique = unvisited.pop()
+        if clique in after and clique not in reached:
+            reached.add(clique)
+            unvisited += after[clique]
     return reached
 
 
@@ -122,7 +126,7 @@ def _packs(template: Section, groups: list[Section]) -> Iterator[Refused]:
             whole = next(
                 (listed(group.get("cliqueNames")) for group in groups if name in listed(group.get("cliqueNames"))), []
             )
-            if missing := [other for other in whole if other not in names]:
+            if missing := [clique_name for clique_name in whole if clique_name not in names]:
                 message = f"{pack.at('cliqueNames')} has {name}, and not the rest of its scaling group"
                 yield pack.refused(message, f"Add {', '.join(missing)}, or take {name} out.", "cliqueNames", index)
 
@@ -132,25 +136,25 @@ def _claims(template: Section, cliques: list[Any], groups: list[Any]) -> Iterato
     for filters; alpha.8 and later).
     """
     templates = list(template.each("resourceClaimTemplates"))
-    yield from _named(templates)
+    yield from _require_distinct_names(templates)
     for each in templates:
         if not listed(each.below("templateSpec", "spec", "devices").get("requests")):
             message = f"{each.at('templateSpec', 'spec', 'devices')} requests no device"
             yield Refused(each.path, message, "Add requests, each with a name and a deviceClassName.", is_key=True)
-    own = [each.get("name") for each in templates]
-    yield from _sharing(template, own, {"childCliqueNames": cliques, "childScalingGroupNames": groups})
+    template_names = [each.get("name") for each in templates]
+    yield from _sharing(template, template_names, {"childCliqueNames": cliques, "childScalingGroupNames": groups})
     for group in template.each("podCliqueScalingGroups"):
-        yield from _sharing(group, own, {"childCliqueNames": listed(group.get("cliqueNames"))})
+        yield from _sharing(group, template_names, {"childCliqueNames": listed(group.get("cliqueNames"))})
     for clique in template.each("cliques"):
-        yield from _sharing(clique, own, {})
+        yield from _sharing(clique, template_names, {})
 
 
-def _sharing(part: Section, own: list[Any], children: Mapping[str, list[Any]]) -> Iterator[Refused]:
+def _sharing(section: Section, template_names: list[Any], children: Mapping[str, list[Any]]) -> Iterator[Refused]:
     """Checks the shared claims of a set, a group or a clique. A filter names ``children``, by its fields."""
-    shared = list(part.each("resourceSharing"))
-    yield from _named(shared)
+    shared = list(section.each("resourceSharing"))
+    yield from _require_distinct_names(shared)
     for each in shared:
-        if each.get("namespace") and each.get("name") in own:
+        if each.get("namespace") and each.get("name") in template_names:
             message = f'{each.at("namespace")} is set, but "{each.get("name")}" is a template of this set'
             yield replace(each.refused(message, "Remove it.", "namespace"), is_key=True)
         scope = each.get("scope")
@@ -161,21 +165,21 @@ def _sharing(part: Section, own: list[Any], children: Mapping[str, list[Any]]) -
         if each.get("filter") is not None and children and not any(names.get(field) for field in children):
             message = f"{names.at()} names nothing"
             yield replace(each.refused(message, f"Add {' or '.join(children)}, or remove it.", "filter"), is_key=True)
-        for field, known in children.items():
+        for field, child_names in children.items():
             for index, name in enumerate(listed(names.get(field))):
-                if name not in known:
+                if name not in child_names:
                     message = f'{names.at(field)} names "{name}", which is not there'
-                    yield names.refused(message, did_you_mean(str(name), known, "Remove it."), field, index)
+                    yield names.refused(message, did_you_mean(str(name), child_names, "Remove it."), field, index)
 
 
-def _named(parts: list[Section]) -> Iterator[Refused]:
+def _require_distinct_names(sections: list[Section]) -> Iterator[Refused]:
     """Checks that each part has a name, and that no two have the same."""
-    names = [part.get("name") for part in parts]
-    for index, part in enumerate(parts):
+    names = [section.get("name") for section in sections]
+    for index, section in enumerate(sections):
         if not names[index]:
-            yield Refused((*part.path, "name"), "", "", rule="missing-field")
+            yield Refused((*section.path, "name"), "", "", rule="missing-field")
         elif names[index] in names[:index]:
-            yield part.refused(f'the name "{names[index]}" appears twice', "Keep one of the two.", "name")
+            yield section.refused(f'the name "{names[index]}" appears twice', "Keep one of the two.", "name")
 
 
 def _last_replica(document: Document) -> str:

@@ -24,29 +24,36 @@ def _served(growing: page.Growing, metadata: Section) -> Iterator[page.Grown]:
     """
     above = metadata.below("annotations").value
     for pods in growing.pods:
-        fields, what = Section(growing.document, pods.path), f"the pods of {pods.written}"
+        fields, grown_parts = Section(growing.document, pods.path), f"the pods of {pods.written}"
         if above.get(_MODE) in _STANDARD:
-            yield from _of_deployment(pods, fields, what)
+            yield from _of_deployment(pods, fields, grown_parts)
             continue
-        known = {**above, **pods.annotations}
+        annotations = {**above, **pods.annotations}
         path, counted = (*pods.path, "maxReplicas"), pods.replicas
         if not fields.get("maxReplicas"):
-            most = _of_knative(known, "max-scale", "maxScale")
+            most = _of_knative(annotations, "max-scale", "maxScale")
             hint = f"Write maxReplicas, or the annotation {_MODE}: Standard."
-            yield page.Grown(path, counted, most or None, pods.gpus, what, " with Knative", hint)
+            yield page.Grown(path, counted, most or None, pods.gpus, grown_parts, " with Knative", hint)
         for key in ("initial-scale", "initialScale"):
-            place = (*(pods.path if f"{_KNATIVE}{key}" in pods.annotations else metadata.path), "annotations")
-            first = _of_knative(known, key)
+            annotations_path = (
+                *(pods.path if f"{_KNATIVE}{key}" in pods.annotations else metadata.path),
+                "annotations",
+            )
+            initial_scale = _of_knative(annotations, key)
             when = " at the start of a revision"
-            yield page.Grown((*place, f"{_KNATIVE}{key}"), counted, first, pods.gpus, what, when)
+            yield page.Grown(
+                (*annotations_path, f"{_KNATIVE}{key}"), counted, initial_scale, pods.gpus, grown_parts, when
+            )
         percent = fields.get("canaryTrafficPercent")
         if type(percent) is int and percent < 100:
             path, when = (*pods.path, "canaryTrafficPercent"), " while a canary runs beside the last revision"
             hint = "Remove it, or leave room in the quota."
-            yield page.Grown(path, counted, 2 * counted, pods.gpus, what, when, hint)
+            yield page.Grown(path, counted, 2 * counted, pods.gpus, grown_parts, when, hint)
         else:
             most = counted + max(1, fields.count("minReplicas", 1))
-            yield page.Grown(path, counted, most, pods.gpus, what, page.DURING_UPDATE, page.LEAVE_ROOM, is_default=True)
+            yield page.Grown(
+                path, counted, most, pods.gpus, grown_parts, page.DURING_UPDATE, page.LEAVE_ROOM, is_default=True
+            )
 
 
 def _of_knative(annotations: Mapping[str, str], *keys: str) -> int:
@@ -55,7 +62,7 @@ def _of_knative(annotations: Mapping[str, str], *keys: str) -> int:
     return next((int(text) for text in texts if re.fullmatch("[0-9]{1,9}", text)), 0)
 
 
-def _of_deployment(pods: page.GrowingPods, fields: Section, what: str) -> Iterator[page.Grown]:
+def _of_deployment(pods: page.GrowingPods, fields: Section, grown_parts: str) -> Iterator[page.Grown]:
     """Yields the pods that an update of a Deployment of KServe adds."""
     strategy = fields.below("deploymentStrategy")
     value = strategy.below("rollingUpdate").get("maxSurge")
@@ -63,7 +70,9 @@ def _of_deployment(pods: page.GrowingPods, fields: Section, what: str) -> Iterat
         path = (*strategy.path, "rollingUpdate", "maxSurge")
         most = pods.replicas + page.added(page.QUARTER if value is None else value, pods.replicas)
         hint = "Write deploymentStrategy with maxSurge: 0 and maxUnavailable: 1 in its rollingUpdate."
-        yield page.Grown(path, pods.replicas, most, pods.gpus, what, page.DURING_UPDATE, hint, is_default=value is None)
+        yield page.Grown(
+            path, pods.replicas, most, pods.gpus, grown_parts, page.DURING_UPDATE, hint, is_default=value is None
+        )
 
 
 def _longest_component(document: Document) -> str:

@@ -31,11 +31,13 @@ def is_in_order(document: Document) -> bool:
 
 def job_minimums(gathered: Gathered) -> list[int]:
     """Returns the needed pods of each job, by replicated job (from 0.16)."""
-    found = []
+    minimums = []
     for replicated in value_at(gathered.document, "spec", "replicatedJobs") or ():
-        wanted = value_at(replicated, "template", "spec", "parallelism")
-        found.append(batch_minimum(value_at(replicated, "template", "metadata")) or (1 if wanted is None else wanted))
-    return found
+        parallelism = value_at(replicated, "template", "spec", "parallelism")
+        minimums.append(
+            batch_minimum(value_at(replicated, "template", "metadata")) or (1 if parallelism is None else parallelism)
+        )
+    return minimums
 
 
 def _needed_jobs(gathered: Gathered) -> int:
@@ -51,11 +53,17 @@ def _minimums(gathered: Gathered) -> list[int]:
         return gathered.counts
     if gathered.has(Feature.JOBSET_SUBGROUPS):
         needed = _needed_jobs(gathered)
-        all_pods = [part.jobs * least for part, least in zip(pods, job_minimums(gathered), strict=True)]
+        all_pods = [job_pods.jobs * least for job_pods, least in zip(pods, job_minimums(gathered), strict=True)]
         return [least if index < needed else 0 for index, least in enumerate(all_pods)]
-    asked = batch_minimum(gathered.document.get("metadata"))
+    stated_minimum = batch_minimum(gathered.document.get("metadata"))
     waits_for_all = gathered.has(Feature.REPLICA_SUBGROUPS) and not gathered.has(Feature.STRICT_MIN_MEMBER)
-    number = asked if asked and gathered.has(Feature.JOB_GANGS) else sum(gathered.counts) if waits_for_all else 1
+    number = (
+        stated_minimum
+        if stated_minimum and gathered.has(Feature.JOB_GANGS)
+        else sum(gathered.counts)
+        if waits_for_all
+        else 1
+    )
     if is_in_order(gathered.document):  # a PodGroup for each: what is needed at once is the largest
         largest = [min(number, count) for count in gathered.counts]
         return [least if index == largest.index(max(largest)) else 0 for index, least in enumerate(largest)]
@@ -70,34 +78,42 @@ def _waits(gathered: Gathered) -> Iterator[page.Wait]:
     spec, pods = Section(gathered.document, ("spec",)), {each.written or each.name: each for each in gathered.pods}
     jobs = [replicated for replicated in spec.each("replicatedJobs") if replicated.get("name") in pods]
     if is_in_order(gathered.document):
-        why = "each replicated job is made only when the one before it is ready"
+        reason = "each replicated job is made only when the one before it is ready"
         annotation = None if gathered.is_owned else batch_path(gathered.document)
         path = annotation or ("spec", "startupPolicy", "startupPolicyOrder")
         instead = "Remove it" if annotation else "Set startupPolicyOrder: AnyOrder"
-        yield page.Wait(path, why, instead, [0 if index else each.replicas for index, each in enumerate(gathered.pods)])
+        yield page.Wait(
+            path, reason, instead, [0 if index else each.replicas for index, each in enumerate(gathered.pods)]
+        )
     names = list(pods)
     late = [
         each
         for index, each in enumerate(jobs)
-        if any(other.get("name") in names[:index] for other in each.each("dependsOn"))
+        if any(earlier_job.get("name") in names[:index] for earlier_job in each.each("dependsOn"))
     ]
     if late:
         named = {replicated.get("name") for replicated in late}
-        name, other = late[0].get("name"), next(late[0].each("dependsOn")).get("name")
-        first = [0 if name in named else each.replicas for name, each in pods.items()]
-        why = f"{name} is made only when {other} is ready or complete"
-        instead = "Remove dependsOn" if gathered.is_owned else enough(gathered, len(pods) - len(late), sum(first))
-        yield page.Wait((*late[0].path, "dependsOn"), why, instead, first)
+        name, earlier_job = late[0].get("name"), next(late[0].each("dependsOn")).get("name")
+        first_replicas = [0 if name in named else each.replicas for name, each in pods.items()]
+        reason = f"{name} is made only when {earlier_job} is ready or complete"
+        instead = (
+            "Remove dependsOn" if gathered.is_owned else enough(gathered, len(pods) - len(late), sum(first_replicas))
+        )
+        yield page.Wait((*late[0].path, "dependsOn"), reason, instead, first_replicas)
     for replicated in jobs:
         exclusive = _exclusive(gathered.document, replicated)
         if exclusive is not None:
-            first = [each.jobs if name == replicated.get("name") else each.replicas for name, each in pods.items()]
-            why = f"JobSet makes the pods of {replicated.get('name')} only when the first pod of their job has a node"
+            first_replicas = [
+                each.jobs if name == replicated.get("name") else each.replicas for name, each in pods.items()
+            ]
+            reason = (
+                f"JobSet makes the pods of {replicated.get('name')} only when the first pod of their job has a node"
+            )
             has_jobs = gathered.makes_jobs
             at = "template.metadata.annotations of each replicated job"
             instead = f'Add {labels.BATCH_MIN_MEMBER}: "1" to {at}' if has_jobs else "Remove it"
             level = str(value_at(gathered.document, *exclusive)) if has_jobs else ""
-            yield page.Wait(exclusive, why, instead, first, level=level, level_at=at)
+            yield page.Wait(exclusive, reason, instead, first_replicas, level=level, level_at=at)
 
 
 def enough(gathered: Gathered, jobs: int, pods: int) -> str:
@@ -133,24 +149,28 @@ def _references(spec: Section) -> Iterator[Refused]:
     if not spec.get("replicatedJobs"):
         message = f"{spec.at()} has no replicatedJobs: this JobSet makes no pods"
         yield Refused(spec.path, message, "Add replicatedJobs.", is_key=True)
-    known: list[str] = []
+    job_names: list[str] = []
     for replicated in spec.each("replicatedJobs"):
         name = str(replicated.get("name") or "")
-        for other in replicated.each("dependsOn"):
-            yield from _unknown(other, other.get("name"), known, f"replicated job before {name} called", "name")
-        known.append(name)
-    for part in (spec.below("successPolicy"), *spec.below("failurePolicy").each("rules")):
-        targets = part.get("targetReplicatedJobs")
+        for dependency in replicated.each("dependsOn"):
+            yield from _unknown(
+                dependency, dependency.get("name"), job_names, f"replicated job before {name} called", "name"
+            )
+        job_names.append(name)
+    for policy in (spec.below("successPolicy"), *spec.below("failurePolicy").each("rules")):
+        targets = policy.get("targetReplicatedJobs")
         for index, target in enumerate(targets if isinstance(targets, list) else ()):
-            yield from _unknown(part, target, known, "replicated job", "targetReplicatedJobs", index)
+            yield from _unknown(policy, target, job_names, "replicated job", "targetReplicatedJobs", index)
     leader = spec.below("coordinator")
-    yield from _unknown(leader, leader.get("replicatedJob"), known, "replicated job", "replicatedJob")
+    yield from _unknown(leader, leader.get("replicatedJob"), job_names, "replicated job", "replicatedJob")
 
 
-def _unknown(of: Section, name: Any, known: Sequence[str], what: str, *steps: str | int) -> Iterator[Refused]:
-    if isinstance(name, str) and name not in known:
-        hint = did_you_mean(name, known, f"Name {shortened(known)}." if known else "Remove it.")
-        yield of.refused(f'this JobSet has no {what} "{name}"', hint, *steps)
+def _unknown(
+    section: Section, name: Any, known_names: Sequence[str], what_is_named: str, *steps: str | int
+) -> Iterator[Refused]:
+    if isinstance(name, str) and name not in known_names:
+        hint = did_you_mean(name, known_names, f"Name {shortened(known_names)}." if known_names else "Remove it.")
+        yield section.refused(f'this JobSet has no {what_is_named} "{name}"', hint, *steps)
 
 
 def _too_few(gathered: Gathered, spec: Section) -> Iterator[Refused]:
@@ -161,13 +181,13 @@ def _too_few(gathered: Gathered, spec: Section) -> Iterator[Refused]:
         job_spec = replicated.below("template", "spec")
         most = min(job_spec.count("parallelism", 1), job_spec.count("completions", 2**31))
         annotation = ("template", "metadata", "annotations", labels.BATCH_MIN_MEMBER)
-        asked = value_at(replicated.value, *annotation)
-        if asked is not None and batch_minimum(value_at(replicated.value, "template", "metadata")) is None:
-            message = f'{labels.BATCH_MIN_MEMBER} must be a number from 1 to {most}, not "{asked}"'
+        stated_minimum = value_at(replicated.value, *annotation)
+        if stated_minimum is not None and batch_minimum(value_at(replicated.value, "template", "metadata")) is None:
+            message = f'{labels.BATCH_MIN_MEMBER} must be a number from 1 to {most}, not "{stated_minimum}"'
             yield Refused((*replicated.path, *annotation), message, within(None, most), rule="replicas-refused")
         elif needed > most:
             message = f"KAI waits for {needed} pods of each job of {replicated.get('name')}, which has {most}"
-            path = annotation if asked else ("template", "spec", "parallelism")
+            path = annotation if stated_minimum else ("template", "spec", "parallelism")
             yield Refused((*replicated.path, *path), message, f"Write {most}.", rule="replicas-refused")
 
 

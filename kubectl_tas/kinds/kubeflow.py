@@ -49,11 +49,11 @@ def minimums(at: Sequence[KeyPath], gathered: Gathered) -> list[int]:
     path = minimum_at(at, gathered.document)
     if path is None:
         return gathered.counts
-    rest = max(0, value_at(gathered.document, *path))
+    remaining_pods = max(0, value_at(gathered.document, *path))
     shares: dict[str, int] = {}
     for pods in sorted(gathered.pods, key=lambda pods: pods.name == WORKER):
-        shares[pods.name] = min(pods.replicas, rest)
-        rest -= shares[pods.name]
+        shares[pods.name] = min(pods.replicas, remaining_pods)
+        remaining_pods -= shares[pods.name]
     return [shares[pods.name] for pods in gathered.pods]
 
 

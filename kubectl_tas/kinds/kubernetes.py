@@ -385,7 +385,7 @@ class Shape:
         return self._shapes.elsewhere(self._written, key)
 
 
-class Field(NamedTuple):
+class TypedField(NamedTuple):
     """A field of a type."""
 
     written: str
@@ -440,7 +440,7 @@ class Shapes:
         """Whether the name is a kind of an operator."""
         return False
 
-    def fields(self, name: str) -> dict[str, Field] | None:
+    def fields(self, name: str) -> dict[str, TypedField] | None:
         """Returns the fields of a type; None if the release has no such type."""
         packed_fields = self._types.get(name)
         span = self._spans.get(name, (0, len(self._packed["releases"]) - 1))
@@ -527,7 +527,7 @@ class OperatorShapes(Shapes):
         """Whether the name is a kind of the operator's."""
         return name in self._types
 
-    def fields(self, name: str) -> dict[str, Field] | None:
+    def fields(self, name: str) -> dict[str, TypedField] | None:
         """Returns the fields of a type: its own, and those of the type of Kubernetes that it varies."""
         own_fields, base = super().fields(name), self._base(name)
         if own_fields is None or base is None:
@@ -552,7 +552,7 @@ def text_of_older_releases(value: int | str) -> spellings.Refusal:
     return "must be a whole number: the newest release of its operator takes no text", hint
 
 
-def _field(versions: list[str | dict[str, Any] | None], *, always: bool) -> Field:
+def _field(versions: list[str | dict[str, Any] | None], *, always: bool) -> TypedField:
     """Returns a field that accepts what any of its versions accepts; None among these means: left out.
 
     ``always``: every release has the field.
@@ -573,7 +573,7 @@ def _field(versions: list[str | dict[str, Any] | None], *, always: bool) -> Fiel
         )
     elif loose == "int-or-string" != types[-1]:
         bound = text_of_older_releases
-    return Field(loose, is_required, bound)
+    return TypedField(loose, is_required, bound)
 
 
 @cache

@@ -24,17 +24,17 @@ def _never_runs(cut: CutWorkers) -> tuple[str, str] | None:
     """Says why a group with such segments never runs, and what to do instead."""
     whole = "place the LeaderWorkerSet itself"
     if cut.leader_first:
-        why = "until its leader runs KAI counts one pod in a group, and refuses segments that are larger"
-        return why, f"Leave out startupPolicy: LeaderReady, or remove the segments and {whole}."
+        reason = "until its leader runs KAI counts one pod in a group, and refuses segments that are larger"
+        return reason, f"Leave out startupPolicy: LeaderReady, or remove the segments and {whole}."
     if cut.size == 1:
         return "KAI refuses segments of 1 pod", f"Use a size from 2, or remove the segments and {whole}."
     if cut.size == cut.workers:
-        why = f"with one segment for all {cut.size} workers, KAI waits for a pod that never comes"
+        reason = f"with one segment for all {cut.size} workers, KAI waits for a pod that never comes"
         larger = "" if cut.leader_excluded else f", or {cut.size + 1} for the leader and its workers together"
-        return why, f"Use a smaller size{larger}, or remove the segments and {whole}."
+        return reason, f"Use a smaller size{larger}, or remove the segments and {whole}."
     if cut.leader_excluded and cut.workers % cut.size:
-        why = f"without the leader, segments of {cut.size} do not divide {cut.workers} workers"
-        return why, "Use a divisor."
+        reason = f"without the leader, segments of {cut.size} do not divide {cut.workers} workers"
+        return reason, "Use a divisor."
     return None
 
 
@@ -49,9 +49,9 @@ def _waits(gathered: Gathered) -> Iterator[page.Wait]:
     """
     level = value_at(gathered.document, *_EXCLUSIVE)
     if level is not None and not _is_leader_first(gathered.document):
-        first = [pods.replicas if pods.name == _LEADER else 0 for pods in gathered.pods]
-        why = "LWS makes the workers of a group only when its leader has a node"
-        yield page.Wait(_EXCLUSIVE, why, "Add startupPolicy: LeaderReady to spec", first, level=level)
+        first_replicas = [pods.replicas if pods.name == _LEADER else 0 for pods in gathered.pods]
+        reason = "LWS makes the workers of a group only when its leader has a node"
+        yield page.Wait(_EXCLUSIVE, reason, "Add startupPolicy: LeaderReady to spec", first_replicas, level=level)
 
 
 def _division(document: Document) -> page.Division | None:

@@ -30,11 +30,11 @@ def _late_part(document: Document) -> str:
 def _waits(gathered: Gathered) -> Iterator[page.Wait]:
     """Yields the launcher, if it comes last. KAI leaves it out until it exists (``handleDelayedLauncherPolicy``)."""
     if gathered.is_owned and (late := _late_part(gathered.document)):
-        first = [0 if pods.name == late else pods.replicas for pods in gathered.pods]
-        if not any(first):
+        first_replicas = [0 if pods.name == late else pods.replicas for pods in gathered.pods]
+        if not any(first_replicas):
             return
-        why = "the launcher is made only when all workers are ready"
-        yield page.Wait(_POLICY, why, "Set launcherCreationPolicy: AtStartup", first)
+        reason = "the launcher is made only when all workers are ready"
+        yield page.Wait(_POLICY, reason, "Set launcherCreationPolicy: AtStartup", first_replicas)
 
 
 def _last_worker(document: Document) -> str:

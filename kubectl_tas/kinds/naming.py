@@ -44,7 +44,7 @@ class Naming:
     """Names that a kind takes for a reason. A kind may have several reasons."""
 
     alphabet: Alphabet
-    why: str
+    reason: str
     """The reason, as a sentence about the work."""
     longest: int = MAX_LABEL
     """The most characters, with those of ``added``."""
@@ -62,9 +62,10 @@ class PartNaming:
 
     path: str
     """Path of the name, with ``[]`` for each item of a list; behind ``.*`` the names are the keys of a mapping."""
-    what: str
+    part_name: str
+    """The part in words, such as worker group."""
     alphabet: Alphabet
-    why: str
+    reason: str
     longest: int = MAX_LABEL
     is_folded: bool = False
     """Whether the operator takes the name in lower case."""

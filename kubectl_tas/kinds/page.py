@@ -208,10 +208,10 @@ class Wait:
 
     path: KeyPath
     """The field that causes the delay."""
-    why: str
+    reason: str
     instead: str
     """The change after which the gang starts: an imperative sentence without its period."""
-    first: Sequence[int]
+    first_replicas: Sequence[int]
     """Number of pods of each replica type that exist before the others."""
     level: str = ""
     """The label of the level at which the field places pods, if KAI's own annotation can place them there."""
@@ -409,7 +409,8 @@ class Grown:
     """Maximum number of parts; None: no limit."""
     gpus: Gpus
     """GPUs of one part."""
-    what: str
+    grown_parts: str
+    """The parts in words, such as "the pods"."""
     when: str = ""
     """Words that say when the number grows; empty: at any time."""
     hint: str = "Lower it, or write as many replicas."
@@ -457,11 +458,13 @@ def surge(strategy: str, rolling: str, default: object, *, of_copies: bool = Fal
         if spec.below(strategy).get("type") != "Recreate":
             path = (*spec.path, strategy, rolling)
             hint = f"Write maxSurge: 0 and maxUnavailable: 1 in {written(path)}."
-            what, most = (
+            grown_parts, most = (
                 "the groups" if of_copies else "the pods",
                 start + added(default if value is None else value, start),
             )
-            yield Grown((*path, "maxSurge"), start, most, gpus, what, DURING_UPDATE, hint, is_default=value is None)
+            yield Grown(
+                (*path, "maxSurge"), start, most, gpus, grown_parts, DURING_UPDATE, hint, is_default=value is None
+            )
 
     return Growth((("spec", update),), by_default=True, scaled_alone=True)
 
@@ -677,5 +680,5 @@ def embedded(page: WorkloadKind, at: str) -> Embedded:
             refusals.kai,
             moved(refusals.kai_at),
         ),
-        names=tuple(replace(part, path=moved(part.path)) for part in page.names.parts),
+        names=tuple(replace(part_naming, path=moved(part_naming.path)) for part_naming in page.names.parts),
     )

@@ -61,8 +61,8 @@ def autoscaled(growing: page.Growing, cluster: Section) -> Iterator[page.Grown]:
         most = group.get("maxReplicas")
         if not group.get("suspend") and (most is None or page.is_count(most)):
             gpus = growing.gpus_at((*group.path, "template")) * group.count("numOfHosts", 1)
-            path, what = (*group.path, "maxReplicas"), f"the workers of {group.get('groupName')}"
-            yield page.Grown(path, workers(group), most, gpus, what)
+            path, grown_parts = (*group.path, "maxReplicas"), f"the workers of {group.get('groupName')}"
+            yield page.Grown(path, workers(group), most, gpus, grown_parts)
 
 
 def group_replicas(group: Section) -> Iterator[Refused]:
@@ -129,8 +129,8 @@ def names(most: int, cluster: str) -> Names:
     """Returns the names of a kind of KubeRay, and of the worker groups of its cluster: validation.go and PodName of
     util.go, from 1.4 on.
     """
-    path, why = f"{cluster}.workerGroupSpecs[].groupName", "KubeRay names pods after it, in lower case"
+    path, reason = f"{cluster}.workerGroupSpecs[].groupName", "KubeRay names pods after it, in lower case"
     return Names(
         (Naming(Alphabet.SERVICE, REFUSED, most, since="1.4"),),
-        (PartNaming(path, "worker group", Alphabet.SUBDOMAIN, why, is_folded=True),),
+        (PartNaming(path, "worker group", Alphabet.SUBDOMAIN, reason, is_folded=True),),
     )

@@ -22,8 +22,8 @@ def deletion_policies(value: object, path: KeyPath) -> Iterator[KeyPath]:
     """Yields the policies of a deletion strategy that are DeleteSelf, at any depth (executeDeletionPolicy)."""
     if value == "DeleteSelf":
         yield path
-    parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, below in parts:
+    children = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, below in children:
         yield from deletion_policies(below, (*path, key))
 
 

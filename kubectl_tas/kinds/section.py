@@ -50,8 +50,8 @@ def values_at(value: Any, steps: tuple[str, ...], path: KeyPath = ()) -> Iterato
     if not steps:
         yield path, value
     elif steps[0] in (LIST, MAPPING):
-        items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-        for key, below in items:
+        children = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+        for key, below in children:
             yield from values_at(below, steps[1:], (*path, key))
     else:
         yield from values_at(child(value, steps[0]), steps[1:], (*path, steps[0]))
@@ -126,10 +126,10 @@ class Section:
         number = self.value.get(name)
         return number if type(number) is int else otherwise
 
-    def exceeds(self, first: str, second: str) -> bool:
+    def exceeds(self, name: str, bound_name: str) -> bool:
         """Whether one field is a larger number than another."""
-        one, other = self.value.get(first), self.value.get(second)
-        return type(one) is int and type(other) is int and one > other
+        number, bound = self.value.get(name), self.value.get(bound_name)
+        return type(number) is int and type(bound) is int and number > bound
 
     def is_slip(self, names: Iterable[str]) -> bool:
         """Whether a key of the mapping misspells one of ``names``. Another rule reports the unknown field."""

@@ -17,9 +17,9 @@ _SPECS = f"{_PREDICTORS}.componentSpecs[]"
 def _update(growing: page.Growing, _spec: Section) -> Iterator[page.Grown]:
     """Yields the pods that an update of Seldon's Deployments adds. They have the default of Kubernetes."""
     for pods in growing.pods:
-        most, what = pods.replicas + page.added(page.QUARTER, pods.replicas), f"the pods of {pods.written}"
+        most, grown_parts = pods.replicas + page.added(page.QUARTER, pods.replicas), f"the pods of {pods.written}"
         when, hint = page.DURING_UPDATE, page.LEAVE_ROOM
-        yield page.Grown(pods.path, pods.replicas, most, pods.gpus, what, when, hint, is_default=True)
+        yield page.Grown(pods.path, pods.replicas, most, pods.gpus, grown_parts, when, hint, is_default=True)
 
 
 def _has_no_service_of_its_own(document: Document) -> bool:

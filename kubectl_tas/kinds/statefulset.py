@@ -18,8 +18,8 @@ def _waits(gathered: Gathered) -> Iterator[page.Wait]:
     """Yields the order of the pods (``processReplica`` of pkg/controller/statefulset/stateful_set_control.go)."""
     policy = value_at(gathered.document, "spec", "podManagementPolicy") or "OrderedReady"
     if policy == "OrderedReady":
-        why = "podManagementPolicy: OrderedReady makes each pod only when the one before it is ready"
-        yield page.Wait(("spec", "podManagementPolicy"), why, "Set podManagementPolicy: Parallel", one_pod(gathered))
+        reason = "podManagementPolicy: OrderedReady makes each pod only when the one before it is ready"
+        yield page.Wait(("spec", "podManagementPolicy"), reason, "Set podManagementPolicy: Parallel", one_pod(gathered))
 
 
 PAGE = page.WorkloadKind(

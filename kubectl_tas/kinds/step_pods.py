@@ -104,8 +104,12 @@ class StepPods:
                 elif name not in seen:
                     seen.add(name)
                     waiting.append((name, True))
-                    called = _named(self._templates[name][1])
-                    waiting += ((other, False) for other in called if other in self._templates and other not in seen)
+                    called = _called_templates(self._templates[name][1])
+                    waiting += (
+                        (template_name, False)
+                        for template_name in called
+                        if template_name in self._templates and template_name not in seen
+                    )
 
     def _is_new(self, name: str) -> bool:
         """Computes the peak of a template anew, and returns whether it has changed."""
@@ -159,15 +163,15 @@ class StepPods:
         return self._peaks.get(name, 0) if isinstance(name, str) else 0
 
 
-def _named(template: Mapping[str, Any]) -> Iterator[str]:
+def _called_templates(template: Mapping[str, Any]) -> Iterator[str]:
     """Yields the names of the templates that a template calls, also from inline templates and hooks."""
     waiting: list[object] = [template.get("steps"), template.get("dag")]
     while waiting:
-        written = waiting.pop()
-        if isinstance(written, dict):
-            yield from (name for key in ("template", "onExit") if isinstance(name := written.get(key), str))
-        if isinstance(written, dict | list):
-            waiting += written.values() if isinstance(written, dict) else written
+        part_of_template = waiting.pop()
+        if isinstance(part_of_template, dict):
+            yield from (name for key in ("template", "onExit") if isinstance(name := part_of_template.get(key), str))
+        if isinstance(part_of_template, dict | list):
+            waiting += part_of_template.values() if isinstance(part_of_template, dict) else part_of_template
 
 
 def _exits(holder: Mapping[str, Any]) -> Iterator[str]:
@@ -184,7 +188,7 @@ def _of_tasks(tasks: Iterable[Mapping[str, Any]], calls: Iterable[_Call]) -> Gpu
     """
     by_name = {str(task.get("name")): (task, call) for task, call in zip(tasks, calls, strict=True)}
     needs = {
-        name: [other for other in _needs(task) if other in by_name and other != name]
+        name: [needed_task for needed_task in _needs(task) if needed_task in by_name and needed_task != name]
         for name, (task, _) in by_name.items()
     }
     try:
@@ -194,7 +198,11 @@ def _of_tasks(tasks: Iterable[Mapping[str, Any]], calls: Iterable[_Call]) -> Gpu
     chains: dict[str, Gpus] = {}
     for number, name in enumerate(order):
         call = by_name[name][1]
-        before = next((other for other in needs[name] if other in chains), None) if not call.lasting else None
+        before = (
+            next((needed_task for needed_task in needs[name] if needed_task in chains), None)
+            if not call.lasting
+            else None
+        )
         peak = chains.pop(before) if before is not None else 0
         chains[f"{number} runs on" if call.lasting else name] = max(peak, call.most)
     return sum(chains.values())
@@ -212,15 +220,15 @@ def _bounded(most: Gpus, calls: Iterable[_Call], limit: Gpus) -> Gpus:
 
 def _times(step: Mapping[str, Any]) -> Gpus:
     """Returns how often a step or task runs at once; ``NO_LIMIT`` if only the run tells."""
-    items, text, sequence = (step.get(key) for key in _LOOPS)
+    loop_items, text, sequence = (step.get(key) for key in _LOOPS)
     if isinstance(text, str):
         try:
-            items = json.loads(text)
+            loop_items = json.loads(text)
         except (ValueError, RecursionError):
-            items = text
-    if isinstance(items, list):
-        return len(items)
-    if items is not None or text is not None:
+            loop_items = text
+    if isinstance(loop_items, list):
+        return len(loop_items)
+    if loop_items is not None or text is not None:
         return NO_LIMIT
     if not isinstance(sequence, dict):
         return 1
@@ -233,15 +241,15 @@ def _times(step: Mapping[str, Any]) -> Gpus:
     return abs(count - 1) + 1 if count else 0
 
 
-def _whole(written: object) -> int | None:
-    text = str(written)
+def _whole(value: object) -> int | None:
+    text = str(value)
     is_number = text.removeprefix("-").isascii() and text.removeprefix("-").isdecimal() and len(text) <= 10
-    return int(text) if is_number and type(written) in (int, str) else None
+    return int(text) if is_number and type(value) in (int, str) else None
 
 
 def _limit(holder: Mapping[str, Any]) -> Gpus:
-    written = holder.get("parallelism")
-    return written if type(written) is int and written > 0 else NO_LIMIT
+    parallelism = holder.get("parallelism")
+    return parallelism if type(parallelism) is int and parallelism > 0 else NO_LIMIT
 
 
 def _product(times: Gpus, gpus: Gpus) -> Gpus:

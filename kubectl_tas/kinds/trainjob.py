@@ -20,11 +20,11 @@ _RUNTIME = ("spec", "runtimeRef", "name")
 class _Order(NamedTuple):
     """The order of the replicated jobs of a runtime."""
 
-    first: int
+    jobs_at_once: int
     """Number of replicated jobs that are made at once."""
     late: str
     """The replicated job that waits for others."""
-    others: str
+    condition: str
     since: str = ""
     """The release of Trainer from which on the job waits."""
 
@@ -49,10 +49,10 @@ def _waits(gathered: Gathered) -> Iterator[page.Wait]:
     has_jobs, least = gathered.has(Feature.JOBSET_SUBGROUPS), batch_minimum(gathered.document.get("metadata"))
     waits_for_all = has_jobs or not gathered.has(Feature.STRICT_MIN_MEMBER)
     if least is not None and gathered.has(Feature.JOB_GANGS):
-        waits_for_all = has_jobs and least > order.first
+        waits_for_all = has_jobs and least > order.jobs_at_once
     if waits_for_all:
-        why = f"its runtime makes {order.late} only when {order.others}"
-        yield page.Wait(_RUNTIME, why, jobset.enough(gathered, 1, 1), [0], since=order.since)
+        reason = f"its runtime makes {order.late} only when {order.condition}"
+        yield page.Wait(_RUNTIME, reason, jobset.enough(gathered, 1, 1), [0], since=order.since)
 
 
 PAGE = page.WorkloadKind(

@@ -28,10 +28,10 @@ def _waits(gathered: Gathered) -> Iterator[page.Wait]:
     late = {
         task.get("name"): task for task in Section(gathered.document, ("spec",)).each("tasks") if task.get("dependsOn")
     }
-    first = [0 if (pods.written or pods.name) in late else pods.replicas for pods in gathered.pods]
+    first_replicas = [0 if (pods.written or pods.name) in late else pods.replicas for pods in gathered.pods]
     for name, task in late.items():
-        why = f"{name} is made only when the tasks in its dependsOn are ready or complete"
-        yield page.Wait((*task.path, "dependsOn"), why, "Remove dependsOn", first)
+        reason = f"{name} is made only when the tasks in its dependsOn are ready or complete"
+        yield page.Wait((*task.path, "dependsOn"), reason, "Remove dependsOn", first_replicas)
 
 
 PAGE = page.WorkloadKind(

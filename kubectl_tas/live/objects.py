@@ -32,27 +32,27 @@ OF_SCHEDULER = (
 """Further kinds that KAI's scheduler reads. A snapshot has their objects unchanged."""
 
 
-class Leaf(NamedTuple):
+class LeafShape(NamedTuple):
     """The type of a value without parts."""
 
     words: str
     accepts: Callable[[object], bool]
 
 
-class Fields(NamedTuple):
+class ObjectShape(NamedTuple):
     """The type of an object: the fields that are read, and which of them it needs."""
 
     shapes: Mapping[str, Any]
     needed: tuple[str, ...] = ()
 
 
-class Values(NamedTuple):
+class MappingShape(NamedTuple):
     """The type of an object with keys of the user."""
 
-    shape: Leaf
+    shape: LeafShape
 
 
-Shape = Fields | Values | Leaf | list[Any]
+Shape = ObjectShape | MappingShape | LeafShape | list[Any]
 """The type of a value; a list has the type of its items."""
 
 
@@ -74,20 +74,20 @@ def _is_number(value: object) -> bool:
     return type(value) in (int, float) and abs(value) < _MOST  # type: ignore[arg-type]
 
 
-TEXT = Leaf("a text", lambda value: type(value) is str)
-WORD = Leaf("a name", lambda value: type(value) is str and len(value) <= MAX_NAME)
-NAME = Leaf("a name", lambda value: type(value) is str and 0 < len(value) <= MAX_NAME)
-FLAG = Leaf("true or false", lambda value: type(value) is bool)
-COUNT = Leaf("a number of pods", lambda value: _is_whole(value, 0))
-WHOLE = Leaf("a whole number", lambda value: _is_whole(value, -MAX_COUNT - 1))
-NUMBER = Leaf("a number below 10^18", _is_number)
-AMOUNT = Leaf("a quantity of 0 or more", lambda value: _is_amount(value, 0))
-SIGNED = Leaf("a quantity", lambda value: _is_amount(value, -math.inf))
-TEXTS, AMOUNTS, SIGNEDS = Values(TEXT), Values(AMOUNT), Values(SIGNED)
+TEXT = LeafShape("a text", lambda value: type(value) is str)
+WORD = LeafShape("a name", lambda value: type(value) is str and len(value) <= MAX_NAME)
+NAME = LeafShape("a name", lambda value: type(value) is str and 0 < len(value) <= MAX_NAME)
+FLAG = LeafShape("true or false", lambda value: type(value) is bool)
+COUNT = LeafShape("a number of pods", lambda value: _is_whole(value, 0))
+WHOLE = LeafShape("a whole number", lambda value: _is_whole(value, -MAX_COUNT - 1))
+NUMBER = LeafShape("a number below 10^18", _is_number)
+AMOUNT = LeafShape("a quantity of 0 or more", lambda value: _is_amount(value, 0))
+SIGNED = LeafShape("a quantity", lambda value: _is_amount(value, -math.inf))
+TEXTS, AMOUNTS, SIGNEDS = MappingShape(TEXT), MappingShape(AMOUNT), MappingShape(SIGNED)
 
 
-def _fields(*needed: str, **shapes: Shape) -> Fields:
-    return Fields(shapes, needed)
+def _fields(*needed: str, **shapes: Shape) -> ObjectShape:
+    return ObjectShape(shapes, needed)
 
 
 _METADATA: dict[str, Shape] = {
@@ -245,7 +245,7 @@ def read_object(item: dict[str, Any]) -> dict[str, Any]:
 
 
 @cache
-def _shape_of(kind: str) -> Fields:
+def _shape_of(kind: str) -> ObjectShape:
     if kind not in _KINDS:
         return _fields() if kind == STATE else _OTHER
     needed = ("metadata", *([_NEEDED[kind]] if kind in _NEEDED else ()))
@@ -254,13 +254,13 @@ def _shape_of(kind: str) -> Fields:
 
 def _check(value: Any, shape: Shape) -> None:
     """Removes fields that are null. Raises _RefusedError for a value of another type."""
-    if isinstance(shape, Leaf):
+    if isinstance(shape, LeafShape):
         raise _RefusedError(f"is {shown(value)}, not {shape.words}")  # its parent has asked it
-    kind, fields = list if isinstance(shape, list) else dict, shape if isinstance(shape, Fields) else None
+    kind, fields = list if isinstance(shape, list) else dict, shape if isinstance(shape, ObjectShape) else None
     if type(value) is not kind:
         raise _RefusedError(f"is {shown(value)}, not {'a list' if kind is list else 'an object'}")
     for step, part, inner in _parts(value, shape):
-        if type(inner) is Leaf and inner.accepts(part):
+        if type(inner) is LeafShape and inner.accepts(part):
             continue
         if part is None and fields:
             del value[step]
@@ -275,11 +275,11 @@ def _check(value: Any, shape: Shape) -> None:
             raise _RefusedError(f"has no {key}")
 
 
-def _parts(value: Any, shape: Fields | Values | list[Any]) -> Iterable[tuple[Any, Any, Shape]]:
+def _parts(value: Any, shape: ObjectShape | MappingShape | list[Any]) -> Iterable[tuple[Any, Any, Shape]]:
     """Returns the parts of a value with a type, each with its key or index. Raises _RefusedError for an odd key."""
     if isinstance(shape, list):
         return [(index, part, shape[0]) for index, part in enumerate(value)]
-    if isinstance(shape, Fields):
+    if isinstance(shape, ObjectShape):
         shapes = shape.shapes
         return [(key, value[key], shapes[key]) for key in value if key in shapes]
     odd = next((key for key in value if not NAME.accepts(key)), None)

@@ -53,7 +53,7 @@ _POD = frozenset({"apiVersion", "kind", "metadata", "spec"})
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class OsmoSection:
     """Items of one kind."""
 
     kind: str
@@ -62,7 +62,7 @@ class Section:
     """The items by name; the name is empty if the document has none."""
 
 
-def sections(data: Any) -> list[Section] | None:
+def sections(data: Any) -> list[OsmoSection] | None:
     """Returns the sections of a document of OSMO's configuration; None for any other document."""
     if not data and isinstance(data, dict | list):
         return []
@@ -72,18 +72,18 @@ def sections(data: Any) -> list[Section] | None:
             if inner is not None and (found := sections(inner)) is not None:
                 others = data if inner is settings else {}
                 left = {key: value for key, value in others.items() if value and not _holds(value, inner)}
-                return [*found, *([Section("CHART", left)] if left else [])]
+                return [*found, *([OsmoSection("CHART", left)] if left else [])]
         if any(isinstance(data.get(key), dict | list) for key in SECTIONS):
             return None if _is_workflow(data.get("workflow")) else list(_of_file(data))
     elif isinstance(data, list) and all(isinstance(item, dict) and "config_type" in item for item in data):
         return list(_of_history(data))
     kind = _kind_of(data)
     if kind is not None:
-        return [Section(kind, {_name_of(data): data})]
+        return [OsmoSection(kind, {_name_of(data): data})]
     items = _named(data)
     kinds = {_kind_of(item) for item in items.values()}
     kind = kinds.pop() if len(kinds) == 1 else None
-    return None if kind is None else [Section(kind, items)]
+    return None if kind is None else [OsmoSection(kind, items)]
 
 
 def _is_workflow(data: Any) -> bool:
@@ -134,18 +134,18 @@ def _over(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
     return merged
 
 
-def _of_file(data: Mapping[str, Any]) -> Iterator[Section]:
+def _of_file(data: Mapping[str, Any]) -> Iterator[OsmoSection]:
     for key, value in data.items():
         kind = SECTIONS.get(key, "CHART" if key in _CHART else "")
         if kind in ("", "CHART"):
-            yield Section(kind, {key: value} if value or not kind else {})
+            yield OsmoSection(kind, {key: value} if value or not kind else {})
         elif kind in SINGLE:
-            yield Section(kind, {"": value})
+            yield OsmoSection(kind, {"": value})
         elif value:
-            yield Section(kind, _named(value))
+            yield OsmoSection(kind, _named(value))
 
 
-def _of_history(entries: list[dict[str, Any]]) -> Iterator[Section]:
+def _of_history(entries: list[dict[str, Any]]) -> Iterator[OsmoSection]:
     """Yields the newest revision of each kind."""
     newest: dict[str, dict[str, Any]] = {}
     for entry in entries:
@@ -156,7 +156,7 @@ def _of_history(entries: list[dict[str, Any]]) -> Iterator[Section]:
         data = entry.get("data")
         if isinstance(data, dict) and len(data) == 1 and SECTIONS.get(next(iter(data))) == kind:
             data = next(iter(data.values()))
-        yield Section(kind, {"": data} if kind in SINGLE else _named(data))
+        yield OsmoSection(kind, {"": data} if kind in SINGLE else _named(data))
 
 
 def _revision(entry: Mapping[str, Any]) -> int:

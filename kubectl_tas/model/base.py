@@ -59,9 +59,9 @@ def digits_up_to(most: int) -> str:
     """Returns a pattern for whole numbers up to ``most`` that are written as text."""
     text = str(most)
     less = [
-        f"{text[:place]}[{int(place == 0)}-{int(digit) - 1}][0-9]{{{len(text) - place - 1}}}"
-        for place, digit in enumerate(text)
-        if int(digit) > int(place == 0)
+        f"{text[:digit_index]}[{int(digit_index == 0)}-{int(digit) - 1}][0-9]{{{len(text) - digit_index - 1}}}"
+        for digit_index, digit in enumerate(text)
+        if int(digit) > int(digit_index == 0)
     ]
     return "|".join((f"[0-9]{{1,{len(text) - 1}}}", *less, text))
 

@@ -192,18 +192,18 @@ class Setting:
 
 def read_setting(text: str, *, is_text: bool) -> Setting | None:
     """Reads ``NAME=VALUE`` as OSMO does, with a number or text as the value. Returns None without ``=``."""
-    name, equals, written = text.partition("=")
+    name, equals, value_text = text.partition("=")
     if not equals or not name:
         return None
     if not is_text:
         for read in (int, float):
             try:
-                value = read(written)
+                value = read(value_text)
             except ValueError:
                 continue
             if isfinite(value):
-                return Setting(name, value, written)
-    return Setting(name, written, written)
+                return Setting(name, value, value_text)
+    return Setting(name, value_text, value_text)
 
 
 class ConfigSpec(Model):

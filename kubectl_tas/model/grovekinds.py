@@ -164,12 +164,16 @@ class CliqueSet(Open):
     def constraints(self) -> tuple[tuple[PackConstraint, KeyPath], ...]:
         """All constraints with their paths: first the set's, then those of scaling groups, then those of cliques."""
         template = self.spec.template
-        found = [(template.topologyConstraint, TEMPLATE)]
+        paths_of_constraints = [(template.topologyConstraint, TEMPLATE)]
         for index, group in enumerate(template.podCliqueScalingGroups):
-            found.append((group.topologyConstraint, (*TEMPLATE, "podCliqueScalingGroups", index)))
+            paths_of_constraints.append((group.topologyConstraint, (*TEMPLATE, "podCliqueScalingGroups", index)))
         for index, clique in enumerate(template.cliques):
-            found.append((clique.topologyConstraint, (*TEMPLATE, "cliques", index)))
-        return tuple((item, (*path, "topologyConstraint")) for item, path in found if item is not None)
+            paths_of_constraints.append((clique.topologyConstraint, (*TEMPLATE, "cliques", index)))
+        return tuple(
+            (constraint, (*path, "topologyConstraint"))
+            for constraint, path in paths_of_constraints
+            if constraint is not None
+        )
 
     @property
     def asks(self) -> bool:
@@ -180,9 +184,9 @@ class CliqueSet(Open):
     def named(self) -> tuple[tuple[str, KeyPath], ...]:
         """The cluster topologies that the set names, in either spelling, with their paths."""
         named = self.spec.template.clusterTopologyName
-        first = [] if named is None else [(named, (*TEMPLATE, "clusterTopologyName"))]
-        later = ((item.topologyName, (*path, "topologyName")) for item, path in self.constraints)
-        return (*first, *((name, path) for name, path in later if name is not None))
+        of_template = [] if named is None else [(named, (*TEMPLATE, "clusterTopologyName"))]
+        later = ((constraint.topologyName, (*path, "topologyName")) for constraint, path in self.constraints)
+        return (*of_template, *((name, path) for name, path in later if name is not None))
 
     @property
     def references(self) -> tuple[tuple[str, KeyPath], ...]:
@@ -200,13 +204,13 @@ class CliqueSet(Open):
             if group.topologyConstraint is not None
             for name in group.cliqueNames
         }
-        found = list(self.named)
+        references = list(self.named)
         for constraint, path in self.constraints:
             owner = path[:-1]
             clique = template.cliques[int(owner[-1])].name if "cliques" in owner else ""
             if constraint.asks and not (constraint.topologyName or by_clique.get(clique) or top):
-                found.append((DEFAULT_TOPOLOGY, path))
-        return tuple(sorted(found, key=lambda reference: _depth(reference[1])))
+                references.append((DEFAULT_TOPOLOGY, path))
+        return tuple(sorted(references, key=lambda reference: _depth(reference[1])))
 
     @property
     def topology_name(self) -> str | None:
@@ -216,8 +220,10 @@ class CliqueSet(Open):
     @property
     def domains(self) -> tuple[str, ...]:
         """The domains that the set requests, without duplicates."""
-        asked = (domain for item, _ in self.constraints for domain in (item.required, item.preferred))
-        return tuple(dict.fromkeys(domain for domain in asked if domain is not None))
+        requested_domains = (
+            domain for constraint, _ in self.constraints for domain in (constraint.required, constraint.preferred)
+        )
+        return tuple(dict.fromkeys(domain for domain in requested_domains if domain is not None))
 
 
 class TopologyAwareScheduling(Model):

@@ -239,8 +239,8 @@ class Karta(Open):
     def labels(self) -> dict[str, str]:
         """The labels by which KAI finds the Karta."""
         kind = self.root.kind
-        parts = {"group": kind.group, "version": kind.version, "kind": kind.kind}
-        return {f"run.ai/karta-{part}": value for part, value in parts.items()}
+        names_of_kind = {"group": kind.group, "version": kind.version, "kind": kind.kind}
+        return {f"run.ai/karta-{label_end}": value for label_end, value in names_of_kind.items()}
 
     @property
     def is_found(self) -> bool:
@@ -255,7 +255,7 @@ class Karta(Open):
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _Located:
     """A component and its path."""
 
     component: Root | Child
@@ -268,22 +268,26 @@ class _Read:
     def __init__(self, karta: Karta) -> None:
         structure = karta.spec.structureDefinition
         children = structure.childComponents
-        self._parts = [
-            _Part(structure.rootComponent, (*_STRUCTURE, "rootComponent")),
-            *(_Part(item, (*_STRUCTURE, "childComponents", index)) for index, item in enumerate(children)),
+        self._components = [
+            _Located(structure.rootComponent, (*_STRUCTURE, "rootComponent")),
+            *(_Located(child, (*_STRUCTURE, "childComponents", index)) for index, child in enumerate(children)),
         ]
-        self._known = {item.component.name: item for item in self._parts}
-        self._owner = {item.name: item.ownerRef for item in children}
+        self._by_name = {located.component.name: located for located in self._components}
+        self._owner = {child.name: child.ownerRef for child in children}
         self._karta = karta
         self.faults: list[Fault] = [*self._structure()]
-        pods = [] if self.faults else [item for item in self._parts if item.component.specDefinition is not None]
-        found = [self._pods(item) for item in pods]
-        if not found and not self.faults:
+        pods = (
+            []
+            if self.faults
+            else [located for located in self._components if located.component.specDefinition is not None]
+        )
+        page_pods = [self._pods(located) for located in pods]
+        if not page_pods and not self.faults:
             self._fault(_STRUCTURE, "no component says where its pods are", "Add specDefinition.podTemplateSpecPath.")
         is_grouped, unpredicted = karta.is_found, ""
         if is_grouped and not self.faults:
             self.faults += self._sub_groups()
-            unpredicted = self._unpredicted(found)
+            unpredicted = self._unpredicted(page_pods)
         groups = karta.gang.podGroup.subGroups if is_grouped and karta.gang.podGroup else ()
         kind = karta.root.kind
         gang = Grouping(
@@ -293,11 +297,11 @@ class _Read:
             unpredicted=unpredicted,
             by_karta=is_grouped,
         )
-        self.described = page.declared(recognition(kind.kind, kind.apiVersion), tuple(found), gang)
+        self.described = page.declared(recognition(kind.kind, kind.apiVersion), tuple(page_pods), gang)
 
     @property
     def _names(self) -> str:
-        return f"Known: {', '.join(self._known)}."
+        return f"Known: {', '.join(self._by_name)}."
 
     def _fault(self, path: KeyPath, message: str, hint: str) -> None:
         self.faults.append((path, message, hint))
@@ -305,110 +309,114 @@ class _Read:
     def _structure(self) -> Iterator[Fault]:
         """Yields faults that KAI refuses (validation.go of Karta), and nested owners, which the tool does not read."""
         seen: set[str] = set()
-        for item in self._parts:
-            name, path = item.component.name, item.path
+        for located in self._components:
+            name, path = located.component.name, located.path
             if name in seen:
                 yield (*path, "name"), f'two components are called "{name}"', "Rename one of them."
             seen.add(name)
             owner = self._owner.get(name)
-            if owner is not None and owner not in self._known:
+            if owner is not None and owner not in self._by_name:
                 yield (*path, "ownerRef"), f'the Karta has no component "{owner}"', self._names
             elif owner is not None and owner in self._owner:
-                what = f'"{owner}" is a component below another one: kubectl-tas reads components of the root alone'
-                yield (*path, "ownerRef"), what, _ELSE
+                message = f'"{owner}" is a component below another one: kubectl-tas reads components of the root alone'
+                yield (*path, "ownerRef"), message, _ELSE
         if self._owner and self._karta.root.specDefinition is not None:
-            what = "the root has pods and components: KAI counts those of the components alone"
-            yield (*self._parts[0].path, "specDefinition"), what, "Make its pods a component of their own."
+            message = "the root has pods and components: KAI counts those of the components alone"
+            yield (*self._components[0].path, "specDefinition"), message, "Make its pods a component of their own."
 
-    def _pods(self, item: _Part) -> page.Pods:
+    def _pods(self, located: _Located) -> page.Pods:
         """Converts the pods of a component."""
-        component, at = item.component, (*item.path, "specDefinition")
+        component, at = located.component, (*located.path, "specDefinition")
         assert component.specDefinition is not None
-        written = component.specDefinition.podTemplateSpecPath
-        template = _PLAIN.fullmatch(written or "")
-        if written is None:
-            others = ("podSpecPath", "fragmentedPodSpecDefinition")
-            other = next((key for key in others if getattr(component.specDefinition, key) is not None), None)
-            what = f"not the {other}" if other else "which is missing here"
+        template_path = component.specDefinition.podTemplateSpecPath
+        template = _PLAIN.fullmatch(template_path or "")
+        if template_path is None:
+            other_keys = ("podSpecPath", "fragmentedPodSpecDefinition")
+            stated_key = next((key for key in other_keys if getattr(component.specDefinition, key) is not None), None)
+            what = f"not the {stated_key}" if stated_key else "which is missing here"
             message = f'of "{component.name}" kubectl-tas reads podTemplateSpecPath alone, {what}'
-            self._fault((*at, *([other] if other else [])), message, _ELSE)
+            self._fault((*at, *([stated_key] if stated_key else [])), message, _ELSE)
         elif template is None:
-            self._fault((*at, "podTemplateSpecPath"), f"kubectl-tas does not read the jq expression {written}", _PATHS)
-        elif "[]" in written and component.instanceIdPath is None:
+            self._fault(
+                (*at, "podTemplateSpecPath"), f"kubectl-tas does not read the jq expression {template_path}", _PATHS
+            )
+        elif "[]" in template_path and component.instanceIdPath is None:
             what = f'"{component.name}" has several pod templates and no instanceIdPath'
             self._fault((*at, "podTemplateSpecPath"), what, "Add instanceIdPath, and the selector that belongs to it.")
-        own = self._scale(item, template[1] if template else "")
-        root = self._scale(self._parts[0], "") if item is not self._parts[0] else ("", "", "", False)
+        own_paths = self._scale(located, template[1] if template else "")
+        root = self._scale(self._components[0], "") if located is not self._components[0] else ("", "", "", False)
         if root[1]:
             what = "kubectl-tas does not read a minimum of the root: KAI multiplies those of the components by it"
-            self._fault((*self._parts[0].path, "scaleDefinition", "minReplicasPath"), what, _ELSE)
+            self._fault((*self._components[0].path, "scaleDefinition", "minReplicasPath"), what, _ELSE)
         return page.Pods(
             template[1] if template else "",
-            count=own[0],
+            count=own_paths[0],
             factor=root[0],
-            most=own[2],
-            least=own[1],
-            is_counted=own[3] or not self._is_scaled,
-            name="" if "[]" in (written or "") else component.name,
+            most=own_paths[2],
+            least=own_paths[1],
+            is_counted=own_paths[3] or not self._is_scaled,
+            name="" if "[]" in (template_path or "") else component.name,
             is_optional=True,
         )
 
     @property
     def _is_scaled(self) -> bool:
-        return any(item.component.scaleDefinition is not None for item in self._parts)
+        return any(located.component.scaleDefinition is not None for located in self._components)
 
-    def _scale(self, item: _Part, template: str) -> tuple[str, str, str, bool]:
+    def _scale(self, located: _Located, template: str) -> tuple[str, str, str, bool]:
         """Returns the paths of replicas, minimum and maximum of a component, and whether KAI assumes 1 if absent."""
-        scale = item.component.scaleDefinition
-        found, is_counted = [], False
+        scale = located.component.scaleDefinition
+        number_paths, is_counted = [], False
         for key in ("replicasPath", "minReplicasPath", "maxReplicasPath"):
-            written = getattr(scale, key, None)
-            number = _NUMBER.fullmatch(written or "")
+            expression = getattr(scale, key, None)
+            number = _NUMBER.fullmatch(expression or "")
             path = ".".join(filter(None, (number[1], number[3]))) if number else ""
-            if written is not None and number is not None and "[]" in path and number[2]:
-                what = f"of {written} jq leaves out the items without that number, and KAI then makes no PodGroup"
+            if expression is not None and number is not None and "[]" in path and number[2]:
+                message = f"of {expression} jq leaves out the items without that number, and KAI then makes no PodGroup"
                 hint = f"Write .{path.replace('[].', '[] | .')} // 1."
-                self._fault((*item.path, "scaleDefinition", key), what, hint)
-            elif written is not None and number is None:
-                what = f"kubectl-tas does not read the jq expression {written}"
-                self._fault((*item.path, "scaleDefinition", key), what, _NUMBERS)
+                self._fault((*located.path, "scaleDefinition", key), message, hint)
+            elif expression is not None and number is None:
+                message = f"kubectl-tas does not read the jq expression {expression}"
+                self._fault((*located.path, "scaleDefinition", key), message, _NUMBERS)
             elif "[]" in path and not template.startswith(path[: path.rindex("[]") + 2]):
-                what = f"{written} counts items of a list that the pod templates are not in"
-                self._fault((*item.path, "scaleDefinition", key), what, _ELSE)
+                message = f"{expression} counts items of a list that the pod templates are not in"
+                self._fault((*located.path, "scaleDefinition", key), message, _ELSE)
             if key == "replicasPath" and number is not None:
                 is_counted = not number[1] or "//" in number[0]
-            found.append(path)
-        return found[0], found[1], found[2], is_counted
+            number_paths.append(path)
+        return number_paths[0], number_paths[1], number_paths[2], is_counted
 
     def _sub_groups(self) -> Iterator[Fault]:
         """Yields SubGroups that KAI refuses (constructSubgroup, grouper.go) or leaves empty (component_matching.go)."""
         gang = self._karta.gang.podGroup
-        for index, item in enumerate(gang.subGroups if gang else ()):
+        for index, sub_group in enumerate(gang.subGroups if gang else ()):
             at = (*_GROUPS, index, "componentName")
-            if item.componentName not in self._known:
-                yield at, f'the Karta has no component "{item.componentName}"', self._names
+            if sub_group.componentName not in self._by_name:
+                yield at, f'the Karta has no component "{sub_group.componentName}"', self._names
                 continue
-            below = self._below(item.componentName)
-            if self._is_scaled and not any(part.scaleDefinition for part in below):
-                what = f'KAI refuses the SubGroup "{item.componentName}": its component has no scaleDefinition'
-                yield at, what, "Add scaleDefinition.replicasPath to the component."
-            if not any(part.podSelector and part.podSelector.componentTypeSelector for part in below):
-                what = f'KAI finds no pod of the SubGroup "{item.componentName}", so the gang never starts'
-                yield at, what, "Add podSelector.componentTypeSelector to the component."
+            below = self._below(sub_group.componentName)
+            if self._is_scaled and not any(component.scaleDefinition for component in below):
+                message = f'KAI refuses the SubGroup "{sub_group.componentName}": its component has no scaleDefinition'
+                yield at, message, "Add scaleDefinition.replicasPath to the component."
+            if not any(component.podSelector and component.podSelector.componentTypeSelector for component in below):
+                message = f'KAI finds no pod of the SubGroup "{sub_group.componentName}", so the gang never starts'
+                yield at, message, "Add podSelector.componentTypeSelector to the component."
 
     def _below(self, name: str) -> list[Root | Child]:
-        children = [part.component for part in self._parts if self._owner.get(part.component.name) == name]
-        return [self._known[name].component, *children]
+        children = [
+            located.component for located in self._components if self._owner.get(located.component.name) == name
+        ]
+        return [self._by_name[name].component, *children]
 
     def _unpredicted(self, pods: list[page.Pods]) -> str:
         """Returns the reason why the tool cannot predict the PodGroup from the file."""
         gang = self._karta.gang.podGroup
         if gang is None:
             return "its Karta groups pods by labels that their controller sets"
-        if gang.topology or any(item.topology for item in gang.subGroups):
+        if gang.topology or any(sub_group.topology for sub_group in gang.subGroups):
             return "its Karta places the pods by a topology of its own"
-        grouped = {item.componentName for item in gang.subGroups}
-        if grouped and grouped != {part.name for part in pods}:
+        grouped = {sub_group.componentName for sub_group in gang.subGroups}
+        if grouped and grouped != {pods_of_component.name for pods_of_component in pods}:
             return "the SubGroups of its Karta are not its pod templates one by one"
         return ""
 
@@ -425,15 +433,17 @@ class KartaKind(DeclaredKind):
         return self.karta.read.described
 
 
-def with_kartas(config: ConfigSpec, found: Iterable[Karta]) -> ConfigSpec:
+def with_kartas(config: ConfigSpec, kartas: Iterable[Karta]) -> ConfigSpec:
     """Returns the settings with the kinds that Kartas declare after the Config's own kinds."""
-    known = {*kinds.BY_API, *((version, kind) for kind, version, _ in OWN)}
-    known |= {(item.apiVersion, item.kind) for item in config.kinds}
-    more = []
-    for karta in found:
-        own = karta.root.kind
-        named = (own.apiVersion, own.kind)
-        if named not in known and (own.group, own.kind) not in PLUGINS and not karta.read.faults:
-            more.append(KartaKind.model_construct(apiVersion=own.apiVersion, kind=own.kind, pods=(), karta=karta))
-        known.add(named)
-    return config.model_copy(update={"kinds": (*config.kinds, *more)}) if more else config
+    known_kinds = {*kinds.BY_API, *((version, kind) for kind, version, _ in OWN)}
+    known_kinds |= {(declared_kind.apiVersion, declared_kind.kind) for declared_kind in config.kinds}
+    new_kinds = []
+    for karta in kartas:
+        root_kind = karta.root.kind
+        named = (root_kind.apiVersion, root_kind.kind)
+        if named not in known_kinds and (root_kind.group, root_kind.kind) not in PLUGINS and not karta.read.faults:
+            new_kinds.append(
+                KartaKind.model_construct(apiVersion=root_kind.apiVersion, kind=root_kind.kind, pods=(), karta=karta)
+            )
+        known_kinds.add(named)
+    return config.model_copy(update={"kinds": (*config.kinds, *new_kinds)}) if new_kinds else config

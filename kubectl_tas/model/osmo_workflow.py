@@ -129,8 +129,8 @@ class Resource(Model):
     def amounts(self) -> dict[str, str]:
         """The request as Kubernetes quantities of a container."""
         cpu = f"{Decimal(str(self.cpu)):f}" if isinstance(self.cpu, float) else self.cpu  # never 1e-05
-        asked = {"cpu": cpu, "ephemeral-storage": self.storage, "memory": self.memory, GPU: self.asks.gpu or None}
-        return {name: str(amount) for name, amount in asked.items() if amount is not None}
+        amounts = {"cpu": cpu, "ephemeral-storage": self.storage, "memory": self.memory, GPU: self.asks.gpu or None}
+        return {name: str(amount) for name, amount in amounts.items() if amount is not None}
 
 
 class Dataset(Model):
@@ -320,27 +320,36 @@ class Workflow(Model):
     @cached_property
     def all_groups(self) -> tuple[tuple[Group, KeyPath, tuple[KeyPath, ...]], ...]:
         """The groups, each with its path and the paths of its tasks. A task outside a group counts as a group."""
-        spec, found = self.workflow, list[tuple[Group, KeyPath, tuple[KeyPath, ...]]]()
+        spec, groups = self.workflow, list[tuple[Group, KeyPath, tuple[KeyPath, ...]]]()
         for index, group in enumerate(spec.groups):
             path: KeyPath = ("workflow", "groups", index)
-            found.append((group, path, tuple([(*path, "tasks", at) for at in range(len(group.tasks))])))
+            groups.append((group, path, tuple([(*path, "tasks", at) for at in range(len(group.tasks))])))
         for index, task in enumerate(() if spec.groups else spec.tasks):
             path = ("workflow", "tasks", index)
-            found.append((Group.model_construct(name=task.name, tasks=(task,)), path, (path,)))
-        return tuple(found)
+            groups.append((Group.model_construct(name=task.name, tasks=(task,)), path, (path,)))
+        return tuple(groups)
 
     @cached_property
     def all_tasks(self) -> tuple[tuple[Group, Task, KeyPath], ...]:
         """All tasks of the groups, each with its path."""
         every = self.all_groups
-        return tuple([(group, *item) for group, _, paths in every for item in zip(group.tasks, paths, strict=True)])
+        return tuple(
+            [
+                (group, *task_and_path)
+                for group, _, paths in every
+                for task_and_path in zip(group.tasks, paths, strict=True)
+            ]
+        )
 
     @cached_property
     def all_resources(self) -> tuple[tuple[str, Resource, KeyPath], ...]:
         """All resources, each with its path: first those under ``workflow``, then those next to ``workflow``."""
         within, path = self.workflow.resources.items(), ("workflow", "resources")
-        own = [(name, resource, (*path, name)) for name, resource in within]
-        return (*own, *((name, resource, ("resources", name)) for name, resource in self.resources.items()))
+        workflow_resources = [(name, resource, (*path, name)) for name, resource in within]
+        return (
+            *workflow_resources,
+            *((name, resource, ("resources", name)) for name, resource in self.resources.items()),
+        )
 
 
 ONE_OF = {

@@ -114,7 +114,7 @@ _LEAST_OVERHEAD = 384 * 2**20
 class SparkPod(Labelled):
     """The driver of a Spark application, or one of its executors."""
 
-    holders = ("sidecars[]", "initContainers[]", *(f"template.{place}" for place in HOLDERS))
+    holders = ("sidecars[]", "initContainers[]", *(f"template.{holder}" for holder in HOLDERS))
     cores: Count | None = None
     """Cores. The default is 1."""
     coreRequest: AnyText | None = None
@@ -136,13 +136,13 @@ class SparkPod(Labelled):
     def template(self) -> PodTemplate:
         """The pod template, with cpu and memory as Spark requests them (``BasicExecutorFeatureStep`` of Spark 3.5)."""
         heap = _java(self.memory or "1g")
-        more = _java(self.memoryOverhead) if self.memoryOverhead else max(heap // 10, _LEAST_OVERHEAD)
-        asks = {"cpu": self.coreRequest or str(self.cores or 1), "memory": str(heap + more)}
+        overhead = _java(self.memoryOverhead) if self.memoryOverhead else max(heap // 10, _LEAST_OVERHEAD)
+        asks = {"cpu": self.coreRequest or str(self.cores or 1), "memory": str(heap + overhead)}
         gpus = {self.gpu.name: self.gpu.quantity} if self.gpu else {}
-        own = Container(resources=Resources(limits=_amounts(gpus), requests=_amounts(asks)))
+        spark_container = Container(resources=Resources(limits=_amounts(gpus), requests=_amounts(asks)))
         meta, base = self.pod_template.metadata, self.pod_template.spec
         spec = PodSpec(
-            containers=(own, *self.sidecars, *base.containers),
+            containers=(spark_container, *self.sidecars, *base.containers),
             initContainers=(*self.initContainers, *base.initContainers),
             resources=base.resources,
             resourceClaims=base.resourceClaims,
@@ -153,12 +153,12 @@ class SparkPod(Labelled):
 
 def _java(text: str) -> int:
     """Returns the bytes of an amount in Java's syntax. A bare number is in mebibytes, as in Spark. 0 if invalid."""
-    found = _JAVA.fullmatch(text)
-    return int(found[1]) * 1024 ** (" kmgtp".index(found[2].lower()) if found[2] else 2) if found else 0
+    match = _JAVA.fullmatch(text)
+    return int(match[1]) * 1024 ** (" kmgtp".index(match[2].lower()) if match[2] else 2) if match else 0
 
 
-def _amounts(written: dict[str, Any]) -> Amounts:
-    return Amounts.model_validate(written)
+def _amounts(amounts: dict[str, Any]) -> Amounts:
+    return Amounts.model_validate(amounts)
 
 
 class ContainerSet(Open):
@@ -191,7 +191,7 @@ class ArgoTemplate(Form):
     @property
     def template(self) -> PodTemplate | None:
         """The pod of one use. None for steps, for a DAG, and for actions that Argo performs itself."""
-        single = tuple(item for item in (self.container, self.script) if item is not None)
+        single = tuple(container for container in (self.container, self.script) if container is not None)
         containers = (*single, *(self.containerSet.containers if self.containerSet else ()))
         if not containers:
             return None
@@ -258,9 +258,9 @@ class DynamoService(Form):
         """The pod template for one node."""
         asks = Resources(limits=self.resources.limits.amounts, requests=self.resources.requests.amounts)
         spec = self.extraPodSpec
-        own = (Container(resources=asks), *([spec.mainContainer] if spec.mainContainer else []))
+        main_containers = (Container(resources=asks), *([spec.mainContainer] if spec.mainContainer else []))
         pods = PodSpec(
-            containers=(*own, *spec.containers),
+            containers=(*main_containers, *spec.containers),
             initContainers=spec.initContainers,
             resources=spec.resources,
             resourceClaims=spec.resourceClaims,
@@ -322,7 +322,9 @@ class Predictor(Labelled):
     def template(self) -> PodTemplate:
         """The pod template, with a container for the model."""
         models = (getattr(self, name) for name in _FRAMEWORKS)
-        served = tuple(Container(resources=item.resources) for item in models if item is not None)
+        served = tuple(
+            Container(resources=predictor_model.resources) for predictor_model in models if predictor_model is not None
+        )
         return self.made(
             PodSpec(
                 containers=(*served, *self.containers),

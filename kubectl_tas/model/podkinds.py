@@ -35,14 +35,14 @@ _TAKEN = frozenset(
 
 def check_paths(*paths: str) -> None:
     """Raises ``ValueError`` if one path uses a field as a list or a mapping and another path uses it as an object."""
-    known: dict[tuple[str, ...], str] = {}
+    form_by_path: dict[tuple[str, ...], str] = {}
     for path in paths:
         steps = path_steps(path)
         for index, step in enumerate(steps):
             above, form = steps[:index], step if step in (LIST, MAPPING) else "object"
-            if known.setdefault(above, form) != form:
+            if form_by_path.setdefault(above, form) != form:
                 where = ".".join(above).replace(".[]", "[]")
-                message = f"{where} is {_FORMS[form]} in {path}, and {_FORMS[known[above]]} in another path"
+                message = f"{where} is {_FORMS[form]} in {path}, and {_FORMS[form_by_path[above]]} in another path"
                 raise ValueError(message)
 
 
@@ -89,7 +89,7 @@ class DeclaredKind(Model):
     @model_validator(mode="after")
     def _paths(self) -> DeclaredKind:
         least = self.minimum if isinstance(self.minimum, str) and self.minimum != "all" else ""
-        check_paths(*(path for item in self.pods for path in (item.template, item.replicas or "")), least)
+        check_paths(*(path for pods in self.pods for path in (pods.template, pods.replicas or "")), least)
         return self
 
     @cached_property

@@ -62,21 +62,21 @@ class Amounts(Open):
     def counted(self) -> dict[str, int]:
         """The amounts that KAI counts as GPUs, by resource."""
         named = zip(WHOLE, (self.nvidia, self.amd), strict=True)
-        found = {name: int(amount) for name, amount in named if amount is not None}
-        others = {name: str(amount) for name, amount in (self.model_extra or {}).items() if is_counted(name)}
-        return found | {name: int(amount) for name, amount in others.items() if amount.isdecimal()}
+        whole_gpus = {name: int(amount) for name, amount in named if amount is not None}
+        mig_devices = {name: str(amount) for name, amount in (self.model_extra or {}).items() if is_counted(name)}
+        return whole_gpus | {name: int(amount) for name, amount in mig_devices.items() if amount.isdecimal()}
 
     @property
     def cpu(self) -> int | None:
         """Cpu in thousandths of a core. None if absent. check.fields reports a value that is no quantity."""
-        written = (self.model_extra or {}).get("cpu")
-        return None if written is None else max(0, quantities.millicores(written))
+        quantity = (self.model_extra or {}).get("cpu")
+        return None if quantity is None else max(0, quantities.millicores(quantity))
 
     @property
     def memory(self) -> int | None:
         """Memory in bytes. None if absent. check.fields reports a value that is no quantity."""
-        written = (self.model_extra or {}).get("memory")
-        return None if written is None else max(0, quantities.in_bytes(written))
+        quantity = (self.model_extra or {}).get("memory")
+        return None if quantity is None else max(0, quantities.in_bytes(quantity))
 
     @property
     def uncounted(self) -> tuple[str, ...]:
@@ -159,8 +159,8 @@ class PodSpec(Open):
     @property
     def overhead(self) -> Amounts:
         """Resources that the RuntimeClass adds to those of the containers."""
-        written = (self.model_extra or {}).get("overhead")
-        amounts = written if isinstance(written, dict) else {}
+        overhead = (self.model_extra or {}).get("overhead")
+        amounts = overhead if isinstance(overhead, dict) else {}
         return Amounts.model_validate({name: amounts.get(name) for name in quantities.OTHERS})
 
     def asks_with(self, annotations: Mapping[str, str]) -> quantities.Amounts:
@@ -173,14 +173,16 @@ class PodSpec(Open):
         memory = self._at_most(lambda asked: asked.memory) + (self.overhead.memory or 0)
         return quantities.Amounts(self.gpus_with(annotations), cpu, memory)
 
-    def _at_most(self, of: Callable[[Resources], int]) -> int:
-        starting = ((item.is_sidecar, of(item.resources)) for item in self.initContainers)
-        return gpus.at_most(starting, (of(item.resources) for item in self.containers))
+    def _at_most(self, amount_of: Callable[[Resources], int]) -> int:
+        starting = ((container.is_sidecar, amount_of(container.resources)) for container in self.initContainers)
+        return gpus.at_most(starting, (amount_of(container.resources) for container in self.containers))
 
     def gpus_with(self, annotations: Mapping[str, str]) -> Gpus:
         """Returns the GPUs of one pod with these annotations."""
-        init = (replace(item.resources.asked, is_sidecar=item.is_sidecar) for item in self.initContainers)
-        containers = (item.resources.asked for item in self.containers)
+        init = (
+            replace(container.resources.asked, is_sidecar=container.is_sidecar) for container in self.initContainers
+        )
+        containers = (container.resources.asked for container in self.containers)
         return gpus.of_pod(init, containers, self.resources.asked, annotations)
 
 
@@ -293,5 +295,5 @@ class PodSet:
         """Returns the pods with a container that the operator adds. The file has its ``resources`` below ``path``."""
         assert self.template is not None
         spec = self.template.spec
-        more = spec.model_copy(update={"containers": (*spec.containers, Container(resources=resources))})
-        return replace(self, asks=more.asks_with(self.template.metadata.annotations), beside=path)
+        widened_spec = spec.model_copy(update={"containers": (*spec.containers, Container(resources=resources))})
+        return replace(self, asks=widened_spec.asks_with(self.template.metadata.annotations), beside=path)

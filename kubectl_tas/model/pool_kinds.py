@@ -202,17 +202,17 @@ def _amounts(gpu: int, cpu: int | str, memory: int | str) -> Amounts:
     return Amounts(amount("gpu", gpu), amount("cpu", cpu), amount("memory", memory))
 
 
-def amount(resource: ResourceName, written: int | str) -> Amount:
+def amount(resource: ResourceName, number: int | str) -> Amount:
     """Converts the written amount of a resource to GPUs, millicores or bytes."""
-    if written == UNLIMITED:
+    if number == UNLIMITED:
         return NO_LIMIT
     match resource:
         case "gpu":
-            return int(written)
+            return int(number)
         case "cpu":
-            return quantities.millicores(written)
+            return quantities.millicores(number)
         case "memory":
-            return quantities.in_bytes(written)
+            return quantities.in_bytes(number)
 
 
 Duration = Annotated[

@@ -146,8 +146,8 @@ class Workload:
 
     def number(self, pattern: str, path: KeyPath = (), otherwise: int = 1) -> int:
         """Returns the number at a path of the page, for the list items and keys of ``path``."""
-        place, _, default = pattern.partition("=")
-        steps = beside(place, path)
+        number_path, _, default = pattern.partition("=")
+        steps = beside(number_path, path)
         number = value_at(self.document, *steps) if steps else None
         if number is None and default and value_at(self.document, *steps[:-1]) is not None:
             return int(default)
@@ -158,11 +158,11 @@ class Workload:
         if pods.unless and value_at(self.document, *key_path(pods.unless)):
             return
         for path in self._places(pods):
-            part = self.parts.get(path)
-            if pods.instead and part is None:
+            template = self.parts.get(path)
+            if pods.instead and template is None:
                 path = beside(pods.instead, path)
-                part = self.parts.get(path)
-            pod_set = self._pod_set(pods, path, model_of(pods.form)() if part is None else part)
+                template = self.parts.get(path)
+            pod_set = self._pod_set(pods, path, model_of(pods.form)() if template is None else template)
             if pod_set is not None:
                 yield pod_set
 
@@ -177,8 +177,8 @@ class Workload:
             if not pods.within or value_at(self.document, *key_path(pods.within)) is not None:
                 yield (*path, *steps[end:])
 
-    def _pod_set(self, pods: Pods, path: KeyPath, part: Any) -> PodSet | None:
-        template = part if isinstance(part, PodTemplate) else part.template
+    def _pod_set(self, pods: Pods, path: KeyPath, pod_source: Any) -> PodSet | None:
+        template = pod_source if isinstance(pod_source, PodTemplate) else pod_source.template
         is_elsewhere = self.page.gang.templates_elsewhere
         if template is None and not is_elsewhere:
             return None
@@ -187,13 +187,13 @@ class Workload:
         started, times, name = self._count(pods, path), self.number(pods.factor, path), pods.name
         most = max((self.number(each, path, started) for each in pods.most.split()), default=started)
         count = max(started, most) * times
-        written = None if name else self._name(pods, path)
-        text = written.text if written is not None else name
-        asks = part.asks if template is None else template.asks
+        given_name = None if name else self._name(pods, path)
+        text = given_name.text if given_name is not None else name
+        asks = pod_source.asks if template is None else template.asks
         is_indexed = not pods.indexed[0] or self._value(pods.indexed[0], path) == pods.indexed[1]
-        is_template = isinstance(part, (PodTemplate, OwnTemplate))
+        is_template = isinstance(pod_source, (PodTemplate, OwnTemplate))
         job = beside(pods.job, path) + OWN_METADATA if pods.job else None
-        metadata = (*path, *(OWN_METADATA if is_template else part.metadata_at))
+        metadata = (*path, *(OWN_METADATA if is_template else pod_source.metadata_at))
         pod_set = PodSet(
             name=text or self._derived_name(path),
             replicas=count,
@@ -203,15 +203,15 @@ class Workload:
             indices=self.number(pods.completions, path, count) if is_indexed else count,
             index_label=(pods.index_label or None) if is_indexed else None,
             label=pods.sub_group(text) if pods.sub_group is not None else "",
-            written=written,
+            written=given_name,
             comes_late=pods.is_late,
             job=None if job is None else (job, self.parts.get(job) or Meta()),
             jobs=self.number(pods.jobs, path),
             is_leader=pods.is_leader,
             metadata_path=metadata if pods.metadata is None else beside(pods.metadata, path),
-            spec_path=(*path, "spec") if is_template else () if is_elsewhere else (*path, *part.spec_at),
+            spec_path=(*path, "spec") if is_template else () if is_elsewhere else (*path, *pod_source.spec_at),
             is_pod_spec=is_template or is_elsewhere,
-            holders=HOLDERS if is_template else part.holders,
+            holders=HOLDERS if is_template else pod_source.holders,
             added=count - started * times,
         )
         if pods.beside and self._value(pods.beside_where, path) is True:
@@ -264,7 +264,7 @@ def child_name(value: Any, field: str) -> str:
 def read(page: WorkloadKind, document: Document) -> tuple[Workload | None, list[Error]]:
     """Returns the workload of a document without nulls, or None and what is of a wrong type."""
     errors: list[Error] = []
-    parts: dict[KeyPath, Any] = {}
+    parsed_values: dict[KeyPath, Any] = {}
     metadata = _valid(RootMeta, document.get("metadata"), ("metadata",), errors)
     for steps, type_, is_required in typed_fields(page):
         for path, value in _walk(document, steps, (), errors):
@@ -281,13 +281,13 @@ def read(page: WorkloadKind, document: Document) -> tuple[Workload | None, list[
                 elif not value and type_ == "not empty":
                     errors.append({"type": "too_short", "loc": path, "msg": "must not be empty", "input": value})
             else:
-                part = _valid(model_of(type_), value, path, errors)
-                if not isinstance(part, (int, str, dict)):
-                    parts[path] = part
+                parsed_value = _valid(model_of(type_), value, path, errors)
+                if not isinstance(parsed_value, (int, str, dict)):
+                    parsed_values[path] = parsed_value
     if errors:
         return None, list({(error["loc"], error["type"]): error for error in errors}.values())
     assert isinstance(metadata, RootMeta)
-    return Workload(page, document, metadata, parts), []
+    return Workload(page, document, metadata, parsed_values), []
 
 
 @cache
@@ -364,7 +364,7 @@ def _valid(type_: Any, value: Any, path: KeyPath, errors: list[Error]) -> Any:
             return type_.model_validate(value)
         return _adapter(type_).validate_python(value, strict=True)
     except ValidationError as error:
-        errors += ({**one, "loc": (*path, *one["loc"])} for one in error.errors(include_url=False))
+        errors += ({**fault, "loc": (*path, *fault["loc"])} for fault in error.errors(include_url=False))
     return None
 
 

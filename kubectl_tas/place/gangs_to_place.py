@@ -205,7 +205,7 @@ def _check(*workloads: FleetWorkload) -> None:
     if any(map(podgrouper.asks_for_more, workloads)):
         raise _Unknown("KAI does not make the segments that it asks for")
     for wait in chain.from_iterable(map(podgrouper.waits, workloads)):
-        raise _Unknown(f"it waits for itself: {wait.why}")
+        raise _Unknown(f"it waits for itself: {wait.reason}")
     for workload, replica_type in types:
         never = podgrouper.never_runs(workload, replica_type)
         if never is not None:

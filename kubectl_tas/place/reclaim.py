@@ -15,7 +15,7 @@ from kubectl_tas.place.fairshare import QueueTree, Standing
 from kubectl_tas.quantities import NO_LIMIT, RESOURCES, Amount, Amounts, ResourceName
 
 
-class Lost(Protocol):
+class EvictedWork(Protocol):
     """Work that KAI would evict for the gang."""
 
     @property
@@ -70,7 +70,7 @@ class Reclaim:
             return True
         return not any(loser.allocated.of(name) < quota.of(name) for name in resources)
 
-    def allows(self, gone: Iterable[Lost]) -> bool:
+    def allows(self, gone: Iterable[EvictedWork]) -> bool:
         """Whether KAI may evict all this work for the gang."""
         remaining = {name: standing.allocated for name, standing in self.standings.items()}
         touched: dict[str, set[ResourceName]] = {}

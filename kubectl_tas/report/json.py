@@ -76,13 +76,13 @@ Place = Callable[[Location], Mapping[str, Any]]
 """Returns the fields of a result for a place, if known: ``file``, ``field``, ``resourceRef``."""
 
 
-def results(diagnostics: Sequence[Diagnostic], place: Place) -> list[dict[str, Any]]:
+def results(diagnostics: Sequence[Diagnostic], fields_of_location: Place) -> list[dict[str, Any]]:
     """Returns one result for each diagnostic, in the same order. ``tags`` contain the rule and the hint."""
-    found = []
-    for item in diagnostics:
-        result: dict[str, Any] = {"message": item.message, "severity": item.severity.value}
-        if item.location is not None:
-            result |= place(item.location)
-        result["tags"] = {"rule": item.rule.code, **({"hint": item.hint} if item.hint else {})}
-        found.append(result)
-    return found
+    json_results = []
+    for diagnostic in diagnostics:
+        result: dict[str, Any] = {"message": diagnostic.message, "severity": diagnostic.severity.value}
+        if diagnostic.location is not None:
+            result |= fields_of_location(diagnostic.location)
+        result["tags"] = {"rule": diagnostic.rule.code, **({"hint": diagnostic.hint} if diagnostic.hint else {})}
+        json_results.append(result)
+    return json_results

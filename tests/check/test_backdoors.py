@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from kubectl_tas import gpus
-from kubectl_tas.kinds.backdoors import BACKDOORS, Decides, Place
+from kubectl_tas.kinds.backdoors import BACKDOORS, Decides, KeyPlace
 from tests.check.test_fields import KINDS, document
 from tests.support.cli import Result, kubectl_tas, pool, write
 from tests.support.workloads import Object, deployment, pytorch_job, template, workload
@@ -117,7 +117,7 @@ def slips() -> list[tuple[str, str, str, Decides]]:
     found = []
     for door in (door for door in BACKDOORS if door.decides is not Decides.STATE):
         rule = "workload-conflict" if door.decides in SAME else "quota-bypass"
-        if door.place is Place.LABEL:
+        if door.place is KeyPlace.LABEL:
             places = [(kind, "metadata") for kind in KINDS]
             places += [(kind, f"{path} metadata") for kind, path in PODS.items()]
             places += [*ABOVE.items()]
@@ -161,7 +161,7 @@ def test_another_scheduler_where_there_is_no_kai(repository: Path) -> None:
     [
         (f"{place} {door.key}", "workload-conflict" if door.decides in SAME else "quota-bypass")
         for door in BACKDOORS
-        if door.place is Place.LABEL and door.decides is not Decides.STATE
+        if door.place is KeyPlace.LABEL and door.decides is not Decides.STATE
         for place in ("metadata labels", "spec template cliques 0 labels")
     ]
     + [

@@ -9,11 +9,11 @@ import pytest
 
 from kubectl_tas.cli.options import RENAMED, RENAMED_OPTIONS
 from kubectl_tas.edit import migration
-from kubectl_tas.edit.migration import Names, migrated
+from kubectl_tas.edit.migration import RenamedCommands, migrated
 from kubectl_tas.folders import MEBIBYTE
 from tests.support.cli import kubectl_tas, pool, write
 
-NAMES = Names(RENAMED, RENAMED_OPTIONS)
+NAMES = RenamedCommands(RENAMED, RENAMED_OPTIONS)
 WORKFLOW = """\
 jobs:
   site:  # the site

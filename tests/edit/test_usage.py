@@ -96,8 +96,8 @@ IN_DOUBT = "of the queue osmo-pool-default-team--a the cluster does not say what
 @pytest.mark.parametrize(
     ("given", "in_use", "said", "hint", "doubt"),
     [
-        (Usage(told=0), False, "", "", ""),
-        (Usage(told=1), True, "", "", ""),
+        (Usage(given_gpus=0), False, "", "", ""),
+        (Usage(given_gpus=1), True, "", "", ""),
         (Usage(queues={"team--a": usage(0)}), False, "", "", ""),
         (Usage(queues={"team--a": usage(1)}), True, "", "", ""),
         (
@@ -147,4 +147,4 @@ def group(work: str, gpus: int, namespace: str = "ml") -> RunningGroup:
 def test_why_a_subpool_still_drains(fleet: Fleet, running: list[RunningGroup], said: str) -> None:
     item = fleet.pool_by_name["team"].subpools[0]
     assert reason(fleet, item, Usage(queues={"team--a": usage(8)}, running={"team--a": running})) == f"; {said}"
-    assert reason(fleet, item, Usage(told=0)) == ""
+    assert reason(fleet, item, Usage(given_gpus=0)) == ""

@@ -15,7 +15,7 @@ import pytest
 from kubectl_tas import kai
 from kubectl_tas.cli.main import cli, load
 from kubectl_tas.diagnostics import TasError
-from kubectl_tas.imports.from_cluster import Wanted, import_cluster
+from kubectl_tas.imports.from_cluster import ImportOptions, import_cluster
 from kubectl_tas.live import cluster_state, kubectl
 from kubectl_tas.live.kubectl import Access, NamedContent
 from kubectl_tas.live.live_cluster import Cluster
@@ -441,7 +441,7 @@ def snapshot_of(cluster: Cluster) -> None:
 
 def imported(cluster: Cluster) -> None:
     assert cluster.file is not None
-    import_cluster(cluster_state.read(cluster.file), Wanted())
+    import_cluster(cluster_state.read(cluster.file), ImportOptions())
 
 
 READERS: tuple[Callable[[Cluster], object], ...] = (
