@@ -230,11 +230,11 @@ def _gangs(fleet: Fleet, work: _Work) -> Iterator[Gang]:
 
 def _is_covered(fleet: Fleet, gang: Gang, users: Sequence[_User]) -> bool:
     """Whether each part of a gang with claiming pods requires a level that lies within one NVLink domain."""
-    above = {part.name: part.parent for part in gang.parts}
+    above = {part.name: part.parent for part in gang.sub_groups}
     named = {name for user in users for name in _parts(user)}
     leaves: Sequence[Part] = [leaf for leaf in gang.leaves if named & set(_chain(leaf.name, above))]
     leaves = leaves or [leaf for leaf in gang.leaves if leaf.gpus] or gang.leaves or [gang]
-    by_name: dict[str, Part] = {part.name: part for part in gang.parts}
+    by_name: dict[str, Part] = {part.name: part for part in gang.sub_groups}
     for leaf in leaves if sum(leaf.pods for leaf in leaves) > 1 else ():
         parts = [gang, *(by_name[name] for name in _chain(leaf.name, above) if name in by_name)]
         asked = [part.constraint for part in parts if part.constraint is not None]

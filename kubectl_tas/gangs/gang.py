@@ -99,7 +99,7 @@ class Gang(Part):
 
     kind: str = "PodGroup"
     """PodGroup, PodGang, or the kind of the workload."""
-    parts: tuple[SubGroup, ...] = ()
+    sub_groups: tuple[SubGroup, ...] = ()
     """SubGroups, parents before their children, each name once."""
     files: tuple[FileMap, ...] = ()
     """ConfigMaps with files for the containers of the tasks."""
@@ -110,14 +110,14 @@ class Gang(Part):
     def by_parent(self) -> dict[str | None, tuple[SubGroup, ...]]:
         """SubGroups directly below each SubGroup that has any; under None, the SubGroups at the top."""
         found: dict[str | None, list[SubGroup]] = {}
-        for part in self.parts:
+        for part in self.sub_groups:
             found.setdefault(part.parent, []).append(part)
         return {parent: tuple(parts) for parent, parts in found.items()}
 
     @property
     def leaves(self) -> tuple[SubGroup, ...]:
         """SubGroups without SubGroups below."""
-        return tuple(part for part in self.parts if part.name not in self.by_parent)
+        return tuple(part for part in self.sub_groups if part.name not in self.by_parent)
 
     @property
     def all_members(self) -> tuple[Member, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from kubectl_tas.gangs.admission import QueueUsage, asked
+from kubectl_tas.gangs.admission import QueueUsage, non_preemptible_requests
 from kubectl_tas.late import dataclass
 from kubectl_tas.quantities import NOTHING, Amounts, total
 from kubectl_tas.resolve.fleet import Fleet
@@ -120,7 +120,7 @@ def accounts(
 
 
 def _each(fleet: Fleet, queues: Mapping[str, QueueUsage] | None, *, archived: bool) -> Iterator[Account]:
-    declared = asked(fleet)
+    declared = non_preemptible_requests(fleet)
     is_rest_known = all(document.is_work for document in fleet.not_counted)
     for pool in _by_tree(fleet.pools):
         for subpool in (None, *pool.subpools):

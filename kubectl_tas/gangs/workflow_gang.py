@@ -189,7 +189,7 @@ def _with_specs(gang: Gang, specs: Mapping[str, dict[str, Any]]) -> Gang:
         return tuple(replace(member, spec=specs[member.name]) for member in part.members)
 
     return replace(
-        gang, members=members(gang), parts=tuple(replace(part, members=members(part)) for part in gang.parts)
+        gang, members=members(gang), sub_groups=tuple(replace(part, members=members(part)) for part in gang.sub_groups)
     )
 
 
@@ -207,7 +207,7 @@ def _identity(queue: str, gang: Gang) -> object:
     def labels(constraint: Constraint | None) -> object:
         return None if constraint is None or constraint.topology is None else [constraint.topology, *constraint.labels]
 
-    parts = [[part.name, part.parent, labels(part.constraint)] for part in gang.parts]
+    parts = [[part.name, part.parent, labels(part.constraint)] for part in gang.sub_groups]
     return {"queue": queue, "constraint": labels(gang.constraint), "subGroups": parts}
 
 
@@ -259,7 +259,7 @@ def build(tasks: Sequence[PlacedTask], topology: str | None) -> Gang:
         gpus=sum(member.gpus for member in members),
         constraint=constraint,
         members=members if is_whole else (),
-        parts=parts,
+        sub_groups=parts,
     )
 
 

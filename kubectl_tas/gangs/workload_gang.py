@@ -133,7 +133,7 @@ def own_gang(workload: FleetWorkload) -> Gang:
         gpus=sum(item.replicas * item.gpus for item in types),
         constraint=_constraint(whole_placement(workload)[0]),
         needed_parts=needed_parts,
-        parts=_named(drafts),
+        sub_groups=_named(drafts),
     )
 
 
@@ -144,13 +144,13 @@ def shared_gang(workloads: Sequence[FleetWorkload]) -> Gang:
     for workload, own in zip(workloads, owns, strict=True):
         name = member(workload)
         parts.append(SubGroup(name, own.pods, own.minimum, own.gpus, own.constraint))
-        parts += (replace(part, parent=part.parent or name) for part in own.parts)
+        parts += (replace(part, parent=part.parent or name) for part in own.sub_groups)
     return Gang(
         name=podgrouper.pod_group_name(workloads[0]),
         pods=sum(own.pods for own in owns),
         minimum=sum(own.minimum or 0 for own in owns),
         gpus=sum(own.gpus for own in owns),
-        parts=tuple(parts),
+        sub_groups=tuple(parts),
     )
 
 
@@ -321,7 +321,7 @@ def batches(workload: FleetWorkload, gang: Gang) -> Iterator[Batch]:
     is_shared = podgrouper.is_one_pod_group(workload)
     for item in workload.replicas:
         left = item.replicas if is_shared else min(1, item.replicas)
-        if not gang.parts:
+        if not gang.sub_groups:
             yield Batch(item, None, left)
         for part in _leaves_of(workload, gang, item):  # pods with the highest indices may not be there yet
             own = min(part.pods, left)

@@ -56,7 +56,7 @@ def gang_of_pod_group(fleet: Fleet, pod_group: FleetPodGroup) -> Gang:
         gpus=0,
         constraint=_group_constraint(fleet, pod_group, spec.topologyConstraint),
         needs_all_parts=spec.minSubGroup is not None and spec.minSubGroup == children[None],
-        parts=parts,
+        sub_groups=parts,
     )
 
 
@@ -162,7 +162,7 @@ def _gang(name: str, parts: list[SubGroup], constraint: Constraint | None) -> Ga
         gpus=sum(part.gpus for part in cliques),
         constraint=constraint,
         kind="PodGang",
-        parts=tuple(parts),
+        sub_groups=tuple(parts),
     )
 
 

@@ -12,7 +12,7 @@ from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.kindlists import Phase, group_of, phase_of_companion
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve.clusters import Dangling, FleetBackend
-from kubectl_tas.resolve.pools import Known
+from kubectl_tas.resolve.pools import Declarations
 
 if TYPE_CHECKING:
     from kubectl_tas.model.podtemplate import Companion
@@ -66,7 +66,7 @@ class FleetCompanion:
 
 
 def resolve_companions(
-    companions: Sequence[Declared[Companion]], work: Iterable[tuple[str, Place]], known: Known
+    companions: Sequence[Declared[Companion]], work: Iterable[tuple[str, Place]], known: Declarations
 ) -> Iterator[FleetCompanion]:
     """Yields companions with their places: from the label kubectl-tas/pool; else from all work in the same file; else
     the only cluster with the namespace. ``work`` has file and place of all work. Others are left out.
@@ -81,7 +81,7 @@ def resolve_companions(
 
 
 def _companion(
-    declared: Declared[Companion], beside: Mapping[tuple[str, str], Place], known: Known
+    declared: Declared[Companion], beside: Mapping[tuple[str, str], Place], known: Declarations
 ) -> FleetCompanion | None:
     metadata = declared.spec.metadata
     wanted = metadata.labels.get(labels.POOL)
@@ -111,12 +111,12 @@ def _companion(
     return None
 
 
-def _at(declared: Declared[Companion], backend: FleetBackend, default: str, known: Known) -> FleetCompanion:
+def _at(declared: Declared[Companion], backend: FleetBackend, default: str, known: Declarations) -> FleetCompanion:
     namespace = declared.spec.metadata.namespace or default
     return FleetCompanion(declared, backend, namespace, namespaces_of(backend, known))
 
 
-def namespaces_of(backend: FleetBackend, known: Known) -> tuple[str, ...]:
+def namespaces_of(backend: FleetBackend, known: Declarations) -> tuple[str, ...]:
     """Returns the namespaces for work in a cluster, the backend's own first if a pool uses it or no pool exists."""
     pools = (pool for pool in known.pools.values() if pool.backend == backend)
     found = dict.fromkeys(name for pool in pools for name in pool.namespaces)

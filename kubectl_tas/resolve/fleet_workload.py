@@ -14,7 +14,7 @@ from kubectl_tas.model.repository import Declared
 from kubectl_tas.quantities import Amounts, total
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.placement import OF_PODS, ROOT, AnnotationReader, LevelAnnotation, Placement, ReplicaType
-from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Known, LabelledSubmission
+from kubectl_tas.resolve.pools import Declarations, FleetPool, FleetSubpool, LabelledSubmission
 
 if TYPE_CHECKING:
     from kubectl_tas.model.workloads import Workload
@@ -130,7 +130,7 @@ class FleetWorkload(LabelledSubmission):
         return self.is_segmented or (self.is_owned and len(self.replicas) > 1)
 
 
-def resolve_workload(declared: Declared[Workload], known: Known) -> FleetWorkload | None:
+def resolve_workload(declared: Declared[Workload], known: Declarations) -> FleetWorkload | None:
     """Returns the resolved workload. None if its pool is absent, unknown or not resolved."""
     path = ("metadata", "labels", labels.POOL)
     wanted = declared.spec.metadata.labels.get(labels.POOL)

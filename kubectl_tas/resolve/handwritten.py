@@ -18,7 +18,7 @@ from kubectl_tas.quantities import Amounts, total
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import Dangling, FleetBackend
 from kubectl_tas.resolve.companions import namespaces_of
-from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Known, Submission
+from kubectl_tas.resolve.pools import Declarations, FleetPool, FleetSubpool, Submission
 
 if TYPE_CHECKING:
     from kubectl_tas.model.manifest import PodGroup, SubGroup, TopologyConstraint
@@ -131,7 +131,7 @@ def joins(workload: Workload, groups: Container[str]) -> bool:
 
 
 def resolve_pod_group(
-    declared: Declared[PodGroup], pods: Sequence[Declared[Workload]], known: Known
+    declared: Declared[PodGroup], pods: Sequence[Declared[Workload]], known: Declarations
 ) -> FleetPodGroup | None:
     """Finds the cluster of a hand-written PodGroup by its queue, else by its namespace. None if unknown. ``pods`` are
     the Pods that name the PodGroup.
@@ -157,7 +157,7 @@ def _is_below(queue: str, pool: FleetPool) -> bool:
     return queue in leaves or queue.startswith(pool.queue + names.SEPARATOR)
 
 
-def _owner(queue: str, backend: FleetBackend, known: Known) -> tuple[FleetPool | None, FleetSubpool | None]:
+def _owner(queue: str, backend: FleetBackend, known: Declarations) -> tuple[FleetPool | None, FleetSubpool | None]:
     """Returns the pool, and the subpool if any, of a leaf queue of a cluster."""
     for pool in known.pools.values():
         if pool.backend == backend and queue == pool.shared_queue:

@@ -15,7 +15,7 @@ from kubectl_tas.model.base import OWN_METADATA, KeyPath, whole_number
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.quantities import Amounts
 from kubectl_tas.resolve.clusters import Dangling
-from kubectl_tas.resolve.pools import FleetPool, Known
+from kubectl_tas.resolve.pools import Declarations, FleetPool
 from kubectl_tas.resolve.topologies import FleetTopology, Level
 
 if TYPE_CHECKING:
@@ -228,7 +228,7 @@ class AnnotationReader:
 
     declared: Declared[Workload]
     pool: FleetPool
-    known: Known
+    known: Declarations
     is_owned: bool
     """Whether the tool writes the PodGroup."""
     topology_names: dict[KeyPath, str] = field(default_factory=dict)

@@ -17,7 +17,7 @@ from kubectl_tas.model.repository import Declared
 from kubectl_tas.quantities import Amounts, total
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import Dangling, FleetBackend, Grove
-from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Known, LabelledSubmission, Target
+from kubectl_tas.resolve.pools import Declarations, FleetPool, FleetSubpool, LabelledSubmission, Target
 from kubectl_tas.resolve.topologies import FleetTopology
 
 if TYPE_CHECKING:
@@ -227,7 +227,7 @@ class SubmittedSet(LabelledSubmission):
 
 
 def resolve_set(
-    declared: Declared[CliqueSet], known: Known, topologies: Mapping[str, FleetTopology], grove: Grove
+    declared: Declared[CliqueSet], known: Declarations, topologies: Mapping[str, FleetTopology], grove: Grove
 ) -> FleetPodCliqueSet:
     """Resolves a set. ``topologies`` are the cluster topologies by name."""
     wanted, path = declared.spec.metadata.labels.get(labels.POOL), ("metadata", "labels", labels.POOL)

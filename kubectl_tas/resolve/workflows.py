@@ -15,8 +15,8 @@ from kubectl_tas.model.repository import Declared
 from kubectl_tas.quantities import Amounts, total
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import Dangling
-from kubectl_tas.resolve.platforms import Filled, FleetPlatform, asks_of, fill, values_of
-from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Known, Submission
+from kubectl_tas.resolve.platforms import FilledTemplates, FleetPlatform, asks_of, fill, values_of
+from kubectl_tas.resolve.pools import Declarations, FleetPool, FleetSubpool, Submission
 from kubectl_tas.resolve.topologies import Level
 
 DEFAULT_RESOURCE = "default"
@@ -82,7 +82,7 @@ class FleetTask:
         return values_of(self.platform, self.resource.spec, self.spec, about)
 
     @cached_property
-    def template(self) -> Filled:
+    def template(self) -> FilledTemplates:
         """The pod templates of the platform, with the values of this task."""
         return fill(self.platform, self.values)
 
@@ -176,7 +176,7 @@ class FleetWorkflow(Submission):
         return total(group.asks for group in self.groups)
 
 
-def resolve_workflow(declared: Declared[Workflow], known: Known, label_prefix: str) -> FleetWorkflow | None:
+def resolve_workflow(declared: Declared[Workflow], known: Declarations, label_prefix: str) -> FleetWorkflow | None:
     """Returns the resolved workflow. None if its pool or subpool is unknown or not resolved."""
     spec = declared.spec.workflow
     target = known.target(spec.pool, declared, ("workflow", "pool"))
