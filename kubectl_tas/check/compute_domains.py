@@ -14,7 +14,7 @@ from kubectl_tas.check.unique import NAME_DUPLICATE
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
 from kubectl_tas.gangs.gang import Gang, Part
 from kubectl_tas.gangs.podgrouper import is_one_pod_group
-from kubectl_tas.gangs.workload_gang import gang_of, sub_group
+from kubectl_tas.gangs.workload_gang import gang_of, sub_group_name
 from kubectl_tas.gangs.written_gangs import gang_of_pod_group, gangs_of_set
 from kubectl_tas.kai import Feature
 from kubectl_tas.late import dataclass
@@ -256,7 +256,7 @@ def _parts(user: _User) -> Iterator[str]:
     if isinstance(user.work, FleetWorkload):
         own = () if user.work.gang else user.work.replicas
         items = [item for item in own if item.spec_path == user.pod.path]
-        yield from (name for item in items if (name := sub_group(user.work, item)) is not None)
+        yield from (name for item in items if (name := sub_group_name(user.work, item)) is not None)
     elif isinstance(user.work, SubmittedSet):
         item = user.work.set
         cliques = [clique for clique in item.cliques if user.pod.path[: len(clique.path)] == clique.path]

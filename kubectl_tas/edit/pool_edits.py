@@ -196,7 +196,7 @@ def _naming_level(fleet: Fleet, topology: FleetTopology, key: str) -> Iterator[t
             yield from _naming(item.declared, key)
     for workload in fleet.workloads:
         for asked in workload.levels:
-            if asked.written == key and any(asked.level is level for level in topology.levels):
+            if asked.text == key and any(asked.level is level for level in topology.levels):
                 yield workload.declared, asked.path
     for clique_set in fleet.pod_clique_sets:
         if clique_set.topology is not None and clique_set.topology.declared is topology.declared:

@@ -22,7 +22,7 @@ from kubectl_tas.gangs.apply_demands import demanded
 from kubectl_tas.gangs.gang import Gang, Part, SubGroup
 from kubectl_tas.gangs.pool_demands import demands, member_demands
 from kubectl_tas.gangs.workflow_gang import gangs_of_workflow
-from kubectl_tas.gangs.workload_gang import batches, leaves, member, own_gang, shared_gang
+from kubectl_tas.gangs.workload_gang import batches, leaves, member_name, own_gang, shared_gang
 from kubectl_tas.gangs.written_gangs import gang_of_pod_group, gangs_of_set, minimums_of, sub_group_of
 from kubectl_tas.kai import NEWEST_RELEASE, Feature, Release
 from kubectl_tas.late import dataclass
@@ -173,7 +173,11 @@ def _of_workload(fleet: Fleet, workload: FleetWorkload) -> Iterator[GangToPlace]
         for joined in (joined_workload for joined_workload in members if joined_workload.pods):
             needed_shapes = _needed_of(fleet, joined, own_gang(joined))
             needed.update(
-                {member(joined) if name is None else name: shapes for name, shapes in needed_shapes.items() if shapes}
+                {
+                    member_name(joined) if name is None else name: shapes
+                    for name, shapes in needed_shapes.items()
+                    if shapes
+                }
             )
         gang = shared_gang(members)
         yield _one(fleet, workload, gang, needed, _exactly(gang.name))

@@ -7,7 +7,7 @@ import yaml
 
 from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.task_files import TaskFile, file_maps
-from kubectl_tas.gangs.task_pods import _both as beside
+from kubectl_tas.gangs.task_pods import _with_avoided_hosts as beside
 from kubectl_tas.gangs.task_pods import away_from
 from kubectl_tas.gangs.workload_gang import batches, own_gang, segments_of_pod, shared_gang
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
