@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kubectl_tas.gangs.pool_demands import Demand, Mode, changes
-from kubectl_tas.load.splice import FIRST, Appended, Change, Entry, Renamed, extended, without_aliases
+from kubectl_tas.load.splice import FIRST, Appended, Change, Entry, RenamedEntry, extended, without_aliases
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Origin
 
@@ -86,9 +86,9 @@ def merged(data: Any, entries: Sequence[Entry]) -> Any:
             if isinstance(target, dict) and target.get(step) is None:
                 _put(target, step, {}, _PLACES.get(str(step)))
             target = target[step]
-        if isinstance(value, Renamed):
+        if isinstance(value, RenamedEntry):
             _put(target, value.key, value.value, path[-1])
-        if value is None or isinstance(value, Renamed):
+        if value is None or isinstance(value, RenamedEntry):
             del target[path[-1]]
         else:
             new = extended(target.get(path[-1]), value) if isinstance(value, Appended) else value
