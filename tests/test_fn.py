@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from kubectl_tas.diagnostics import Location
-from kubectl_tas.load.functioninput import ResourceList, described
+from kubectl_tas.load.functioninput import FunctionInput, result_fields
 from tests.support.cli import Result, kubectl_tas, pool, subpool, write
 from tests.support.golden import EXAMPLES
 from tests.support.pyyaml import safe_load, safe_load_all
@@ -256,7 +256,7 @@ class TestPlacesOfResults:
     TWO = (tracked(declared(pool("a")), "p.yaml", 0), tracked(declared(pool("b")), "p.yaml", 1))
 
     def told(self, place: Location, *items: Object) -> Object:
-        return ResourceList(None, (), items).described(place)
+        return FunctionInput(None, (), items).described(place)
 
     def test_a_place_in_no_item(self) -> None:
         assert self.told(Location("tas.yaml", 1, 1), *self.TWO) == {}
@@ -278,6 +278,6 @@ class TestPlacesOfResults:
         assert "field" not in first
 
     def test_a_file_that_went(self, tmp_path: Path) -> None:
-        assert described(tmp_path, Location("p.yaml", 1, 1)) == {"file": {"path": "p.yaml", "index": 0}}
+        assert result_fields(tmp_path, Location("p.yaml", 1, 1)) == {"file": {"path": "p.yaml", "index": 0}}
         write(tmp_path, {"p.yaml": f"{pool('a')}---\n{pool('b')}"})
-        assert described(tmp_path, Location("p.yaml", 99, 99)) == {"file": {"path": "p.yaml", "index": 1}}
+        assert result_fields(tmp_path, Location("p.yaml", 99, 99)) == {"file": {"path": "p.yaml", "index": 1}}

@@ -174,7 +174,7 @@ def _misnamed(
 def _known(fleet: Fleet) -> _Known:
     known: _Known = {}
     for item in (item for part in fleet.mentions for item in part.held):
-        known.setdefault((item.kind, item.space), {})[item.name] = item.parts
+        known.setdefault((item.kind, item.space), {})[item.name] = item.keys_or_ports
     for work in fleet.submissions:
         page = page_of(work.kind)
         for name in page.makes.services if page is not None else ():
@@ -185,11 +185,11 @@ def _known(fleet: Fleet) -> _Known:
 
 def _part(of: Mentions, use: Use, parts: Sequence[str] | None) -> Iterator[Diagnostic]:
     """Reports a port or key that the named object lacks."""
-    if not use.part or parts is None or use.part in parts:
+    if not use.key_or_port or parts is None or use.key_or_port in parts:
         return
     what = "port" if use.kind == "Service" else "key"
-    message = f'the {use.kind} "{use.name}" has no {what} "{use.part}"'
-    hint = did_you_mean(use.part, parts, f"It has {shortened(parts)}." if parts else f"Add the {what} there.")
+    message = f'the {use.kind} "{use.name}" has no {what} "{use.key_or_port}"'
+    hint = did_you_mean(use.key_or_port, parts, f"It has {shortened(parts)}." if parts else f"Add the {what} there.")
     yield Diagnostic(REFERENCE_UNKNOWN, message, of.finder(use.document)(use.part_path), hint=hint)
 
 

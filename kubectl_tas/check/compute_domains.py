@@ -14,7 +14,7 @@ from kubectl_tas.check.unique import NAME_DUPLICATE
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
 from kubectl_tas.gangs.gang import Gang, Part
 from kubectl_tas.gangs.podgrouper import is_one_pod_group
-from kubectl_tas.gangs.workload_gang import gang_of, sub_group
+from kubectl_tas.gangs.workload_gang import gang_of, sub_group_name
 from kubectl_tas.gangs.written_gangs import gang_of_pod_group, gangs_of_set
 from kubectl_tas.kai import Feature
 from kubectl_tas.late import dataclass
@@ -230,11 +230,11 @@ def _gangs(fleet: Fleet, work: _Work) -> Iterator[Gang]:
 
 def _is_covered(fleet: Fleet, gang: Gang, users: Sequence[_User]) -> bool:
     """Whether each part of a gang with claiming pods requires a level that lies within one NVLink domain."""
-    above = {part.name: part.parent for part in gang.parts}
+    above = {part.name: part.parent for part in gang.sub_groups}
     named = {name for user in users for name in _parts(user)}
     leaves: Sequence[Part] = [leaf for leaf in gang.leaves if named & set(_chain(leaf.name, above))]
     leaves = leaves or [leaf for leaf in gang.leaves if leaf.gpus] or gang.leaves or [gang]
-    by_name: dict[str, Part] = {part.name: part for part in gang.parts}
+    by_name: dict[str, Part] = {part.name: part for part in gang.sub_groups}
     for leaf in leaves if sum(leaf.pods for leaf in leaves) > 1 else ():
         parts = [gang, *(by_name[name] for name in _chain(leaf.name, above) if name in by_name)]
         asked = [part.constraint for part in parts if part.constraint is not None]
@@ -256,7 +256,7 @@ def _parts(user: _User) -> Iterator[str]:
     if isinstance(user.work, FleetWorkload):
         own = () if user.work.gang else user.work.replicas
         items = [item for item in own if item.spec_path == user.pod.path]
-        yield from (name for item in items if (name := sub_group(user.work, item)) is not None)
+        yield from (name for item in items if (name := sub_group_name(user.work, item)) is not None)
     elif isinstance(user.work, SubmittedSet):
         item = user.work.set
         cliques = [clique for clique in item.cliques if user.pod.path[: len(clique.path)] == clique.path]

@@ -177,12 +177,12 @@ def check_pod_placement(workload: FleetWorkload, _fleet: Fleet) -> Iterator[Diag
 
 
 def _order(workload: FleetWorkload, placement: Placement | None) -> Iterator[Diagnostic]:
-    if placement is None or placement.known is None or not (placement.required and placement.preferred):
+    if placement is None or placement.fleet_topology is None or not (placement.required and placement.preferred):
         return
     required, preferred = placement.required, placement.preferred
     is_elsewhere = required.path[:-1] != preferred.path[:-1]
     related = (Related("required here", workload.declared.at(*required.path)),) if is_elsewhere else ()
-    levels, place = [level.key for level in placement.known.levels], workload.declared.at(*preferred.path)
+    levels, place = [level.key for level in placement.fleet_topology.levels], workload.declared.at(*preferred.path)
     yield from check_order(levels, required.level.key, preferred.level.key, place, related)
 
 
@@ -193,7 +193,7 @@ def _merged(workload: FleetWorkload) -> Iterator[Diagnostic]:
     if placement not in (workload.placement, *(item.placement for item in workload.replicas)):
         yield from _order(workload, placement)
     for asked in lost:
-        message = f'nothing keeps the pods within one "{asked.written}": their template asks for another placement'
+        message = f'nothing keeps the pods within one "{asked.text}": their template asks for another placement'
         location = workload.declared.origin.locate(asked.path, key=True)
         hint = "Ask for it on the pod template, or leave it out."
         yield Diagnostic(PLACEMENT_OVERRIDDEN, message, location, hint=hint)
@@ -227,10 +227,10 @@ def _nowhere(workload: FleetWorkload, placement: Placement | None, why: str, hin
     for asked in placement.asked:
         location = workload.declared.origin.locate(asked.path, key=True)
         if asked is placement.required:
-            message = f'{why}, so nothing keeps its pods within one "{asked.written}"'
+            message = f'{why}, so nothing keeps its pods within one "{asked.text}"'
             yield Diagnostic(PLACEMENT_UNSUPPORTED, message, location, hint=hint)
         else:
-            message = f'{why}, so nothing places its pods in one "{asked.written}"'
+            message = f'{why}, so nothing places its pods in one "{asked.text}"'
             yield Diagnostic(PLACEMENT_IGNORED, message, location, hint=hint)
 
 

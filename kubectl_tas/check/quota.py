@@ -19,10 +19,10 @@ from kubectl_tas.gangs.admission import (
     SUBPOOL_CLOSED,
     Admission,
     Verdict,
-    kept,
-    needless,
+    needless_over_quota,
+    over_quota_amounts,
 )
-from kubectl_tas.gangs.admission import asked as asked_by_queue
+from kubectl_tas.gangs.admission import non_preemptible_requests as asked_by_queue
 from kubectl_tas.gangs.lasting import Past
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.pool_kinds import MaximumAmounts, amount
@@ -180,7 +180,7 @@ def _unlisted(found: Sequence[tuple[Submission, Verdict]], admission: Admission)
     entries = {name: may.model_dump(exclude_unset=True) for name, may in first.over_quota.spec.spec.overQuota.items()}
     for item, verdict in found:
         name = item.over_quota_key or work_name(item.kind, item.name)
-        entries[name] = kept(admission.to_be_listed(item), verdict.unlisted)
+        entries[name] = over_quota_amounts(admission.to_be_listed(item), verdict.unlisted)
     what = f"{first.over_quota.spec.kind.lower()} {first.target}"
     hint = f"Write into the spec of {what}, so that later runs know it: overQuota: {flow(entries)}"
     for item, verdict in found:
@@ -390,7 +390,7 @@ DRAINING_UNUSED = Rule(
 
 def check_draining(fleet: Fleet) -> Iterator[Diagnostic]:
     """Finds entries of spec.draining and spec.overQuota that have no effect or are misspelled."""
-    for leaf, name, why in needless(fleet):
+    for leaf, name, why in needless_over_quota(fleet):
         location = leaf.declared.origin.locate(("spec", "overQuota", name), key=True)
         own = [item for item in fleet.submissions if item.target == leaf.name]
         others = sorted(work_name(item.kind, item.name) for item in own if item.over_quota_key is None)

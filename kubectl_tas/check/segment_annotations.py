@@ -172,7 +172,7 @@ def _sizes(workload: FleetWorkload, replica_type: ReplicaType) -> Iterator[Diagn
         if size.path == division:
             continue
         if size.pods is None:
-            message = f'{labels.SEGMENT_SIZE} must be a whole number from 1, not "{size.written}"'
+            message = f'{labels.SEGMENT_SIZE} must be a whole number from 1, not "{size.text}"'
             yield Diagnostic(SEGMENT_VALUE, message, place, hint=within(0, most))
         elif size.pods > most > 0:
             message = f"a segment of {size.pods} pods is larger than the {_pods_of(workload, replica_type)}"
@@ -182,9 +182,9 @@ def _sizes(workload: FleetWorkload, replica_type: ReplicaType) -> Iterator[Diagn
                 else "Remove the annotation, or raise the number of pods."
             )
             yield Diagnostic(SEGMENT_VALUE, message, place, hint=hint)
-        elif size.written != first.written:
-            owner = f"{first.path[-1]} of this {workload.kind} is {first.written}, which precedes"
-            message = f"{labels.SEGMENT_SIZE} is {size.written} here, but {owner}"
+        elif size.text != first.text:
+            owner = f"{first.path[-1]} of this {workload.kind} is {first.text}, which precedes"
+            message = f"{labels.SEGMENT_SIZE} is {size.text} here, but {owner}"
             yield Diagnostic(SEGMENT_VALUE, message, place, hint="Remove the annotation, or write the same size.")
 
 
@@ -260,7 +260,7 @@ def _same(divided: ReplicaType, name: str) -> tuple[str, ...]:
     """Returns the values that mean the same as an annotation of the divided pods."""
     placement, own = divided.segments.placement if divided.segments else None, divided.annotations.get(name)
     if name == labels.TOPOLOGY and placement is not None:
-        return placement.topology, placement.known.name if placement.known else placement.topology
+        return placement.topology, placement.fleet_topology.name if placement.fleet_topology else placement.topology
     for asked in placement.asked if placement else ():
         if asked.annotation == name:
             return asked.level.key, asked.level.label
@@ -369,23 +369,21 @@ def _levels(workload: FleetWorkload, replica_type: ReplicaType, segments: Placem
     """Checks levels of segments against the level that their replica type or the workload requires."""
     own = part_placement(workload, replica_type) if podgrouper.has_sub_group(workload, replica_type) else None
     above = own if own and own.required else whole_placement(workload)[0]
-    if above is None or above.required is None or above.known is None or above.topology != segments.topology:
+    if above is None or above.required is None or above.fleet_topology is None or above.topology != segments.topology:
         return
-    levels = above.known.levels
+    levels = above.fleet_topology.levels
     never = workload.is_owned or podgrouper.makes_segments(workload, replica_type)
     for asked in segments.asked:
         location = workload.declared.at(*asked.path)
         is_coarser = levels.index(asked.level) < levels.index(above.required.level)
         if is_coarser and asked is segments.required and never:
-            message = f'no "{asked.written}" is within one "{above.required.written}", so the pods never run'
+            message = f'no "{asked.text}" is within one "{above.required.text}", so the pods never run'
             related = (Related("required here", workload.declared.at(*above.required.path)),)
-            hint = f'Require "{above.required.written}" or finer here, or "{asked.written}" or coarser there.'
+            hint = f'Require "{above.required.text}" or finer here, or "{asked.text}" or coarser there.'
             yield Diagnostic(SEGMENT_COARSER, message, location, related, hint=hint)
         elif levels.index(asked.level) <= levels.index(above.required.level):
-            message = (
-                f'segments in one "{asked.written}" have no effect: all pods are in one "{above.required.written}"'
-            )
-            finer = above.known.finer_keys(above.required.level)
+            message = f'segments in one "{asked.text}" have no effect: all pods are in one "{above.required.text}"'
+            finer = above.fleet_topology.finer_keys(above.required.level)
             hint = f"Use {' or '.join(finer)}." if finer else "No level is finer; leave the segments out."
             yield Diagnostic(SEGMENT_LEVEL, message, location, hint=hint)
 

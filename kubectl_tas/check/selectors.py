@@ -14,7 +14,7 @@ from kubectl_tas.model.base import KeyPath
 from kubectl_tas.node_places import fulfils
 from kubectl_tas.resolve.companions import FleetCompanion
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.mentions import SCALED, Pods, Selection, Space
+from kubectl_tas.resolve.mentions import SCALED, LabelledPods, Selection, Space
 from kubectl_tas.resolve.platforms import Finder
 from kubectl_tas.words import did_you_mean, misspelled, question, shortened
 
@@ -59,7 +59,7 @@ _SELECTORS = {
     "NetworkPolicy": "podSelector",
     "CiliumNetworkPolicy": "endpointSelector",
 }
-_Carried = dict[Space, dict[str, dict[str, list[Pods]]]]
+_Carried = dict[Space, dict[str, dict[str, list[LabelledPods]]]]
 """Pods by space, label key and label value."""
 
 
@@ -150,8 +150,10 @@ def _labels(selection: Selection) -> KeyPath:
 
 
 def _near(
-    there: Mapping[str, Mapping[str, list[Pods]]], wanted: Mapping[str, str], conditions: Iterable[dict[str, Any]]
-) -> Iterator[Pods]:
+    there: Mapping[str, Mapping[str, list[LabelledPods]]],
+    wanted: Mapping[str, str],
+    conditions: Iterable[dict[str, Any]],
+) -> Iterator[LabelledPods]:
     """Yields the pods that fulfil the first requirement of a selector."""
     for key, value in wanted.items():
         yield from there.get(key, {}).get(value, ())
@@ -207,7 +209,7 @@ def _nothing(
     return Diagnostic(SELECTS_TOO_FEW, message, locate(path, key=is_key), hint=hint)
 
 
-def _ports(locate: Finder, selection: Selection, found: Sequence[Pods]) -> Iterator[Diagnostic]:
+def _ports(locate: Finder, selection: Selection, found: Sequence[LabelledPods]) -> Iterator[Diagnostic]:
     """Reports names of ports that none of the selected pods has."""
     known = sorted({port for pods in found for port in pods.ports})
     is_known = any(selection.selector.values()) and all(_has_known_ports(pods.kind) for pods in found)

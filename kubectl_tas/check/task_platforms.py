@@ -33,8 +33,8 @@ from kubectl_tas.resolve.platforms import (
     NODE_TOKENS,
     Merged,
     NotFilledError,
-    Template,
-    Validation,
+    PlatformTemplate,
+    PlatformValidation,
     filled,
     read_spec,
     tokens_in,
@@ -235,7 +235,7 @@ def _allowed(workflow: FleetWorkflow, task: FleetTask) -> Iterator[Diagnostic]:
         yield Diagnostic(PLATFORM_FORBIDS, message, location, related, hint=allowed_mounts)
 
 
-def _reserved(templates: Iterable[Template]) -> Iterator[Diagnostic]:
+def _reserved(templates: Iterable[PlatformTemplate]) -> Iterator[Diagnostic]:
     for template in templates:
         metadata = {kind: getattr(template.body.metadata, kind) for kind in _RESERVED}
         for path in reserved_in(metadata, template.body.spec):
@@ -263,12 +263,12 @@ def _pod(
 ) -> Iterator[Diagnostic]:
     """Checks the pod of a task, or of a sample task. Each distinct pod is checked once."""
     for problem in task.template.problems:
-        yield Diagnostic(POD_TEMPLATE_TOKEN, problem.message, problem.place, hint=problem.hint)
+        yield Diagnostic(POD_TEMPLATE_TOKEN, problem.message, problem.location, hint=problem.hint)
     priority = fleet.config.priorityClasses.NORMAL
     own = pod_spec(task.spec, task.resource.spec, pool.backend.scheduler_name, priority, task.platform.nodes)
     pod = on_platform(task, own)
     yield from _hidden(pod, task, declared)
-    told = {problem.place for problem in task.template.problems}
+    told = {problem.location for problem in task.template.problems}
     text = json.dumps([pool.name, task.platform.name, _without(pod.data, task)], sort_keys=True, default=str)
     if text in judged:
         return
@@ -380,7 +380,7 @@ def _validated(workflow: FleetWorkflow, task: FleetTask) -> Iterator[Diagnostic]
             yield Diagnostic(RESOURCE_VALIDATION, message, _place(workflow, task, validation), related, hint=hint)
 
 
-def _told(validation: Validation, task: FleetTask) -> str:
+def _told(validation: PlatformValidation, task: FleetTask) -> str:
     """Returns the message of a validation, with unfilled tokens if one of them has no value."""
     written = validation.rule.assert_message
     try:
@@ -395,7 +395,7 @@ def _measured(text: str) -> Fraction | str:
     return Fraction(found[1]) * _UNITS[found[2]] if found is not None and found[2] in _UNITS else text
 
 
-def _place(workflow: FleetWorkflow, task: FleetTask, validation: Validation) -> Location:
+def _place(workflow: FleetWorkflow, task: FleetTask, validation: PlatformValidation) -> Location:
     """Returns the place of the resource field that a validation is about, else the place of the resource."""
     used, resource = _used(validation), task.resource
     for token, name in _FIELDS.items():
@@ -404,11 +404,11 @@ def _place(workflow: FleetWorkflow, task: FleetTask, validation: Validation) -> 
     return workflow.declared.origin.locate(resource.path, key=True)
 
 
-def _used(validation: Validation) -> frozenset[str]:
+def _used(validation: PlatformValidation) -> frozenset[str]:
     return tokens_in(str(validation.rule.left_operand)) | tokens_in(str(validation.rule.right_operand))
 
 
-def _node_tokens(validation: Validation) -> list[str]:
+def _node_tokens(validation: PlatformValidation) -> list[str]:
     """Returns the tokens for the capacity of a node."""
     return [name for name in NODE_TOKENS if name in _used(validation)]
 

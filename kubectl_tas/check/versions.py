@@ -180,7 +180,11 @@ def _placement(
         yield _needs_kai(backend, "a placement", place)
     elif not _lacks(backend, feature):
         return
-    elif feature is not Feature.TOPOLOGY or placement.known is None or placement.known != workload.pool.topology:
+    elif (
+        feature is not Feature.TOPOLOGY
+        or placement.fleet_topology is None
+        or placement.fleet_topology != workload.pool.topology
+    ):
         yield unsupported(backend, feature, f"{asked.annotation} here", place)  # else the pool says it
 
 

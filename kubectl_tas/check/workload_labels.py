@@ -195,12 +195,14 @@ def check_demands(origin: Origin, wanted: tuple[Demand, ...]) -> Iterator[Diagno
     for demand in wanted:
         present = origin.value(demand.path)
         if present is not None and present != demand.value and demand.mode is Mode.ADD:
-            yield conflict(origin, demand.path, demand.value, demand.why, present)
+            yield conflict(origin, demand.path, demand.value, demand.reason, present)
         elif present is not None and demand.mode is Mode.ABSENT:
-            message = f'{_name(demand.path)} is "{present}", but {demand.why} has none'
+            message = f'{_name(demand.path)} is "{present}", but {demand.reason} has none'
             yield Diagnostic(WORKLOAD_CONFLICT, message, origin.locate(demand.path), hint="Remove it.")
         elif demand.path[-2:-1] == ("nodeSelector",) and present not in (None, demand.value):
-            message = f'{demand.path[-1]} is "{present}", but {demand.why} have "{demand.value}": the pods leave them'
+            message = (
+                f'{demand.path[-1]} is "{present}", but {demand.reason} have "{demand.value}": the pods leave them'
+            )
             hint = f"Remove it, or write {demand.value}."
             yield Diagnostic(NODES_LEFT, message, origin.locate(demand.path), hint=hint)
 

@@ -19,9 +19,9 @@ from kubectl_tas.load.document import parse
 from kubectl_tas.load.functioninput import (
     API_VERSION,
     KIND,
-    ResourceList,
-    described,
+    FunctionInput,
     read_resource_list,
+    result_fields,
 )
 from kubectl_tas.load.source import MemorySource, decode
 from kubectl_tas.report.json import Place, results
@@ -57,7 +57,7 @@ def fn() -> int:
         raise TasError(message, hint="Name the repository in spec.directory of the functionConfig.")
     session = open_session(directory).with_emptiness() if directory is not None else _of_items(given)
     chosen_backends(session.fleet, given.function.spec.backend)
-    place = given.described if directory is None else partial(described, session.root)
+    place = given.described if directory is None else partial(result_fields, session.root)
     if session.failed() or given.function.kind == "Validate":
         _write(given.items, session.shown, place)
         return 1 if session.failed() else 0
@@ -65,14 +65,14 @@ def fn() -> int:
     return 0
 
 
-def _of_items(given: ResourceList) -> Session:
+def _of_items(given: FunctionInput) -> Session:
     """Checks the documents among the items as a repository. The author of the kustomization decides which documents
     count. The paths of items decide nothing, because they are annotations, which anyone can write.
     """
     return check_source(Path.cwd(), MemorySource(given.files), partial(replace, has_folders=False))
 
 
-def _rendered(session: Session, given: ResourceList, function: Function) -> Sequence[Object]:
+def _rendered(session: Session, given: FunctionInput, function: Function) -> Sequence[Object]:
     """Returns the items with the manifests of one cluster, without the items that are the repository."""
     from kubectl_tas.cli.render import stream_of_backend  # only Render needs the compiler and its templates
     from kubectl_tas.load.functioninput import merged

@@ -24,7 +24,7 @@ from kubectl_tas.cli.terminal import hand_over_data, say, show
 from kubectl_tas.compile.cluster_objects import compile_queues
 from kubectl_tas.draw import sharetables as pages
 from kubectl_tas.gangs.admission import VERDICTS
-from kubectl_tas.gangs.admission import asked as asked_by_queue
+from kubectl_tas.gangs.admission import non_preemptible_requests as asked_by_queue
 from kubectl_tas.live.live_cluster import ClusterState
 from kubectl_tas.model import manifest
 from kubectl_tas.place.fairshare_report import FairShareDivision, QueueDemand, called, divide

@@ -391,7 +391,7 @@ def _asked(fleet: Fleet, backend: FleetBackend) -> Iterator[_RequestedLevel]:
 
 def _of_gang(gang: Gang) -> Iterator[tuple[str, str, bool]]:
     """Yields for each constraint of a gang: topology, label of the finest level, and whether the level is preferred."""
-    for unit in (gang, *gang.parts):
+    for unit in (gang, *gang.sub_groups):
         constraint = unit.constraint
         finest = constraint and (constraint.preferred or constraint.required)
         if constraint and constraint.topology and finest:

@@ -68,7 +68,7 @@ def _users(change: Change, topology: FleetTopology) -> Iterator[tuple[str, Locat
                 clique_set.place_of(clique_set.references[0][1]),
             )
     for work in change.after.placed_by(topology):
-        yield work.what, work.place
+        yield work.kind_and_name, work.location
     for backend, state in change.states.items():
         declared = {x.key for x in change.after.pod_clique_sets if x.backend is None or x.backend.name == backend}
         for key, live in (state.sets or {}).items():
@@ -86,7 +86,7 @@ def changed_levels(change: Change) -> Iterator[Diagnostic]:
         users = [] if topology.pool else _placed_by(change, name)
         if not _only_added(topology, current):
             users += (  # but for what is in queues that are known to be idle
-                work.what
+                work.kind_and_name
                 for work in change.after.placed_by(current)
                 if change.queues.get((work.backend, work.queue), True)
             )

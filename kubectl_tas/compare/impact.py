@@ -489,7 +489,7 @@ def _work(change: Change) -> Iterator[WorkChange]:
             continue
         old, new = _state(was, before), _state(now, after)
         if was and now and new and _asked(was) == _asked(now):
-            new = replace(new, verdict=after.together(now, new.verdict))
+            new = replace(new, verdict=after.verdict_if_running(now, new.verdict))
         if _told(old) != _told(new):
             yield WorkChange(key[0], key[1], key[3], old, new)
 

@@ -266,7 +266,7 @@ def _place(written: Written, path: KeyPath) -> tuple[Location, str]:
     if written.origin.value(path) is None:
         for demand in written.demands:
             if demand.path == path[: len(demand.path)]:
-                return written.location, f", {demand.why},"
+                return written.location, f", {demand.reason},"
     return written.origin.locate(path), ""
 
 

@@ -23,7 +23,7 @@ from kubectl_tas.load.compose import TooDeepError, TooManyError
 from kubectl_tas.load.document import roots
 from kubectl_tas.load.reader import is_certain_text
 from kubectl_tas.load.reader import reads_alike as scalar_reads_alike
-from kubectl_tas.load.splice import FIRST, Entry, Renamed, with_values
+from kubectl_tas.load.splice import FIRST, Entry, RenamedEntry, with_values
 from kubectl_tas.model.artifact import Artifact, PassThrough
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.kindlists import Phase
@@ -137,12 +137,12 @@ def _respelled(submitted: SubmittedSet) -> Iterator[Entry]:
 def _domains(constraint: PackConstraint, path: KeyPath, release: GroveRelease) -> Iterator[Entry]:
     if release.has_pack and constraint.packDomain is not None:
         if constraint.pack is None:
-            yield (*path, "packDomain"), Renamed("pack", {"required": constraint.packDomain}), None
+            yield (*path, "packDomain"), RenamedEntry("pack", {"required": constraint.packDomain}), None
         else:
             yield (*path, "pack", "required"), constraint.packDomain, FIRST
             yield (*path, "packDomain"), None, None
     elif not release.has_pack and constraint.pack is not None and constraint.pack.required is not None:
-        yield (*path, "pack"), Renamed("packDomain", constraint.pack.required), None
+        yield (*path, "pack"), RenamedEntry("packDomain", constraint.pack.required), None
 
 
 MAX_EXPANSION = 50

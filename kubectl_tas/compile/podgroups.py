@@ -119,7 +119,7 @@ def _preview_of_workload(
             for replicated in sub_workload.replicas
             if replicated.segments
         }
-        indexed |= {f"{PODS}{unit.name}": indices(unit.indices) for unit in gang.parts if unit.indices is not None}
+        indexed |= {f"{PODS}{unit.name}": indices(unit.indices) for unit in gang.sub_groups if unit.indices is not None}
     meta = Metadata(
         name=gang.name,
         namespace=sub_workload.namespace,
@@ -175,7 +175,7 @@ def pod_group_spec(
     ``above``: SubGroups with children have minMember too.
     """
     backend = submission.pool.backend
-    sub_groups = gang.parts if backend.has(Feature.SUBGROUP_TREE) else ()
+    sub_groups = gang.sub_groups if backend.has(Feature.SUBGROUP_TREE) else ()
     whole = _min_sub_group(gang, gang, backend) if sub_groups else None
     preemptibility = _PREEMPTIBILITY[submission.is_preemptible]
     return PodGroupSpec(
@@ -256,7 +256,7 @@ def _pod_gang(fleet: Fleet, submitted: SubmittedSet, gang: Gang) -> PodGang:
                 GangPart(
                     name=sub_group.name, podGroupNames=tuple(leaf.name for leaf in cliques), topologyConstraint=packed
                 )
-                for sub_group in gang.parts  # replicas of scaling groups that have a constraint
+                for sub_group in gang.sub_groups  # replicas of scaling groups that have a constraint
                 if (cliques := gang.below(sub_group)) and (packed := _packed(sub_group.constraint)) is not None
             ),
             priorityClassName=str(getattr(fleet.config.priorityClasses, submitted.priority)),

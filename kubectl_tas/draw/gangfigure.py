@@ -116,7 +116,7 @@ def _note(workload: FleetWorkload, gang: Gang) -> str:
     if not podgrouper.is_predicted(workload):
         reason = podgrouper.row(workload).unpredicted or f"not predicted for a {workload.kind}"
         return f"made by KAI's PodGrouper; {reason}"
-    return podgrouper.note(workload, divided=bool(gang.parts))
+    return podgrouper.note(workload, divided=bool(gang.sub_groups))
 
 
 def _topology(workload: FleetWorkload) -> str | None:

@@ -88,7 +88,7 @@ def page(fleet: Fleet, topology: FleetTopology) -> str:
     pools = [(pool.name, pool.backend.name) for pool in fleet.pools if pool.topology == topology]
     sections = [style.pairs(facts), style.section("Levels", header, levels)]
     sections.append(style.section("Pools", ("NAME", "BACKEND"), pools))
-    work = [(placed.what, placed.queue) for placed in fleet.placed_by(topology)]
+    work = [(placed.kind_and_name, placed.queue) for placed in fleet.placed_by(topology)]
     sections.append(style.section("Placed work", ("NAME", "QUEUE"), work))
     if topology.pool is None:
         sections.append(style.section("PodCliqueSets", ("NAME", AVAILABLE), list(sets(fleet, topology))))

@@ -78,7 +78,7 @@ def told(answers: Sequence[Answer]) -> str:
 
 
 def _facts(answer: Answer) -> str:
-    submission, verdict, quota = answer.item, answer.verdict, answer.quota
+    submission, verdict, quota = answer.submission, answer.verdict, answer.quota
     limited: list[ResourceName] = [
         name for name in submission.asks.asked if name != "gpu" and submission.quota.of(name) != NO_LIMIT
     ]
@@ -101,7 +101,7 @@ def _facts(answer: Answer) -> str:
 
 
 def _of(answer: Answer, resource: ResourceName) -> str:
-    quota = answer.item.quota.of(resource)
+    quota = answer.submission.quota.of(resource)
     if quota == NO_LIMIT:
         return "no limit"
     used = "an unknown part" if answer.used is None else show(resource, answer.used.of(resource))
@@ -114,7 +114,7 @@ def told_data(answers: Sequence[Answer]) -> shapes.AnswersJson:
 
 
 def _answer_record(answer: Answer) -> shapes.AdmittedJson:
-    submission, verdict = answer.item, answer.verdict
+    submission, verdict = answer.submission, answer.verdict
     return {
         "workflow": submission.name,
         "pool": submission.target,
@@ -141,7 +141,7 @@ def _amount(amounts: Amounts | None, resource: ResourceName) -> Amount | str | N
 def _answer_amounts(answer: Answer, resource: ResourceName) -> shapes.AskedJson:
     """Returns the amounts as Kubernetes quantities. None means: no limit, or unknown."""
     return {
-        "asks": as_data(resource, answer.item.asks.of(resource)),
+        "asks": as_data(resource, answer.submission.asks.of(resource)),
         "quota": _amount(answer.quota, resource),
         "used": _amount(answer.used, resource),
         "inQuota": as_data(resource, answer.verdict.in_quota.of(resource)),

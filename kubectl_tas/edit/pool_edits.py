@@ -200,7 +200,7 @@ def _naming_level(fleet: Fleet, topology: FleetTopology, key: str) -> Iterator[t
             yield from _naming(submission.declared, key)
     for workload in fleet.workloads:
         for requested_level in workload.levels:
-            if requested_level.written == key and any(requested_level.level is level for level in topology.levels):
+            if requested_level.text == key and any(requested_level.level is level for level in topology.levels):
                 yield workload.declared, requested_level.path
     for clique_set in fleet.pod_clique_sets:
         if clique_set.topology is not None and clique_set.topology.declared is topology.declared:

@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, TasError
-from kubectl_tas.gangs.admission import OVER_QUOTA_RUNNING, Admission, kept, needless
+from kubectl_tas.gangs.admission import OVER_QUOTA_RUNNING, Admission, needless_over_quota, over_quota_amounts
 from kubectl_tas.gangs.lasting import Past
 from kubectl_tas.late import dataclass
 from kubectl_tas.load.rights import is_within
@@ -24,7 +24,7 @@ from kubectl_tas.quantities import NOTHING, RESOURCES, Amounts
 from kubectl_tas.quantities import said as amount_said
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.pools import BEHAVIOUR, TRANSITIONS, FleetPool, FleetSubpool, Leaf, work_name
+from kubectl_tas.resolve.pools import BEHAVIOUR, TRANSITIONS, FleetPool, FleetSubpool, LeafQueue, work_name
 from kubectl_tas.words import did_you_mean, shortened
 from kubectl_tas.yaml import flow, scalar
 
@@ -402,21 +402,21 @@ def lists(before: Fleet, after: Fleet, edits: Sequence[Edit]) -> list[SetValues]
     admission = Admission(after, Past(before))
     entries_by_leaf: dict[str, Entries] = {}
     edited = {_identity(submission.origin) for submission in edits if isinstance(submission, SetValues)}
-    for leaf, name, _ in needless(after):
+    for leaf, name, _ in needless_over_quota(after):
         if _identity(leaf.declared.origin) in edited:
             entries_by_leaf.setdefault(leaf.name, {})[name] = None
     for submission in filter(admission.excess, after.submissions):
         verdict = admission.verdict(submission)
         if verdict.rule is OVER_QUOTA_RUNNING and verdict.unlisted:
             name = submission.over_quota_key or work_name(submission.kind, submission.name)
-            entries_by_leaf.setdefault(submission.target, {})[name] = kept(
+            entries_by_leaf.setdefault(submission.target, {})[name] = over_quota_amounts(
                 admission.to_be_listed(submission), verdict.unlisted
             )
     leaves = (leaf for pool in before.pools for leaf in pool.leaves)
     return [_listing(leaf, entries_by_leaf[leaf.name]) for leaf in leaves if leaf.name in entries_by_leaf]
 
 
-def _listing(leaf: Leaf, entries: Entries) -> SetValues:
+def _listing(leaf: LeafQueue, entries: Entries) -> SetValues:
     """Returns the edit of a list, entry by entry if other entries stay."""
     origin = leaf.declared.origin
     stay = leaf.over_quota.keys() - {name for name, amounts in entries.items() if amounts is None}
@@ -429,7 +429,7 @@ def _listing(leaf: Leaf, entries: Entries) -> SetValues:
     return SetValues(origin, values, f"{leaf.name}: {' and '.join(does)}")
 
 
-def _entry(leaf: Leaf, name: str, amounts: Mapping[str, int | str] | None) -> Values:
+def _entry(leaf: LeafQueue, name: str, amounts: Mapping[str, int | str] | None) -> Values:
     """Returns the edit of one entry, amount by amount if the entry exists."""
     path = ("spec", "overQuota", name)
     if amounts is None or name not in leaf.over_quota:

@@ -34,7 +34,7 @@ from kubectl_tas.resolve.fleet import Fleet, sent
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.handwritten import SubmittedPodGroup
 from kubectl_tas.resolve.podcliqueset import FleetClique, FleetPodCliqueSet, SubmittedSet
-from kubectl_tas.resolve.pools import Leaf, Submission, work_name
+from kubectl_tas.resolve.pools import LeafQueue, Submission, work_name
 from kubectl_tas.resolve.workflows import FleetWorkflow
 
 SUBPOOL_CLOSED = Rule(
@@ -128,7 +128,7 @@ class QueueUsage(Protocol):
 class Answer:
     """The answer to one submission of a file."""
 
-    item: Submission
+    submission: Submission
     verdict: Verdict
     used: Amounts | None
     """Resources that other work of the queue uses: as the user says, as the cluster says, or as declared. None if
@@ -154,10 +154,13 @@ class Admission:
 
     @cached_property
     def _declared(self) -> dict[str, dict[str, Amounts]]:
-        found: dict[str, list[Submission]] = defaultdict(list)
-        for item in self._fleet.submissions:
-            found[item.pool.backend.name].append(item)
-        return {name: by_queue(filter(self._takes, items)) for name, items in found.items()}
+        submissions_by_cluster: dict[str, list[Submission]] = defaultdict(list)
+        for submission in self._fleet.submissions:
+            submissions_by_cluster[submission.pool.backend.name].append(submission)
+        return {
+            name: requests_by_queue(filter(self._takes, submissions))
+            for name, submissions in submissions_by_cluster.items()
+        }
 
     def declared(self, submission: Submission) -> dict[str, Amounts]:
         """Returns what HIGH and NORMAL work that can run asks for on a submission's cluster, by leaf queue."""
@@ -173,7 +176,7 @@ class Admission:
     def _excess(self, submission: Submission) -> tuple[_Excess, ...]:
         """Returns all that a submission asks for beyond its quota or limit. Cached."""
         if id(submission) not in self._over:
-            self._over[id(submission)] = tuple(_over(submission, self.request(submission)))
+            self._over[id(submission)] = tuple(_excesses(submission, self.request(submission)))
         return self._over[id(submission)]
 
     def excess(self, submission: Submission) -> tuple[ResourceName, ...]:
@@ -183,18 +186,26 @@ class Admission:
     def to_be_listed(self, submission: Submission) -> Amounts:
         """Returns what overQuota must list for a submission: requests of that kind and name in all namespaces."""
         name, target = work_name(submission.kind, submission.name), submission.target
-        same = (other for other in self._fleet.submissions if (other.name, other.target) == (submission.name, target))
-        return total(self.request(other).asks for other in same if work_name(other.kind, other.name) == name)
+        namesakes = (
+            namesake
+            for namesake in self._fleet.submissions
+            if (namesake.name, namesake.target) == (submission.name, target)
+        )
+        return total(
+            self.request(namesake).asks for namesake in namesakes if work_name(namesake.kind, namesake.name) == name
+        )
 
     def _refusal(self, submission: Submission, request: Request, excess: Iterable[_Excess]) -> _Excess | None:
         """Returns why a submission can never run, whatever others do; None if it can run, or may run on."""
         for over in excess:
             if over.rule is SUBPOOL_CLOSED:
                 return over
-            is_listed, why = self._may_run_on(submission, request, over)
-            if not why:
-                ever = ": it can never start" if over.rule is OVER_QUOTA else ""
-                return replace(over, text=f"{over.text}{ever}{_not_covered(submission, over, is_listed=is_listed)}")
+            is_listed, reason = self._may_run_on(submission, request, over)
+            if not reason:
+                consequence = ": it can never start" if over.rule is OVER_QUOTA else ""
+                return replace(
+                    over, text=f"{over.text}{consequence}{_not_covered(submission, over, is_listed=is_listed)}"
+                )
         return None
 
     def _may_run_on(self, submission: Submission, request: Request, over: _Excess) -> tuple[bool, str]:
@@ -202,7 +213,7 @@ class Admission:
 
         The list decides only without an earlier fleet: with one, the work must have been part of that fleet.
         """
-        most, past = _listed(submission).of(over.resource), self._past
+        most, past = _allowed_over_quota(submission).of(over.resource), self._past
         is_listed = most > 0 and self.to_be_listed(submission).of(over.resource) <= most
         if past.before is not None:
             old, earlier = past.unchanged(self._fleet, submission), self._earlier
@@ -222,10 +233,10 @@ class Admission:
 
     def _running_on(self, submission: Submission, request: Request, excess: Sequence[_Excess]) -> Verdict:
         """Returns the verdict on a submission that may run on with its excess."""
-        found = [(over, *self._may_run_on(submission, request, over)) for over in excess]
-        over, is_listed, why = min(found, key=lambda each: each[1])
+        reasons = [(over, *self._may_run_on(submission, request, over)) for over in excess]
+        over, is_listed, reason = min(reasons, key=lambda each: each[1])
         unlisted = () if is_listed else tuple(dict.fromkeys(over.resource for over in excess))
-        text = f"{over.text}; {why}"
+        text = f"{over.text}; {reason}"
         return Verdict("draining", OVER_QUOTA_RUNNING, text, NOTHING, NOTHING, "", over.resource, unlisted)
 
     def request(self, submission: Submission) -> Request:
@@ -241,12 +252,12 @@ class Admission:
             case FleetWorkload() if submission.shared_gang is not None:
                 shared = submission.shared_gang
                 if id(shared) not in self._shared:
-                    self._shared[id(shared)] = _of_shared_gang(shared.workloads)
+                    self._shared[id(shared)] = _shared_gang_requests(shared.workloads)
                 return self._shared[id(shared)][submission.queue, submission.priority]
             case FleetWorkload():
-                return _of_workload(submission)
+                return _workload_request(submission)
             case SubmittedSet():
-                return _of_set(submission.set, submission.asks)
+                return _clique_set_request(submission.set, submission.asks)
             case SubmittedPodGroup():
                 least = least_of(submission.group)
                 return Request(submission.asks, least, least, least == submission.asks)
@@ -273,7 +284,7 @@ class Admission:
         verdict = self.admit(submission, request, self.others(submission), self.declared(submission), request.asks)
         return verdict if not self._fleet.not_counted else self.doubted(verdict)
 
-    def together(self, submission: Submission, verdict: Verdict) -> Verdict:
+    def verdict_if_running(self, submission: Submission, verdict: Verdict) -> Verdict:
         """Returns the verdict on work that may run already. If each gang has room, but not all at once, the verdict is
         one on the work of the queue: a lower quota ends nothing that runs.
         """
@@ -281,9 +292,9 @@ class Admission:
         if verdict.outcome != "pending" or self.request(submission).asks.exceeding(quota) or not asks.exceeding(quota):
             return verdict
         name = asks.exceeding(quota)[0]
-        sum_ = f"the work of {submission.target} asks for {said(name, asks.of(name))} together"
+        joint_request = f"the work of {submission.target} asks for {said(name, asks.of(name))} together"
         most = f"its quota is {show(name, quota.of(name))}"
-        return replace(verdict, text=f"{sum_}; {most}: not all of it can run at once, and what runs goes on")
+        return replace(verdict, text=f"{joint_request}; {most}: not all of it can run at once, and what runs goes on")
 
     def doubted(self, verdict: Verdict) -> Verdict:
         """Returns the verdict if documents are not counted: work with room may lack it then, and the reverse."""
@@ -297,12 +308,12 @@ class Admission:
         request: Request,
         used: Amounts,
         elsewhere: Mapping[str, Amounts | None],
-        new: Amounts,
+        new_request: Amounts,
     ) -> Verdict:
         """Returns the verdict on a submission; the function ``admit`` describes the parameters."""
         over = self._excess(submission)
         if not over:
-            return admit(submission, request, used, elsewhere, new)
+            return admit(submission, request, used, elsewhere, new_request)
         never = self._refusal(submission, request, over)
         if never is None:
             return self._running_on(submission, request, over)
@@ -311,26 +322,26 @@ class Admission:
         return Verdict(outcome, never.rule, never.text, NOTHING, NOTHING, remedy, never.resource)
 
 
-def asked(fleet: Fleet) -> dict[str, Amounts]:
+def non_preemptible_requests(fleet: Fleet) -> dict[str, Amounts]:
     """Returns what all HIGH and NORMAL work of a fleet asks for, by leaf queue, whether the work can run or not."""
-    return by_queue(item for item in fleet.submissions if not item.is_preemptible)
+    return requests_by_queue(submission for submission in fleet.submissions if not submission.is_preemptible)
 
 
-def by_queue(items: Iterable[Submission]) -> dict[str, Amounts]:
+def requests_by_queue(submissions: Iterable[Submission]) -> dict[str, Amounts]:
     """Returns what submissions for one cluster ask for, by leaf queue."""
     used: dict[str, Amounts] = defaultdict(Amounts)
-    for item in items:
-        used[item.queue] += item.asks
+    for submission in submissions:
+        used[submission.queue] += submission.asks
     return used
 
 
 def sent_by(fleet: Fleet, path: str) -> list[Submission]:
     """Returns what the file at ``path`` sends to queues. Raises TasError if errors hide a part of it."""
-    declared = [item.origin.path for _, _, item in sent(fleet.repository)]
-    found = [item for item in fleet.submissions if item.declared.origin.path == path]
-    if len(found) < declared.count(path):
+    sent_paths = [document.origin.path for _, _, document in sent(fleet.repository)]
+    submissions = [submission for submission in fleet.submissions if submission.declared.origin.path == path]
+    if len(submissions) < sent_paths.count(path):
         raise TasError("cannot tell: the pool's own file has errors", hint="Run: kubectl tas validate")
-    return found
+    return submissions
 
 
 def split_findings(
@@ -343,14 +354,16 @@ def split_findings(
     """
     verdicts = {rule.code for rule in VERDICTS}
     expected = verdicts | SENT_TWICE if is_new else verdicts
-    own = (item for item in diagnostics if item.location is not None and item.location.path == path)
-    rest = tuple(item for item in diagnostics if item.rule.code not in verdicts | SENT_TWICE)
-    return tuple(item for item in own if item.rule.code not in expected), rest
+    findings_of_file = (
+        finding for finding in diagnostics if finding.location is not None and finding.location.path == path
+    )
+    further_findings = tuple(finding for finding in diagnostics if finding.rule.code not in verdicts | SENT_TWICE)
+    return tuple(finding for finding in findings_of_file if finding.rule.code not in expected), further_findings
 
 
 def answers(
     fleet: Fleet,
-    items: Sequence[Submission],
+    submissions: Sequence[Submission],
     used: int | None,
     queues: Mapping[str, QueueUsage] | None,
     *,
@@ -362,14 +375,14 @@ def answers(
 
     Raises TasError if the cluster does not have a queue, or does not say what the queue holds.
     """
-    admission = Admission(fleet, Past(fleet.without(items)) if is_new else None)
-    return [_answer(admission, item, items, used, queues) for item in items]
+    admission = Admission(fleet, Past(fleet.without(submissions)) if is_new else None)
+    return [_answer(admission, submission, submissions, used, queues) for submission in submissions]
 
 
 def _answer(
     admission: Admission,
     submission: Submission,
-    items: Sequence[Submission],
+    sent_together: Sequence[Submission],
     used: int | None,
     queues: Mapping[str, QueueUsage] | None,
 ) -> Answer:
@@ -378,61 +391,68 @@ def _answer(
     Usage from the user or from a cluster includes running members of the submission's gang. So of the gang, only the
     ``items``, which are submitted together, count as new.
     """
-    held: dict[str, Amounts | None]
+    used_by_queue: dict[str, Amounts | None]
     if queues is None:
-        held = {**admission.declared(submission), submission.queue: admission.others(submission)}
+        used_by_queue = {**admission.declared(submission), submission.queue: admission.others(submission)}
     else:
-        held = {name: usage.used for name, usage in queues.items()}
+        used_by_queue = {name: usage.used for name, usage in queues.items()}
     if used is not None:
-        held[submission.queue] = replace(held.get(submission.queue) or admission.others(submission), gpu=used)
+        used_by_queue[submission.queue] = replace(
+            used_by_queue.get(submission.queue) or admission.others(submission), gpu=used
+        )
     elif queues is not None and (submission.subpool is None or submission.subpool.state == "ACTIVE"):
         if submission.queue not in queues:
             hint = "Name the right cluster, or pass --used N."
             raise TasError(f"the cluster has no queue {submission.queue}", hint=hint)
-        if held[submission.queue] is None:
+        if used_by_queue[submission.queue] is None:
             message = queues[submission.queue].unknown(submission.queue)
             raise TasError(message, hint="Look at it with kubectl, or pass --used N.")
-    rest, request = held.get(submission.queue) or NOTHING, admission.request(submission)
+    used_by_others, request = used_by_queue.get(submission.queue) or NOTHING, admission.request(submission)
     gang = (submission.queue, submission.priority, submission.gang)
-    new = request.asks
+    new_request = request.asks
     if submission.gang and (used is not None or queues is not None):
-        sent_now = total(other.asks for other in items if (other.queue, other.priority, other.gang) == gang)
-        new = sent_now if queues is not None else replace(new, gpu=sent_now.gpu)
-    verdict, gaps = admission.admit(submission, request, rest, held, new), admission.gaps
-    is_rest_known = submission.subpool is not None or all(document.is_work for document in gaps)
-    is_use_known = used is not None or queues is not None or not gaps
-    is_certain = is_use_known and all(document.is_work for document in gaps)
+        sent_now = total(
+            member.asks for member in sent_together if (member.queue, member.priority, member.gang) == gang
+        )
+        new_request = sent_now if queues is not None else replace(new_request, gpu=sent_now.gpu)
+    verdict, gaps = admission.admit(submission, request, used_by_others, used_by_queue, new_request), admission.gaps
+    is_quota_known = submission.subpool is not None or all(document.is_work for document in gaps)
+    is_usage_known = used is not None or queues is not None or not gaps
+    is_certain = is_usage_known and all(document.is_work for document in gaps)
     return Answer(
         submission,
         verdict if is_certain else admission.doubted(verdict),
-        rest if is_use_known else None,
-        submission.quota if is_rest_known else None,
+        used_by_others if is_usage_known else None,
+        submission.quota if is_quota_known else None,
     )
 
 
-def _of_shared_gang(workloads: Sequence[FleetWorkload]) -> dict[tuple[str, Priority], Request]:
+def _shared_gang_requests(workloads: Sequence[FleetWorkload]) -> dict[tuple[str, Priority], Request]:
     """Returns the requests of workloads that share a gang, by queue and priority: a gang has only one queue."""
-    found: dict[tuple[str, Priority], Request] = {}
-    for item in workloads:
-        sum_, own = found.get((item.queue, item.priority), Request()), _of_workload(item)
-        one = sum_.is_one_gang and own.is_one_gang
-        least = sum_.largest + own.largest
-        found[item.queue, item.priority] = Request(sum_.asks + own.asks, least, least, one)
-    return found
+    requests: dict[tuple[str, Priority], Request] = {}
+    for workload in workloads:
+        gang_request = requests.get((workload.queue, workload.priority), Request())
+        workload_request = _workload_request(workload)
+        is_one_gang = gang_request.is_one_gang and workload_request.is_one_gang
+        least = gang_request.largest + workload_request.largest
+        requests[workload.queue, workload.priority] = Request(
+            gang_request.asks + workload_request.asks, least, least, is_one_gang
+        )
+    return requests
 
 
-def _of_workload(workload: FleetWorkload) -> Request:
+def _workload_request(workload: FleetWorkload) -> Request:
     """Returns the request of a workload's own pods, without other workloads that share its gang. A pod that may come
     later, such as one of Spark's executors, can also be larger than the queue can ever hold.
     """
     needed = podgrouper.needed(workload)
-    gang = total(pods * part.asks for pods, part in zip(needed, workload.replicas, strict=True))
-    largest = reduce(larger, (pods.asks for pods in workload.templates if pods.replicas), gang)
-    is_whole = all(pods == part.replicas for pods, part in zip(needed, workload.replicas, strict=True))
-    return Request(workload.asks, largest, gang, workload.copies == 1 and is_whole)
+    gang_request = total(pods * replica_type.asks for pods, replica_type in zip(needed, workload.replicas, strict=True))
+    largest = reduce(larger, (pods.asks for pods in workload.templates if pods.replicas), gang_request)
+    is_whole = all(pods == replica_type.replicas for pods, replica_type in zip(needed, workload.replicas, strict=True))
+    return Request(workload.asks, largest, gang_request, workload.copies == 1 and is_whole)
 
 
-def _of_set(clique_set: FleetPodCliqueSet, asks: Amounts) -> Request:
+def _clique_set_request(clique_set: FleetPodCliqueSet, asks: Amounts) -> Request:
     """Returns the request of a PodCliqueSet. The base gang starts first; it or a scaled gang is the largest."""
     base = total(map(_least, clique_set.standalone))
     base += total(group.spec.minAvailable * total(map(_least, group.cliques)) for group in clique_set.groups)
@@ -449,7 +469,11 @@ def _least(clique: FleetClique) -> Amounts:
 
 
 def admit(
-    workflow: Submission, request: Request, used: Amounts, elsewhere: Mapping[str, Amounts | None], new: Amounts
+    submission: Submission,
+    request: Request,
+    used: Amounts,
+    elsewhere: Mapping[str, Amounts | None],
+    new_request: Amounts,
 ) -> Verdict:
     """Returns the verdict on a submission that asks for no more than its queue may hold.
 
@@ -457,48 +481,53 @@ def admit(
     with room are suggested. A gang of several workloads is one PodGroup, so each is answered for all. ``new`` is the
     part of the request that ``used`` does not include yet: 2 for a gang of 8 with 6 running.
     """
-    quota, target, together = workflow.quota, workflow.target, request.asks
-    by = f' for the gang "{workflow.gang}"' if workflow.gang else ""
-    if workflow.is_draining:
+    quota, target, whole_request = submission.quota, submission.target, request.asks
+    gang_note = f' for the gang "{submission.gang}"' if submission.gang else ""
+    if submission.is_draining:
         text = f"subpool {target} is DELETING; what it lists as draining may finish"
         return Verdict("draining", None, text, NOTHING, NOTHING)
-    coming = together if workflow.is_preemptible else new
-    if coming != together:
-        by = f' for the gang "{workflow.gang}" (the rest of it counts as used)'
-    counted = [name for name in together.asked if name == "gpu" or quota.of(name) != NO_LIMIT]
+    added_request = whole_request if submission.is_preemptible else new_request
+    if added_request != whole_request:
+        gang_note = f' for the gang "{submission.gang}" (the rest of it counts as used)'
+    counted = [name for name in whole_request.asked if name == "gpu" or quota.of(name) != NO_LIMIT]
     if not counted:
-        return Verdict("admitted", None, f"no GPUs asked{by}, so no quota is needed", NOTHING, NOTHING)
+        return Verdict("admitted", None, f"no GPUs asked{gang_note}, so no quota is needed", NOTHING, NOTHING)
     if all(quota.of(name) == NO_LIMIT for name in counted):
-        text = f"{said('gpu', together.gpu)}{by}; the quota of {target} has no limit"
-        return Verdict("admitted", None, text, together, NOTHING)
-    if workflow.is_preemptible:
-        left = quota - used
-        inside = each(lambda name: max(0, min(together.of(name), left.of(name))))
-        over = together - inside
-        parts = (f"{said(name, inside.of(name))} in quota, {show(name, over.of(name))} over quota" for name in counted)
-        text = f"{'; '.join(parts)}{by and f', asked{by}'}, preemptible"
-        return Verdict("admitted", None, text, inside, over)
-    sum_ = used + coming
-    exceeded = [name for name in sum_.exceeding(quota) if coming.of(name) > 0]
+        text = f"{said('gpu', whole_request.gpu)}{gang_note}; the quota of {target} has no limit"
+        return Verdict("admitted", None, text, whole_request, NOTHING)
+    if submission.is_preemptible:
+        free = quota - used
+        in_quota = each(lambda name: max(0, min(whole_request.of(name), free.of(name))))
+        over_quota = whole_request - in_quota
+        amount_texts = (
+            f"{said(name, in_quota.of(name))} in quota, {show(name, over_quota.of(name))} over quota"
+            for name in counted
+        )
+        text = f"{'; '.join(amount_texts)}{gang_note and f', asked{gang_note}'}, preemptible"
+        return Verdict("admitted", None, text, in_quota, over_quota)
+    used_after = used + added_request
+    exceeded = [name for name in used_after.exceeding(quota) if added_request.of(name) > 0]
     if exceeded:
-        name, first = exceeded[0], used + request.first
-        asks = f"it asks for {said(name, coming.of(name))}{by}"
+        name, used_with_first_gang = exceeded[0], used + request.first
+        asks = f"it asks for {said(name, added_request.of(name))}{gang_note}"
         asks = f"{asks}, others use {show(name, used.of(name))}" if used.of(name) else asks
-        is_stuck = coming == together and any(first.of(name) > quota.of(name) for name in request.first.asked)
+        is_stuck = added_request == whole_request and any(
+            used_with_first_gang.of(name) > quota.of(name) for name in request.first.asked
+        )
         is_stuck = is_stuck or request.is_one_gang
-        what = "it stays Pending" if is_stuck else "not all of it can run at once"
-        text = f"{asks}; the quota of {target} is {show(name, quota.of(name))}: {what}"
-        wait = _ways(workflow, request, elsewhere, "wait until others of the queue have ended")
-        fits = not together.exceeding(quota)
-        hint = wait if fits else _ask_less(workflow, request, elsewhere, together)
+        consequence = "it stays Pending" if is_stuck else "not all of it can run at once"
+        text = f"{asks}; the quota of {target} is {show(name, quota.of(name))}: {consequence}"
+        wait = _ways(submission, request, elsewhere, "wait until others of the queue have ended")
+        fits = not whole_request.exceeding(quota)
+        hint = wait if fits else _ask_less(submission, request, elsewhere, whole_request)
         return Verdict("pending", QUOTA_SHARED, text, NOTHING, NOTHING, hint)
-    parts = (
+    amount_texts = (
         f"{show(name, used.of(name))} of {said(name, quota.of(name))} of {target} are used, "
-        f"it asks for {show(name, coming.of(name))}{by}"
+        f"it asks for {show(name, added_request.of(name))}{gang_note}"
         for name in counted
         if quota.of(name) != NO_LIMIT
     )
-    return Verdict("admitted", None, "; ".join(parts), together, NOTHING)
+    return Verdict("admitted", None, "; ".join(amount_texts), whole_request, NOTHING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -513,115 +542,117 @@ class _Excess:
     """The most that the queue may hold."""
 
 
-def _over(workflow: Submission, request: Request) -> Iterator[_Excess]:
+def _excesses(submission: Submission, request: Request) -> Iterator[_Excess]:
     """Yields each excess of a submission, or a closed subpool."""
-    quota, target, pool = workflow.quota, workflow.target, workflow.pool
-    largest, asks, shared = request.largest, request.asks, workflow.gang and f'the gang "{workflow.gang}"'
+    quota, target, pool = submission.quota, submission.target, submission.pool
+    largest, asks, shared = request.largest, request.asks, submission.gang and f'the gang "{submission.gang}"'
     gang = shared or "a gang"
-    if workflow.is_draining:
+    if submission.is_draining:
         return
-    if workflow.subpool is not None and workflow.subpool.state != "ACTIVE":
-        work = "workflows" if workflow.kind == "Workflow" else "workloads"
-        text = f"subpool {target} is {workflow.subpool.state} and takes no {work}"
+    if submission.subpool is not None and submission.subpool.state != "ACTIVE":
+        work = "workflows" if submission.kind == "Workflow" else "workloads"
+        text = f"subpool {target} is {submission.subpool.state} and takes no {work}"
         yield _Excess(SUBPOOL_CLOSED, "gpu", text)
         return
-    for name in largest.exceeding(workflow.maximum):
-        most = workflow.maximum.of(name)
+    for name in largest.exceeding(submission.maximum):
+        most = submission.maximum.of(name)
         whose = f"pool {pool.bounded_by(name).name}" if most == pool.maximum.of(name) else f"subpool {target}"
         text = f"{gang} needs {said(name, largest.of(name))}; the maximum of {whose} is {show(name, most)}"
-        yield _Excess(OVER_QUOTA, name, text, workflow.maximum)
-    if workflow.is_preemptible:
+        yield _Excess(OVER_QUOTA, name, text, submission.maximum)
+    if submission.is_preemptible:
         return
-    for name in asks.exceeding(quota) if workflow.subpool is None and pool.is_split else ():
-        left = f"the {pool.parts_are} leave {show(name, quota.of(name))} to pool {target}"
-        text = f"{shared or 'it'} asks for {said(name, asks.of(name))}; {left}"
+    for name in asks.exceeding(quota) if submission.subpool is None and pool.is_split else ():
+        shared_quota_text = f"the {pool.parts_are} leave {show(name, quota.of(name))} to pool {target}"
+        text = f"{shared or 'it'} asks for {said(name, asks.of(name))}; {shared_quota_text}"
         yield _Excess(OVER_SHARED_QUOTA, name, text, quota)
     for name in largest.exceeding(quota):
         text = f"{gang} needs {said(name, largest.of(name))}; the quota of {target} is {show(name, quota.of(name))}"
         yield _Excess(OVER_QUOTA, name, text, quota)
 
 
-def _listed(submission: Submission) -> Amounts:
+def _allowed_over_quota(submission: Submission) -> Amounts:
     """Returns what overQuota allows a submission to ask for."""
     key = submission.over_quota_key
     return NOTHING if key is None else submission.over_quota.spec.spec.overQuota[key].amounts
 
 
-def needless(fleet: Fleet) -> Iterator[tuple[Leaf, str, str]]:
+def needless_over_quota(fleet: Fleet) -> Iterator[tuple[LeafQueue, str, str]]:
     """Yields entries of overQuota that are needless: the pool or subpool, the name in the list, and the reason."""
     listing = [leaf for pool in fleet.pools for leaf in pool.leaves if leaf.over_quota]
     if not listing or fleet.not_counted:
         return
     admission = Admission(fleet)
-    there: dict[tuple[str, str | None], list[Submission]] = defaultdict(list)
-    for item in fleet.submissions:  # work of one name may be in several namespaces
-        there[item.target, item.over_quota_key].append(item)
+    submissions_by_key: dict[tuple[str, str | None], list[Submission]] = defaultdict(list)
+    for submission in fleet.submissions:  # work of one name may be in several namespaces
+        submissions_by_key[submission.target, submission.over_quota_key].append(submission)
     for leaf in listing:
         for name in leaf.over_quota:
-            items = there[leaf.name, name]
+            submissions = submissions_by_key[leaf.name, name]
             if leaf.state != "ACTIVE":
                 yield leaf, name, f"but subpool {leaf.name} is {leaf.state}"
-            elif not items:
+            elif not submissions:
                 yield leaf, name, f"which is not sent to {leaf.name} any more"
-            elif not any(map(admission.excess, items)):
+            elif not any(map(admission.excess, submissions)):
                 yield leaf, name, f"for which {leaf.name} has room again"
 
 
-def kept(asks: Amounts, names: Iterable[ResourceName]) -> dict[str, int | str]:
+def over_quota_amounts(asks: Amounts, names: Iterable[ResourceName]) -> dict[str, int | str]:
     """Returns a submission's requests for some resources, as overQuota has them: whole GPUs, cores, mebibytes."""
-    found: dict[str, int | str] = {}
+    amounts: dict[str, int | str] = {}
     for name in names:
         unit = MEBIBYTE if name == "memory" else 1
         text = show(name, math.ceil(asks.of(name) / unit) * unit)
-        found[name] = int(text) if text.isdigit() else text
-    return found
+        amounts[name] = int(text) if text.isdigit() else text
+    return amounts
 
 
 def _not_covered(submission: Submission, over: _Excess, *, is_listed: bool) -> str:
     """Says why overQuota does not help a submission."""
     if is_listed:
         return "; overQuota lists it, but it is new or has changed"
-    amount = _listed(submission).of(over.resource)
+    amount = _allowed_over_quota(submission).of(over.resource)
     return f"; overQuota lets it have {said(over.resource, amount)}" if amount else ""
 
 
-def _remedy(workflow: Submission, request: Request, elsewhere: Mapping[str, Amounts | None], rule: Rule) -> str:
+def _remedy(submission: Submission, request: Request, elsewhere: Mapping[str, Amounts | None], rule: Rule) -> str:
     """Says what would let a submission run that ``rule`` refuses; names all bounds at once, so that none follows."""
     if rule is SUBPOOL_CLOSED:  # where there is room, else anywhere
-        open_ = [*(subpool.canonical for subpool in workflow.pool.active), workflow.pool.name]
-        return f"Use {_either(_roomy(workflow, request, elsewhere) or open_)}."
-    largest, maximum = request.largest, workflow.maximum
+        open_ = [*(subpool.canonical for subpool in submission.pool.active), submission.pool.name]
+        return f"Use {_either(_roomy(submission, request, elsewhere) or open_)}."
+    largest, maximum = request.largest, submission.maximum
     beyond = largest.exceeding(maximum)
     none = next((name for name in beyond if maximum.of(name) == 0), None)
     if none is not None:
-        return f"Raise the maximum of pool {workflow.pool.bounded_by(none).name}."
+        return f"Raise the maximum of pool {submission.pool.bounded_by(none).name}."
     if not beyond:
-        asked = request.asks if rule is OVER_SHARED_QUOTA else largest
-        return _ask_less(workflow, request, elsewhere, asked)
-    less = _less(workflow, largest, maximum)
-    lower = less if workflow.is_preemptible else _less(workflow, largest, smaller(workflow.quota, maximum))
+        requested = request.asks if rule is OVER_SHARED_QUOTA else largest
+        return _ask_less(submission, request, elsewhere, requested)
+    less = _less(submission, largest, maximum)
+    lower = less if submission.is_preemptible else _less(submission, largest, smaller(submission.quota, maximum))
     ways = [lower, *([] if lower == less else [f"use priority LOW and {less}"])]
     return f"{_sentence(', or '.join(filter(None, ways)))}."
 
 
-def _ask_less(workflow: Submission, request: Request, elsewhere: Mapping[str, Amounts | None], asked: Amounts) -> str:
-    less = _less(workflow, asked, workflow.quota)
-    return _ways(workflow, request, elsewhere, *([less] if less else []))
+def _ask_less(
+    submission: Submission, request: Request, elsewhere: Mapping[str, Amounts | None], requested: Amounts
+) -> str:
+    less = _less(submission, requested, submission.quota)
+    return _ways(submission, request, elsewhere, *([less] if less else []))
 
 
-def _less(workflow: Submission, asked: Amounts, most: Amounts) -> str:
+def _less(submission: Submission, requested: Amounts, most: Amounts) -> str:
     """Says what to ask for if ``asked`` is more than ``most``; empty if ``most`` has none of a resource."""
-    over = asked.exceeding(most)
+    over = requested.exceeding(most)
     if any(most.of(name) == 0 for name in over):
         return ""
     amount = str(most.gpu) if over == ("gpu",) else " and ".join(said(name, most.of(name)) for name in over)
-    return f"let the gang ask for {amount} or less" if workflow.gang else f"ask for {amount} or less"
+    return f"let the gang ask for {amount} or less" if submission.gang else f"ask for {amount} or less"
 
 
-def _ways(workflow: Submission, request: Request, elsewhere: Mapping[str, Amounts | None], *first: str) -> str:
+def _ways(submission: Submission, request: Request, elsewhere: Mapping[str, Amounts | None], *first_ways: str) -> str:
     """Says what would help: ``first``, LOW priority, or a queue with room. A gang has one priority and one queue."""
-    roomy, whole = _roomy(workflow, request, elsewhere), " for all of the gang" if workflow.gang else ""
-    ways = [*first, f"use priority LOW{whole}", *([f"use {_either(roomy)}{whole}"] if roomy else [])]
+    roomy, whole = _roomy(submission, request, elsewhere), " for all of the gang" if submission.gang else ""
+    ways = [*first_ways, f"use priority LOW{whole}", *([f"use {_either(roomy)}{whole}"] if roomy else [])]
     return f"{_sentence(', or '.join((', '.join(ways[:-1]), ways[-1]) if len(ways) > 1 else ways))}."
 
 
@@ -631,18 +662,20 @@ def _sentence(text: str) -> str:
 
 def _either(names: Sequence[str]) -> str:
     """Returns ``a``, ``a or b``, or ``a, b or c``; uses only the first three names."""
-    *others, last = names[:MAX_SUGGESTED]
-    return f"{', '.join(others)} or {last}" if others else last
+    *leading_names, last_name = names[:MAX_SUGGESTED]
+    return f"{', '.join(leading_names)} or {last_name}" if leading_names else last_name
 
 
-def _roomy(workflow: Submission, request: Request, elsewhere: Mapping[str, Amounts | None]) -> list[str]:
+def _roomy(submission: Submission, request: Request, elsewhere: Mapping[str, Amounts | None]) -> list[str]:
     """Returns the queues of the pool with room for the work and its gang, the most room first."""
-    pool, asked = workflow.pool, request.asks
-    places = [(item.canonical, item.queue, item.quota) for item in pool.active]
-    places.append((pool.name, pool.shared_queue, pool.shared_quota))
-    others = [(name, quota, elsewhere.get(queue, NOTHING)) for name, queue, quota in places if queue != workflow.queue]
-    free = [(quota - used, name) for name, quota, used in others if used is not None]
-    roomy = [(left, name) for left, name in free if not asked.exceeding(left)]
-    first: ResourceName = (*asked.asked, "gpu")[0]
-    by_room = sorted(roomy, key=lambda item: -item[0].of(first))
-    return [f"{name} ({show(first, left.of(first))} free)" for left, name in by_room]
+    pool, requested = submission.pool, request.asks
+    queues = [(subpool.canonical, subpool.queue, subpool.quota) for subpool in pool.active]
+    queues.append((pool.name, pool.shared_queue, pool.shared_quota))
+    other_queues = [
+        (name, quota, elsewhere.get(queue, NOTHING)) for name, queue, quota in queues if queue != submission.queue
+    ]
+    rooms = [(quota - used, name) for name, quota, used in other_queues if used is not None]
+    roomy = [(free, name) for free, name in rooms if not requested.exceeding(free)]
+    main_resource: ResourceName = (*requested.asked, "gpu")[0]
+    by_room = sorted(roomy, key=lambda queue: -queue[0].of(main_resource))
+    return [f"{name} ({show(main_resource, free.of(main_resource))} free)" for free, name in by_room]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kubectl_tas.gangs.pool_demands import Demand, Mode, changes
-from kubectl_tas.load.splice import FIRST, Appended, Change, Entry, Renamed, extended, without_aliases
+from kubectl_tas.load.splice import FIRST, Appended, Change, Entry, RenamedEntry, extended, without_aliases
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Origin
 
@@ -23,9 +23,9 @@ _PLACES = {
 """Key that a new key is put behind; other new keys go to the end of their mapping."""
 
 
-def demanded(origin: Origin, wanted: Sequence[Demand]) -> Any:
+def demanded(origin: Origin, demands: Sequence[Demand]) -> Any:
     """Returns the data of a document with ``wanted`` applied, as far as an invalid document has a place for it."""
-    return merged(origin.data, entries_of(origin, [item for item in wanted if _fits(origin.data, item.path)]))
+    return merged(origin.data, entries_of(origin, [demand for demand in demands if _fits(origin.data, demand.path)]))
 
 
 def _fits(data: Any, path: KeyPath) -> bool:
@@ -44,30 +44,36 @@ def _fits(data: Any, path: KeyPath) -> bool:
     return True
 
 
-def entries_of(origin: Origin, wanted: Sequence[Demand]) -> list[Entry]:
+def entries_of(origin: Origin, demands: Sequence[Demand]) -> list[Entry]:
     """Returns the changes that make ``wanted`` hold in a document, in the order in which they must be made."""
     made: set[KeyPath] = set()
-    needed = [demand for demand in wanted if changes(origin, demand)]
+    needed = [demand for demand in demands if changes(origin, demand)]
     entries = [_entry(origin, demand, made) for demand in needed if demand.mode is not Mode.REMOVE]
     return entries + _removals(origin, [demand.path for demand in needed if demand.mode is Mode.REMOVE], made)
 
 
 def _entry(origin: Origin, demand: Demand, made: set[KeyPath]) -> Entry:
     """Returns the value, and the place for the first part of its path that is neither written nor in ``made``."""
-    parts = [demand.path[: depth + 1] for depth in range(len(demand.path))]
-    missing = [part for part in parts if part not in made and origin.value(part) is None]
-    made.update(missing)
+    prefixes = [demand.path[: depth + 1] for depth in range(len(demand.path))]
+    missing_prefixes = [prefix for prefix in prefixes if prefix not in made and origin.value(prefix) is None]
+    made.update(missing_prefixes)
     value: Change = demand.value if isinstance(demand.value, (str, int)) else Appended(demand.value)
-    return demand.path, value, _PLACES.get(str(missing[0][-1])) if missing else None
+    return demand.path, value, _PLACES.get(str(missing_prefixes[0][-1])) if missing_prefixes else None
 
 
 def _removals(origin: Origin, paths: Sequence[KeyPath], made: set[KeyPath]) -> list[Entry]:
     """Returns the removals; a mapping that would become empty is removed as a whole."""
-    left: dict[KeyPath, set[str]] = {}
+    remaining_keys: dict[KeyPath, set[str]] = {}
     for path in paths:
-        written = origin.value(path[:-1])
-        left.setdefault(path[:-1], set(written) if isinstance(written, dict) else set()).discard(str(path[-1]))
-    empty = {place for place, keys in left.items() if not keys and not any(part[:-1] == place for part in made)}
+        mapping = origin.value(path[:-1])
+        remaining_keys.setdefault(path[:-1], set(mapping) if isinstance(mapping, dict) else set()).discard(
+            str(path[-1])
+        )
+    empty = {
+        mapping_path
+        for mapping_path, keys in remaining_keys.items()
+        if not keys and not any(made_path[:-1] == mapping_path for made_path in made)
+    }
     return [(path, None, None) for path in dict.fromkeys(path[:-1] if path[:-1] in empty else path for path in paths)]
 
 
@@ -80,9 +86,9 @@ def merged(data: Any, entries: Sequence[Entry]) -> Any:
             if isinstance(target, dict) and target.get(step) is None:
                 _put(target, step, {}, _PLACES.get(str(step)))
             target = target[step]
-        if isinstance(value, Renamed):
+        if isinstance(value, RenamedEntry):
             _put(target, value.key, value.value, path[-1])
-        if value is None or isinstance(value, Renamed):
+        if value is None or isinstance(value, RenamedEntry):
             del target[path[-1]]
         else:
             new = extended(target.get(path[-1]), value) if isinstance(value, Appended) else value
@@ -96,7 +102,7 @@ def _put(mapping: dict[KeyPath | str | int, Any], key: str | int, value: object,
     if after is None:
         return
     names = [name for name in mapping if name != key]
-    place = 0 if after == FIRST else names.index(after) + 1 if after in names else len(names)
-    names.insert(place, key)
+    position = 0 if after == FIRST else names.index(after) + 1 if after in names else len(names)
+    names.insert(position, key)
     for name in names:
         mapping[name] = mapping.pop(name)

@@ -32,8 +32,8 @@ class Member:
     @property
     def metadata(self) -> dict[str, dict[str, str]]:
         """Labels and annotations, without the empty ones."""
-        found = {"labels": self.labels, "annotations": self.annotations}
-        return {name: part for name, part in found.items() if part}
+        metadata = {"labels": self.labels, "annotations": self.annotations}
+        return {name: entries for name, entries in metadata.items() if entries}
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class Gang(Part):
 
     kind: str = "PodGroup"
     """PodGroup, PodGang, or the kind of the workload."""
-    parts: tuple[SubGroup, ...] = ()
+    sub_groups: tuple[SubGroup, ...] = ()
     """SubGroups, parents before their children, each name once."""
     files: tuple[FileMap, ...] = ()
     """ConfigMaps with files for the containers of the tasks."""
@@ -109,21 +109,21 @@ class Gang(Part):
     @cached_property
     def by_parent(self) -> dict[str | None, tuple[SubGroup, ...]]:
         """SubGroups directly below each SubGroup that has any; under None, the SubGroups at the top."""
-        found: dict[str | None, list[SubGroup]] = {}
-        for part in self.parts:
-            found.setdefault(part.parent, []).append(part)
-        return {parent: tuple(parts) for parent, parts in found.items()}
+        children: dict[str | None, list[SubGroup]] = {}
+        for sub_group in self.sub_groups:
+            children.setdefault(sub_group.parent, []).append(sub_group)
+        return {parent: tuple(sub_groups) for parent, sub_groups in children.items()}
 
     @property
     def leaves(self) -> tuple[SubGroup, ...]:
         """SubGroups without SubGroups below."""
-        return tuple(part for part in self.parts if part.name not in self.by_parent)
+        return tuple(sub_group for sub_group in self.sub_groups if sub_group.name not in self.by_parent)
 
     @property
     def all_members(self) -> tuple[Member, ...]:
         """All pods of the gang that are known by name."""
-        return (*self.members, *(member for part in self.leaves for member in part.members))
+        return (*self.members, *(member for sub_group in self.leaves for member in sub_group.members))
 
-    def below(self, part: Part) -> tuple[SubGroup, ...]:
+    def below(self, unit: Part) -> tuple[SubGroup, ...]:
         """Returns the SubGroups directly below a SubGroup of the gang, or below the gang itself."""
-        return self.by_parent.get(part.name if isinstance(part, SubGroup) else None, ())
+        return self.by_parent.get(unit.name if isinstance(unit, SubGroup) else None, ())

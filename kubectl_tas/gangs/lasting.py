@@ -34,7 +34,7 @@ class Past:
 
     @cached_property
     def _earlier(self) -> dict[tuple[str, str, str, str], Submission]:
-        return {_identity(item): item for item in self.before.submissions} if self.before else {}
+        return {_identity(submission): submission for submission in self.before.submissions} if self.before else {}
 
     def unchanged(self, fleet: Fleet, submission: Submission) -> Submission | None:
         """Returns the earlier version of a submission; None if it is new, or if its pods or its queue would differ.
@@ -46,8 +46,8 @@ class Past:
             return None
         if isinstance(submission, FleetWorkflow) and isinstance(old, FleetWorkflow) and self.before is not None:
             was, now = (
-                [gang.name for gang in gangs_of_workflow(of, sent)]
-                for of, sent in ((self.before, old), (fleet, submission))
+                [gang.name for gang in gangs_of_workflow(fleet_at_time, submission_at_time)]
+                for fleet_at_time, submission_at_time in ((self.before, old), (fleet, submission))
             )
             return old if was == now else None
         return old if old.declared.origin.data == submission.declared.origin.data else None
@@ -58,16 +58,16 @@ class Past:
         """Whether a submission runs with ``least`` of a resource. Of a workflow, only the gangs that ask for more than
         ``more_than`` must run: their names prove that these gangs have not changed.
         """
-        own = [
+        groups_of_queue = [
             group
             for group in self.running.get(submission.pool.backend.name, ())
             if (group.namespace, group.queue) == (submission.namespace, submission.queue)
         ]
-        if own and isinstance(submission, FleetWorkflow):
+        if groups_of_queue and isinstance(submission, FleetWorkflow):
             large = [group for group in submission.groups if group.asks.of(resource) > more_than.of(resource)]
-            wanted = {gang.name for gang in gangs_of_workflow(fleet, submission, large)}
-            return bool(wanted) and wanted <= {group.name for group in own}
-        held = total(group.held for group in own if _is_of(submission, group))
+            gang_names = {gang.name for gang in gangs_of_workflow(fleet, submission, large)}
+            return bool(gang_names) and gang_names <= {group.name for group in groups_of_queue}
+        held = total(group.held for group in groups_of_queue if _is_of(submission, group))
         return 0 < least.of(resource) <= held.of(resource)
 
 

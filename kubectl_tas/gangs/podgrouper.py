@@ -75,19 +75,21 @@ def is_in_order(workload: FleetWorkload) -> bool:
 
 def minimums(workload: FleetWorkload) -> list[int]:
     """Returns the pods of each replica type that are needed before any pod of the gang starts."""
-    own = row(workload)
-    if not workload.is_owned and (own.starts_one_by_one or not is_one_pod_group(workload)):
+    grouping = row(workload)
+    if not workload.is_owned and (grouping.starts_one_by_one or not is_one_pod_group(workload)):
         return one_pod(gathered(workload))
-    if own.by_karta and (workload.is_owned or workload.pool.backend.has(Feature.KARTA)):
+    if grouping.by_karta and (workload.is_owned or workload.pool.backend.has(Feature.KARTA)):
         return workload.declared.spec.least
-    return own.minimums(gathered(workload))
+    return grouping.minimums(gathered(workload))
 
 
 def minimum_path(workload: FleetWorkload) -> KeyPath | None:
     """Returns the path in the file of the needed number of pods; None if the file does not say it."""
-    own = row(workload)
-    is_read = own.minimum_since is None or (not workload.is_owned and workload.pool.backend.has(own.minimum_since))
-    return own.minimum_path(workload.declared.spec.document) if is_read else None
+    grouping = row(workload)
+    is_read = grouping.minimum_since is None or (
+        not workload.is_owned and workload.pool.backend.has(grouping.minimum_since)
+    )
+    return grouping.minimum_path(workload.declared.spec.document) if is_read else None
 
 
 def is_one_pod_group(workload: FleetWorkload) -> bool:
@@ -175,23 +177,23 @@ def skipping(workload: FleetWorkload, replica_type: ReplicaType) -> KeyPath | No
         *([replica_type.job_annotations] if replica_type.job_annotations else []),
     ]
     places.append((root, workload.declared.spec.metadata.annotations))
-    asked = (path for path, annotations in places if annotations.get(labels.SKIP_PODGROUPER) == "true")
-    return next(((*path, labels.SKIP_PODGROUPER) for path in asked), None)
+    skipping_paths = (path for path, annotations in places if annotations.get(labels.SKIP_PODGROUPER) == "true")
+    return next(((*path, labels.SKIP_PODGROUPER) for path in skipping_paths), None)
 
 
 def is_predicted(workload: FleetWorkload) -> bool:
     """Whether the PodGroup that a workload gets or asks for is known."""
-    if any(names_its_own(workload, item) for item in workload.replicas):
+    if any(names_its_own(workload, replica_type) for replica_type in workload.replicas):
         return False
     if workload.is_owned:
         return True
-    own = row(workload)
-    return not (own.unpredicted or own.templates_elsewhere)
+    grouping = row(workload)
+    return not (grouping.unpredicted or grouping.templates_elsewhere)
 
 
 def lists_parts(workload: FleetWorkload) -> bool:
     """Whether the SubGroups of a workload are few enough for people to read."""
-    jobs = sum(item.jobs for item in workload.replicas) if makes_jobs(workload) else 0
+    jobs = sum(replica_type.jobs for replica_type in workload.replicas) if makes_jobs(workload) else 0
     return workload.lists_segments and jobs <= MAX_SEGMENTS
 
 
@@ -201,11 +203,11 @@ def by_pod_group(workload: FleetWorkload) -> tuple[FleetWorkload, ...]:
     """
     backend = workload.pool.backend
     if len(workload.replicas) > 1 and not is_one_pod_group(workload):
-        return tuple(replace(workload, replicas=(item,)) for item in workload.replicas)
+        return tuple(replace(workload, replicas=(replica_type,)) for replica_type in workload.replicas)
     is_split = is_in_order(workload) and is_made_by_kai(workload)
     if not is_split or workload.is_segmented or backend.has(Feature.JOBSET_SUBGROUPS):
         return (workload,)
-    return tuple(replace(workload, replicas=(item,)) for item in workload.replicas) or (workload,)
+    return tuple(replace(workload, replicas=(replica_type,)) for replica_type in workload.replicas) or (workload,)
 
 
 def makes_segments(workload: FleetWorkload, replica_type: ReplicaType) -> bool:
@@ -216,7 +218,9 @@ def makes_segments(workload: FleetWorkload, replica_type: ReplicaType) -> bool:
 def asks_for_more(workload: FleetWorkload) -> bool:
     """Whether annotations ask for segments that KAI must make, but that the backend's release does not make."""
     types = workload.replicas if is_made_by_kai(workload) else ()
-    return any(item.segments is not None and not makes_segments(workload, item) for item in types)
+    return any(
+        replica_type.segments is not None and not makes_segments(workload, replica_type) for replica_type in types
+    )
 
 
 def never_runs(workload: FleetWorkload, replica_type: ReplicaType) -> tuple[str, str] | None:
@@ -242,14 +246,14 @@ def waits(workload: FleetWorkload) -> list[Wait]:
     return []
 
 
-def _starts(workload: FleetWorkload, view: Gathered, first: Sequence[int]) -> bool:
+def _starts(workload: FleetWorkload, view: Gathered, existing_pods: Sequence[int]) -> bool:
     """Whether a gang starts when only the first pods of each replica type exist."""
     if makes_jobs(workload):
         least = [pods.jobs * number for pods, number in zip(view.pods, job_minimums(workload), strict=True)]
-        return sum(pods >= number for pods, number in zip(first, least, strict=True)) >= needed_jobs(workload)
+        return sum(pods >= number for pods, number in zip(existing_pods, least, strict=True)) >= needed_jobs(workload)
     if makes_sub_groups(workload):
-        return all(pods >= number for pods, number in zip(first, needed(workload), strict=True))
-    return sum(first) >= sum(view.counts if workload.is_owned else minimums(workload))
+        return all(pods >= number for pods, number in zip(existing_pods, needed(workload), strict=True))
+    return sum(existing_pods) >= sum(view.counts if workload.is_owned else minimums(workload))
 
 
 def is_refused(workload: FleetWorkload, replica_type: ReplicaType) -> bool:
@@ -311,13 +315,15 @@ def needed(workload: FleetWorkload) -> list[int]:
 
     A SubGroup that needs no pod counts as 1 if the release cannot express 0.
     """
-    asked = minimums(workload)
+    pod_minimums = minimums(workload)
     if not makes_sub_groups(workload):
-        return asked
+        return pod_minimums
     least = 0 if workload.pool.backend.has(Feature.ZERO_MIN_MEMBER) else 1
     return [
-        waited_for(item.indices, mandatory(workload, item, minimum), item.segments.size, least=least)
-        if item.segments and makes_segments(workload, item)
-        else max(minimum, min(item.replicas, least))
-        for item, minimum in zip(workload.replicas, asked, strict=True)
+        waited_for(
+            replica_type.indices, mandatory(workload, replica_type, minimum), replica_type.segments.size, least=least
+        )
+        if replica_type.segments and makes_segments(workload, replica_type)
+        else max(minimum, min(replica_type.replicas, least))
+        for replica_type, minimum in zip(workload.replicas, pod_minimums, strict=True)
     ]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from enum import Enum
 
 from kubectl_tas.gangs import podgrouper
-from kubectl_tas.gangs.workload_gang import placed, sub_group, waits, whole_placement
+from kubectl_tas.gangs.workload_gang import placed, sub_group_name, waits, whole_placement
 from kubectl_tas.grove import TEMPLATE
 from kubectl_tas.kai import Feature
 from kubectl_tas.kinds.backdoors import Decides
@@ -53,16 +53,18 @@ class Demand:
     path: KeyPath
     value: str | int | tuple[Mapping[str, str | int], ...]
     """The value; a tuple has items of a list."""
-    why: str
+    reason: str
     """Reason for the value, for messages."""
     mode: Mode = Mode.ADD
 
 
 def demands(fleet: Fleet, sent: FleetWorkload | SubmittedSet) -> tuple[Demand, ...]:
     """Returns all demands, in the order in which lines are added; of two demands for one path, the later one counts."""
-    own = _Demands(fleet, agreed(fleet, sent), sent.pool.backend, sent.declared.origin)
-    found = list(own.of_workload(sent) if isinstance(sent, FleetWorkload) else own.of_set(sent))
-    return tuple({demand.path: demand for demand in found}.values())
+    object_demands = _Demands(fleet, agreed(fleet, sent), sent.pool.backend, sent.declared.origin)
+    demands_in_order = list(
+        object_demands.of_workload(sent) if isinstance(sent, FleetWorkload) else object_demands.of_set(sent)
+    )
+    return tuple({demand.path: demand for demand in demands_in_order}.values())
 
 
 def changes(origin: Origin, demand: Demand) -> bool:
@@ -82,15 +84,15 @@ def agreed(fleet: Fleet, sent: Submission) -> _Agreed:
     backend = sent.pool.backend
     priority_class = str(getattr(fleet.config.priorityClasses, sent.priority))
     preemptibility = "preemptible" if sent.is_preemptible else "non-preemptible"
-    found = {
-        Decides.NAMESPACE: (sent.namespace, _why_there(sent)),
+    agreed_values = {
+        Decides.NAMESPACE: (sent.namespace, _namespace_reason(sent)),
         Decides.SCHEDULER: (backend.scheduler_name, f"the scheduler of backend {backend.name}"),
         Decides.PRIORITY: (priority_class, f"the PriorityClass of {sent.priority}"),
         Decides.PREEMPTIBILITY: (preemptibility, f"the preemptibility of {sent.priority}"),
     }
     if backend.is_kai:
-        found[Decides.QUEUE] = sent.queue, f"the queue of {sent.target}"
-    return {**found, **agreed_shard(sent.pool)}
+        agreed_values[Decides.QUEUE] = sent.queue, f"the queue of {sent.target}"
+    return {**agreed_values, **agreed_shard(sent.pool)}
 
 
 def agreed_shard(pool: FleetPool) -> _Agreed:
@@ -99,7 +101,7 @@ def agreed_shard(pool: FleetPool) -> _Agreed:
     return {} if shard is None else {Decides.SHARD: (shard, f"the nodePool of pool {pool.name}")}
 
 
-def _why_there(sent: Submission) -> str:
+def _namespace_reason(sent: Submission) -> str:
     """Returns the reason for the namespace of ``sent``."""
     allowed = sent.namespaces
     if sent.own_namespace in allowed:
@@ -113,23 +115,23 @@ def _why_there(sent: Submission) -> str:
 
 def companion_demands(fleet: Fleet, companion: FleetCompanion) -> tuple[Demand, ...]:
     """Returns the demands on a companion of workloads."""
-    why = f"the namespace of the work of backend {companion.backend.name}"
-    namespace = Demand(("metadata", "namespace"), companion.namespace, why)
+    reason = f"the namespace of the work of backend {companion.backend.name}"
+    namespace = Demand(("metadata", "namespace"), companion.namespace, reason)
     return (*_marks(fleet.config.gitops, companion.phase, companion.declared.origin), namespace)
 
 
 def agreed_with(group: FleetPodGroup) -> _Agreed:
     """Returns what a hand-written PodGroup decides for a Pod that joins it, with the reason."""
-    spec, backend, why = group.declared.spec.spec, group.backend, f"that of PodGroup {group.name}"
-    found = {
-        Decides.NAMESPACE: (group.namespace, why),
+    spec, backend, reason = group.declared.spec.spec, group.backend, f"that of PodGroup {group.name}"
+    agreed_values = {
+        Decides.NAMESPACE: (group.namespace, reason),
         Decides.SCHEDULER: (backend.scheduler_name, f"the scheduler of backend {backend.name}"),
-        Decides.QUEUE: (spec.queue, why),
+        Decides.QUEUE: (spec.queue, reason),
     }
     for decides, value in ((Decides.PRIORITY, spec.priorityClassName), (Decides.PREEMPTIBILITY, spec.preemptibility)):
         if value is not None:
-            found[decides] = value, why
-    return {**found, **(agreed_shard(group.pool) if group.pool else {})}
+            agreed_values[decides] = value, reason
+    return {**agreed_values, **(agreed_shard(group.pool) if group.pool else {})}
 
 
 def member_demands(fleet: Fleet, group: FleetPodGroup, origin: Origin) -> tuple[Demand, ...]:
@@ -145,17 +147,17 @@ def is_replaced(origin: Origin) -> bool:
 def _marks(gitops: str, phase: Phase, origin: Origin) -> Iterator[Demand]:
     yield Demand(("metadata", "labels", labels.MANAGED_BY), "kubectl-tas", "who renders it", Mode.KEEP)
     if gitops == "argocd":
-        why = "the wave after that of its queue"
-        yield Demand(("metadata", "annotations", labels.SYNC_WAVE), str(sync_wave(phase)), why, Mode.KEEP)
+        reason = "the wave after that of its queue"
+        yield Demand(("metadata", "annotations", labels.SYNC_WAVE), str(sync_wave(phase)), reason, Mode.KEEP)
     for name, value in labels.RECREATE[gitops].items() if is_replaced(origin) else ():
         path = ("metadata", "annotations", name)
-        written = origin.value(path)
-        why = f"what the label {labels.REPLACE} asks for"
-        if name == labels.SYNC_OPTIONS and isinstance(written, str):  # further options stay
-            options = (*written.split(","), *value.split(","))
-            yield Demand(path, ",".join(dict.fromkeys(map(str.strip, options))), why, Mode.RESOLVE)
+        present = origin.value(path)
+        reason = f"what the label {labels.REPLACE} asks for"
+        if name == labels.SYNC_OPTIONS and isinstance(present, str):  # further options stay
+            options = (*present.split(","), *value.split(","))
+            yield Demand(path, ",".join(dict.fromkeys(map(str.strip, options))), reason, Mode.RESOLVE)
         else:
-            yield Demand(path, value, why)
+            yield Demand(path, value, reason)
     if gitops == "flux":
         yield Demand(
             ("metadata", "annotations", labels.FLUX_SUBSTITUTE), "disabled", "what keeps Flux from changing it"
@@ -182,9 +184,9 @@ class _Demands:
         yield from _marks(self._gitops, Phase.POD, self._origin)
         yield from _placements(workload)
         yield from _counts(workload)
-        for item in workload.templates:
-            if item.template is not None:
-                yield from self._template(workload, item)
+        for replica_type in workload.templates:
+            if replica_type.template is not None:
+                yield from self._template(workload, replica_type)
 
     def of_set(self, submitted: SubmittedSet) -> Iterator[Demand]:
         """Yields the demands on the set itself, then on the pods of its cliques."""
@@ -217,14 +219,17 @@ class _Demands:
         metadata, spec = replica_type.metadata_path, replica_type.spec_path
         yield from self._queue((*metadata, "labels"))
         if workload.is_owned and self._backend.has(Feature.SKIP_PODGROUPER):
-            part, why = sub_group(workload, replica_type), "the PodGroup that the workload's labels ask for"
-            mode = Mode.ABSENT if part is None else Mode.ADD
-            yield Demand((*metadata, "labels", labels.SUBGROUP), part or "", why, mode)
-            yield Demand((*metadata, "annotations", labels.POD_GROUP), podgrouper.pod_group_name(workload), why)
-            yield Demand((*metadata, "annotations", labels.SKIP_PODGROUPER), "true", why)
+            sub_group_label, reason = (
+                sub_group_name(workload, replica_type),
+                "the PodGroup that the workload's labels ask for",
+            )
+            mode = Mode.ABSENT if sub_group_label is None else Mode.ADD
+            yield Demand((*metadata, "labels", labels.SUBGROUP), sub_group_label or "", reason, mode)
+            yield Demand((*metadata, "annotations", labels.POD_GROUP), podgrouper.pod_group_name(workload), reason)
+            yield Demand((*metadata, "annotations", labels.SKIP_PODGROUPER), "true", reason)
         elif replica_type in workload.outside and self._backend.has(Feature.REPLICA_SUBGROUPS):
-            why = "where KAI runs the pod that submits a job"  # without a SubGroup it is never placed
-            yield Demand((*metadata, "labels", labels.SUBGROUP), podgrouper.row(workload).late_sub_group, why)
+            reason = "where KAI runs the pod that submits a job"  # without a SubGroup it is never placed
+            yield Demand((*metadata, "labels", labels.SUBGROUP), podgrouper.row(workload).late_sub_group, reason)
         for path, text in _copied_waits(workload):
             yield Demand((*metadata, "annotations", path[-1]), text, f"that of the {workload.kind}", Mode.KEEP)
         yield self._priority((*spec, "priorityClassName"))
@@ -235,12 +240,12 @@ class _Demands:
     def _namespace(self) -> Demand:
         return Demand(("metadata", "namespace"), *self._agreed[Decides.NAMESPACE])
 
-    def _queue(self, place: KeyPath) -> Iterator[Demand]:
+    def _queue(self, labels_path: KeyPath) -> Iterator[Demand]:
         """Yields the labels by which KAI finds the queue and, with several shards, the shard of the scheduler."""
         for label in self._backend.queue_labels:
-            yield Demand((*place, label), *self._agreed[Decides.QUEUE])
+            yield Demand((*labels_path, label), *self._agreed[Decides.QUEUE])
         if Decides.SHARD in self._agreed:
-            yield Demand((*place, labels.NODE_POOL), *self._agreed[Decides.SHARD])
+            yield Demand((*labels_path, labels.NODE_POOL), *self._agreed[Decides.SHARD])
 
     def _scheduler(self, spec: KeyPath) -> Iterator[Demand]:
         if self._backend.is_kai:
@@ -261,36 +266,47 @@ def _nodes(pool: FleetPool, origin: Origin, spec: KeyPath, above: KeyPath = ()) 
     """Yields what the pool's pods need of a node, besides what is written. A value ``above`` all pods counts only for
     pods without their own (addSchedulingConstraints of Argo's workflowpod.go, 3.7), and is then written there too.
     """
-    why = f"the nodes of pool {pool.name}"
+    reason = f"the nodes of pool {pool.name}"
     for_all = {
         name: origin.value((*above, name)) if above and not origin.value((*spec, name)) else None
         for name in ("nodeSelector", "tolerations")
     }
     selector = for_all["nodeSelector"]
     for key, value in selector.items() if isinstance(selector, dict) and pool.nodes.selector else ():
-        yield Demand((*spec, "nodeSelector", key), value, why, Mode.KEEP)
+        yield Demand((*spec, "nodeSelector", key), value, reason, Mode.KEEP)
     for key, value in pool.nodes.selector.items():
-        yield Demand((*spec, "nodeSelector", key), value, why, Mode.KEEP)
+        yield Demand((*spec, "nodeSelector", key), value, reason, Mode.KEEP)
     path = (*spec, "tolerations")
-    written = origin.value(path)
-    there = [_compared(item) for item in written] if isinstance(written, list) else []
-    missing = tuple(item.data for item in pool.nodes.tolerations if _compared(item.data) not in there)
+    tolerations = origin.value(path)
+    present = [_compared(toleration) for toleration in tolerations] if isinstance(tolerations, list) else []
+    missing = tuple(
+        toleration.data for toleration in pool.nodes.tolerations if _compared(toleration.data) not in present
+    )
     if missing:
-        further = for_all["tolerations"]
-        kept = (item for item in further if isinstance(item, dict)) if isinstance(further, list) else ()
-        yield Demand(path, (*kept, *missing), why, Mode.APPEND)
+        inherited = for_all["tolerations"]
+        inherited_mappings = (
+            (toleration for toleration in inherited if isinstance(toleration, dict))
+            if isinstance(inherited, list)
+            else ()
+        )
+        yield Demand(path, (*inherited_mappings, *missing), reason, Mode.APPEND)
 
 
 def _placements(workload: FleetWorkload) -> Iterator[Demand]:
     """Yields the names of Topology objects, levels by their node labels, and both where KAI reads them."""
     for path, topology in workload.topology_names:
         yield Demand(path, topology, f"the topology of pool {workload.pool.name}", Mode.RESOLVE)
-    for asked in workload.levels:
-        yield Demand(asked.path, asked.level.label, f"the node label of {asked.level.key}", Mode.RESOLVE)
-    for place, placement in placed(workload).items():
+    for level_annotation in workload.levels:
+        yield Demand(
+            level_annotation.path,
+            level_annotation.level.label,
+            f"the node label of {level_annotation.level.key}",
+            Mode.RESOLVE,
+        )
+    for annotations_path, placement in placed(workload).items():
         for name, value in _annotations(placement):
-            why = f"what places the pods of this {workload.kind}"
-            yield Demand((*place, name), value, why, Mode.RESOLVE if value else Mode.REMOVE)
+            reason = f"what places the pods of this {workload.kind}"
+            yield Demand((*annotations_path, name), value, reason, Mode.RESOLVE if value else Mode.REMOVE)
     yield from _topologies_of_segments(workload)
 
 
@@ -308,11 +324,15 @@ def _topologies_of_segments(workload: FleetWorkload) -> Iterator[Demand]:
     if not podgrouper.is_made_by_kai(workload):
         return
     whole, _ = whole_placement(workload)
-    for item in workload.replicas:
-        topology = item.segments.placement.topology if item.segments and item.segments.placement else None
+    for replica_type in workload.replicas:
+        topology = (
+            replica_type.segments.placement.topology
+            if replica_type.segments and replica_type.segments.placement
+            else None
+        )
         if topology is not None and (whole is None or not whole.asked or whole.topology != topology):
-            why = f"the topology of the segments of {item.name}"
-            yield Demand((*item.annotations_path, labels.TOPOLOGY), topology, why, Mode.RESOLVE)
+            reason = f"the topology of the segments of {replica_type.name}"
+            yield Demand((*replica_type.annotations_path, labels.TOPOLOGY), topology, reason, Mode.RESOLVE)
 
 
 def _counts(workload: FleetWorkload) -> Iterator[Demand]:
@@ -328,5 +348,5 @@ def _compared(toleration: object) -> object:
     """Returns a toleration with Kubernetes' defaults and without meaningless values; None if it is no mapping."""
     if not isinstance(toleration, Mapping):
         return None
-    said = {name: value for name, value in toleration.items() if value is not None and value != ""}
-    return {"operator": "Equal", **said}
+    significant = {name: value for name, value in toleration.items() if value is not None and value != ""}
+    return {"operator": "Equal", **significant}

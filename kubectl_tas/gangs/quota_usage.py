@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from kubectl_tas.gangs.admission import QueueUsage, asked
+from kubectl_tas.gangs.admission import QueueUsage, non_preemptible_requests
 from kubectl_tas.late import dataclass
 from kubectl_tas.quantities import NOTHING, Amounts, total
 from kubectl_tas.resolve.fleet import Fleet
@@ -68,7 +68,7 @@ class Account:
     @property
     def available(self) -> Amounts | None:
         """Resources that are left, negative while a queue drains, and no more than the nodes have; None if unknown."""
-        return _left(self.quota, self.used, self.free)
+        return _available(self.quota, self.used, self.free)
 
     @property
     def total(self) -> Amounts | None:
@@ -102,25 +102,25 @@ def accounts(
     """Returns every pool followed by its subpools, then by the pools below. Usage is what ``queues`` of a cluster say;
     for None, what the repository declares. ``free`` returns what the nodes of a pool have free.
     """
-    found = list(_each(fleet, queues, archived=archived))
+    rows = list(_accounts(fleet, queues, archived=archived))
     wholes: dict[str, Amounts | None] = {}
-    for row in reversed(found):  # what is below a pool comes first
+    for row in reversed(rows):  # what is below a pool comes first
         name, upper = row.pool.name, row.pool.parent
-        wholes[name] = _sum(wholes.get(name, NOTHING), row.used)
+        wholes[name] = _sum_if_known(wholes.get(name, NOTHING), row.used)
         if row.subpool is None and upper is not None:
-            wholes[upper.name] = _sum(wholes.get(upper.name, NOTHING), wholes[name])
+            wholes[upper.name] = _sum_if_known(wholes.get(upper.name, NOTHING), wholes[name])
     return [
         replace(
             row,
             whole=wholes[row.pool.name] if row.subpool is None and row.pool.children else None,
             free=free(row.pool),
         )
-        for row in found
+        for row in rows
     ]
 
 
-def _each(fleet: Fleet, queues: Mapping[str, QueueUsage] | None, *, archived: bool) -> Iterator[Account]:
-    declared = asked(fleet)
+def _accounts(fleet: Fleet, queues: Mapping[str, QueueUsage] | None, *, archived: bool) -> Iterator[Account]:
+    declared = non_preemptible_requests(fleet)
     is_rest_known = all(document.is_work for document in fleet.not_counted)
     for pool in _by_tree(fleet.pools):
         for subpool in (None, *pool.subpools):
@@ -134,11 +134,11 @@ def _each(fleet: Fleet, queues: Mapping[str, QueueUsage] | None, *, archived: bo
 def _by_tree(pools: Sequence[FleetPool]) -> Iterator[FleetPool]:
     """Yields every pool followed by the pools below, siblings by name."""
     by_name = {pool.name: pool for pool in pools}
-    left = [pool for pool in reversed(pools) if pool.parent is None]
-    while left:
-        pool = left.pop()
+    pending = [pool for pool in reversed(pools) if pool.parent is None]
+    while pending:
+        pool = pending.pop()
         yield pool
-        left += (by_name[child.name] for child in reversed(pool.children))
+        pending += (by_name[child.name] for child in reversed(pool.children))
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,41 +158,53 @@ class Total:
     @property
     def available(self) -> Amounts | None:
         """Resources that are left, and no more than the nodes have; None if the usage is unknown."""
-        return _left(self.quota, self.used, self.free)
+        return _available(self.quota, self.used, self.free)
 
 
 def depths(rows: Sequence[Account]) -> list[int]:
     """Returns for each row how many listed rows are above; parents come before their children."""
-    found: dict[str, int] = {}
+    depth_by_name: dict[str, int] = {}
     for row in rows:
-        found[row.name] = 0 if row.parent not in found else found[row.parent] + 1
-    return list(found.values())
+        depth_by_name[row.name] = 0 if row.parent not in depth_by_name else depth_by_name[row.parent] + 1
+    return list(depth_by_name.values())
 
 
 def totals(rows: Sequence[Account]) -> list[Total]:
     """Returns the sums of each cluster, over its listed rows."""
-    found = []
+    totals = []
     for backend in sorted({row.pool.backend.name for row in rows}):
-        own = [(row, depth) for row, depth in zip(rows, depths(rows), strict=True) if row.pool.backend.name == backend]
-        tops = [row.quota if row.total is None else row.total for row, depth in own if depth == 0]
-        used = [row.used for row, _ in own]
-        known = [amounts for amounts in used if amounts is not None]
-        free = [row.free for row, _ in own if row.free is not None]
-        merged = {name: gpus for part in free for name, gpus in part.items()} if len(free) == len(own) else None
-        quota = total(amounts for amounts in tops if amounts) if all(row.is_rest_known for row, _ in own) else None
-        found.append(Total(backend, len(tops), quota, total(known) if len(known) == len(used) else None, merged))
-    return found
+        rows_of_backend = [
+            (row, depth) for row, depth in zip(rows, depths(rows), strict=True) if row.pool.backend.name == backend
+        ]
+        tops = [row.quota if row.total is None else row.total for row, depth in rows_of_backend if depth == 0]
+        used = [row.used for row, _ in rows_of_backend]
+        known_amounts = [amounts for amounts in used if amounts is not None]
+        free = [row.free for row, _ in rows_of_backend if row.free is not None]
+        merged = (
+            {name: gpus for nodes in free for name, gpus in nodes.items()}
+            if len(free) == len(rows_of_backend)
+            else None
+        )
+        quota = (
+            total(amounts for amounts in tops if amounts)
+            if all(row.is_rest_known for row, _ in rows_of_backend)
+            else None
+        )
+        totals.append(
+            Total(backend, len(tops), quota, total(known_amounts) if len(known_amounts) == len(used) else None, merged)
+        )
+    return totals
 
 
-def _sum(one: Amounts | None, other: Amounts | None) -> Amounts | None:
-    return None if one is None or other is None else one + other
+def _sum_if_known(used: Amounts | None, further: Amounts | None) -> Amounts | None:
+    return None if used is None or further is None else used + further
 
 
-def _left(quota: Amounts | None, used: Amounts | None, free: Mapping[str, int] | None) -> Amounts | None:
+def _available(quota: Amounts | None, used: Amounts | None, free: Mapping[str, int] | None) -> Amounts | None:
     if quota is None or used is None:
         return None
-    left = quota - used
-    return left if free is None else replace(left, gpu=min(left.gpu, sum(free.values())))
+    available = quota - used
+    return available if free is None else replace(available, gpu=min(available.gpu, sum(free.values())))
 
 
 def _held(account: Account, queues: Mapping[str, QueueUsage]) -> Account:

@@ -62,7 +62,7 @@ def sent(submission: Submission, request: Request) -> Sent:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class ReleasedOrigin:
     """The rest of a released document: its file, and one location."""
 
     path: str

@@ -27,8 +27,8 @@ HOST = "host:"
 
 def tokens_in(text: str) -> Iterator[str]:
     """Yields the tokens of a text, such as ``output`` and ``host:TASK``, with folded names."""
-    for found in TOKEN.finditer(text) if "{{" in text else ():
-        yield _key(found[2])
+    for match in TOKEN.finditer(text) if "{{" in text else ():
+        yield _folded_token(match[2])
 
 
 def data_paths(task: Task) -> dict[str, str]:
@@ -36,10 +36,10 @@ def data_paths(task: Task) -> dict[str, str]:
     has a token with that task's name (``TaskSpec.parse`` of OSMO's src/utils/job/task.py).
     """
     paths = {OUTPUT_TOKEN: OUTPUT}
-    for index, item in enumerate(task.inputs):
+    for index, task_input in enumerate(task.inputs):
         path = f"{INPUT}/{index}"
-        if item.task is not None:
-            paths[f"input:{fold(item.task.rpartition(':')[2])}"] = path
+        if task_input.task is not None:
+            paths[f"input:{fold(task_input.task.rpartition(':')[2])}"] = path
         paths[f"input:{index}"] = path
     return paths
 
@@ -58,10 +58,10 @@ def is_below(mounts: Iterable[str], folder: str) -> bool:
 def filled(data: Any, values: Mapping[str, str]) -> Any:
     """Returns plain data with the values of tokens filled in; a token without a value stays."""
     if isinstance(data, str):
-        return TOKEN.sub(lambda found: values.get(_key(found[2]), found[0]), data) if "{{" in data else data
+        return TOKEN.sub(lambda found: values.get(_folded_token(found[2]), found[0]), data) if "{{" in data else data
     if isinstance(data, dict):
         return {key: filled(value, values) for key, value in data.items()}
-    return [filled(item, values) for item in data] if isinstance(data, list) else data
+    return [filled(member, values) for member in data] if isinstance(data, list) else data
 
 
 def texts(data: Any) -> Iterator[str]:
@@ -69,11 +69,11 @@ def texts(data: Any) -> Iterator[str]:
     if isinstance(data, str):
         yield data
     elif isinstance(data, (dict, list)):
-        for item in data.values() if isinstance(data, dict) else data:
-            yield from texts(item)
+        for value in data.values() if isinstance(data, dict) else data:
+            yield from texts(value)
 
 
-def _key(token: str) -> str:
+def _folded_token(token: str) -> str:
     kind, colon, name = token.partition(":")
     return f"{kind}:{fold(name)}" if colon else kind
 
@@ -134,19 +134,19 @@ def task_file(file: File, workflow: str, local_files: Mapping[str, LocalFile]) -
         local = local_files.get(local_path(workflow, file.localpath))
         if local is None:
             return None
-        written, mode = local.content, RUN if local.is_executable else READ
+        stored, mode = local.content, RUN if local.is_executable else READ
     elif file.contents is not None:
-        written, mode = str(file.contents).encode("utf-8"), READ
+        stored, mode = str(file.contents).encode("utf-8"), READ
     else:
         return None
-    content = _decoded(written) if file.base64 else written
+    content = _decoded(stored) if file.base64 else stored
     return None if content is None else TaskFile(file.path, content, mode, not file.base64 and is_text(content))
 
 
-def _decoded(written: bytes) -> bytes | None:
+def _decoded(text: bytes) -> bytes | None:
     """Decodes base64, without blanks and line breaks; None if it is invalid."""
     try:
-        return base64.b64decode(b"".join(written.split()), validate=True)
+        return base64.b64decode(b"".join(text.split()), validate=True)
     except (binascii.Error, ValueError):
         return None
 
@@ -167,7 +167,7 @@ def normal(path: str) -> str:
 
 def fits_annotation(content: bytes) -> bool:
     """Whether client-side ``kubectl apply`` accepts a ConfigMap with only this file."""
-    return _written(content) <= _MAX_WRITTEN
+    return _json_length(content) <= _MAX_WRITTEN
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +198,7 @@ def file_maps(gang: str, files: Iterable[TaskFile]) -> FileMaps:
     places: dict[tuple[str, bytes], tuple[int, str]] = {}
     room = 0
     for (base, content), key in zip(different, keys, strict=True):
-        size = _written(content)
+        size = _json_length(content)
         if not maps or size > room:
             maps.append(FileMap(f"{gang}-files-{len(maps) + 1}" if maps else f"{gang}-files", {}))
             room = _MAX_WRITTEN
@@ -214,9 +214,9 @@ def with_mounts(
     """Returns the spec of a pod with further volumes, and their mounts in its first container, the task's own."""
     if not mounts:
         return spec
-    first, *others = spec["containers"]
-    container = {**first, "volumeMounts": [*first.get("volumeMounts", ()), *mounts]}
-    return {**spec, "containers": [container, *others], "volumes": [*spec.get("volumes", ()), *volumes]}
+    task_container, *other_containers = spec["containers"]
+    container = {**task_container, "volumeMounts": [*task_container.get("volumeMounts", ()), *mounts]}
+    return {**spec, "containers": [container, *other_containers], "volumes": [*spec.get("volumes", ()), *volumes]}
 
 
 def _base(file: TaskFile) -> str:
@@ -224,7 +224,7 @@ def _base(file: TaskFile) -> str:
     return _STRANGE.sub("-", posixpath.basename(file.path)).lstrip(".")[-200:] or "file"
 
 
-def _written(content: bytes) -> int:
+def _json_length(content: bytes) -> int:
     """Returns how many characters of JSON kubectl keeps of a content."""
     if is_text(content):
         return len(json.dumps(content.decode("utf-8"), ensure_ascii=False).encode("utf-8"))

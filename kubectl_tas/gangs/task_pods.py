@@ -47,7 +47,7 @@ def pod_spec(task: Task, resource: Resource, scheduler: str, priority_class: str
     if nodes.selector:
         spec["nodeSelector"] = nodes.selector
     if nodes.tolerations:
-        spec["tolerations"] = tolerated([item.data for item in nodes.tolerations])
+        spec["tolerations"] = tolerated([toleration.data for toleration in nodes.tolerations])
     if resource.nodesExcluded:
         spec["affinity"] = away_from(resource.nodesExcluded)
     if mounted:
@@ -71,11 +71,18 @@ def mounted_secrets(task: Task) -> dict[str, str]:
     return {name: value for name, value in task.credentials.items() if isinstance(value, str)}
 
 
-def tolerated(written: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def tolerated(tolerations: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Adds the tolerations that a server would add: kubectl and Argo CD compare the whole list in each apply."""
     every = (None, "")
-    keys = [known.get("key") for known in written if known.get("effect") in (*every, "NoExecute")]
-    return [*written, *(item for item in _FILLED_IN if not any(key in (*every, item["key"]) for key in keys))]
+    keys = [toleration.get("key") for toleration in tolerations if toleration.get("effect") in (*every, "NoExecute")]
+    return [
+        *tolerations,
+        *(
+            default_toleration
+            for default_toleration in _FILLED_IN
+            if not any(key in (*every, default_toleration["key"]) for key in keys)
+        ),
+    ]
 
 
 def _container(task: Task, resource: Resource, mounts: list[dict[str, Any]]) -> dict[str, Any]:
@@ -84,7 +91,7 @@ def _container(task: Task, resource: Resource, mounts: list[dict[str, Any]]) -> 
         container["command"] = [str(word) for word in task.command]
     if task.args:
         container["args"] = [str(word) for word in task.args]
-    if variables := [*_variables(task), *_hiding(task, resource)]:
+    if variables := [*_variables(task), *_gpu_hiding(task, resource)]:
         container["env"] = variables
     if amounts := resource.amounts:  # requests equal limits: what a gang holds is what its queue is charged for
         container["resources"] = {"limits": amounts, "requests": amounts}
@@ -103,10 +110,10 @@ def _variables(task: Task) -> Iterator[dict[str, Any]]:
             yield {"name": name, "valueFrom": {"secretKeyRef": {"name": names.fold(secret), "key": str(key)}}}
 
 
-def _hiding(task: Task, resource: Resource) -> Iterator[dict[str, Any]]:
+def _gpu_hiding(task: Task, resource: Resource) -> Iterator[dict[str, Any]]:
     """Yields a variable that hides GPUs from tasks without any (``to_pod_container``, OSMO's src/utils/job/task.py)."""
-    own = (name for keys in task.credentials.values() if isinstance(keys, dict) for name in keys)
-    if not resource.asks.gpu and VISIBLE_DEVICES not in (*task.environment, *own):
+    secret_variables = (name for keys in task.credentials.values() if isinstance(keys, dict) for name in keys)
+    if not resource.asks.gpu and VISIBLE_DEVICES not in (*task.environment, *secret_variables):
         yield {"name": VISIBLE_DEVICES, "value": ""}
 
 
@@ -159,37 +166,43 @@ def on_platform(task: FleetTask, spec: dict[str, Any]) -> Merged:
     OSMO leaves amounts, and hosts that a task avoids, to pod templates. Here the task's amounts hold if templates say
     nothing of them, and the avoided hosts are added to the templates' rules for nodes.
     """
-    own = {name: part for name, part in spec.items() if name != "affinity"}
-    own["containers"] = [_without(spec["containers"][0], task.template.amounts_of(task.container))]
-    pod = Merged({"spec": own})
+    own_spec_fields = {name: value for name, value in spec.items() if name != "affinity"}
+    own_spec_fields["containers"] = [_without_amounts(spec["containers"][0], task.template.amounts_of(task.container))]
+    pod = Merged({"spec": own_spec_fields})
     pod.put(task.template.data, task.template.at)
-    made = pod.data["spec"]
-    if not is_pod(made):
+    spec_on_platform = pod.data["spec"]
+    if not is_pod(spec_on_platform):
         return pod
     if "affinity" in spec:
-        made["affinity"] = _both(made.get("affinity"), away_from(task.resource.spec.nodesExcluded))
-    made["containers"] = [_without_empty_values(container) for container in made["containers"]]
-    if made.get("tolerations"):
-        made["tolerations"] = tolerated(made["tolerations"])
-    _mount(made, task)
+        spec_on_platform["affinity"] = _with_avoided_hosts(
+            spec_on_platform.get("affinity"), away_from(task.resource.spec.nodesExcluded)
+        )
+    spec_on_platform["containers"] = [_without_empty_values(container) for container in spec_on_platform["containers"]]
+    if spec_on_platform.get("tolerations"):
+        spec_on_platform["tolerations"] = tolerated(spec_on_platform["tolerations"])
+    _mount(spec_on_platform, task)
     return pod
 
 
-def _without(container: dict[str, Any], names: Collection[str]) -> dict[str, Any]:
+def _without_amounts(container: dict[str, Any], names: Collection[str]) -> dict[str, Any]:
     """Returns a container without its own requests for certain resources."""
     amounts: dict[str, str] = container.get("resources", {}).get("limits", {})
-    left = {name: value for name, value in amounts.items() if name not in names}
-    if left == amounts:
+    remaining_amounts = {name: value for name, value in amounts.items() if name not in names}
+    if remaining_amounts == amounts:
         return container
-    others = {key: part for key, part in container.items() if key != "resources"}
-    return {**others, "resources": {"limits": left, "requests": left}} if left else others
+    other_fields = {key: value for key, value in container.items() if key != "resources"}
+    return (
+        {**other_fields, "resources": {"limits": remaining_amounts, "requests": remaining_amounts}}
+        if remaining_amounts
+        else other_fields
+    )
 
 
 def _without_empty_values(container: dict[str, Any]) -> dict[str, Any]:
     """Removes empty values of variables: an API server leaves them out, and kubectl would add them in each apply."""
-    if not any(item.get("value") == "" for item in container.get("env", [])):
+    if not any(variable.get("value") == "" for variable in container.get("env", [])):
         return container
-    variables = ({k: v for k, v in item.items() if (k, v) != ("value", "")} for item in container["env"])
+    variables = ({k: v for k, v in variable.items() if (k, v) != ("value", "")} for variable in container["env"])
     return {**container, "env": list(variables)}
 
 
@@ -198,41 +211,46 @@ def is_pod(spec: dict[str, Any]) -> bool:
     lists = [spec.get(name, []) for name in _LISTS]
     if not spec.get("containers") or not isinstance(spec.get("affinity", {}), dict):
         return False
-    if not all(isinstance(found, list) and all(isinstance(item, dict) for item in found) for found in lists):
+    if not all(isinstance(value, list) and all(isinstance(member, dict) for member in value) for value in lists):
         return False
-    inner = [item.get(name, []) for item in spec["containers"] for name in _LISTS_OF_CONTAINERS]
-    variables = (item for container in spec["containers"] for item in container.get("env", []))
-    return all(isinstance(found, list) for found in inner) and all(isinstance(item, dict) for item in variables)
+    inner_lists = [container.get(name, []) for container in spec["containers"] for name in _LISTS_OF_CONTAINERS]
+    variables = (variable for container in spec["containers"] for variable in container.get("env", []))
+    return all(isinstance(value, list) for value in inner_lists) and all(
+        isinstance(variable, dict) for variable in variables
+    )
 
 
-def _both(affinity: dict[str, Any] | None, away: dict[str, Any]) -> dict[str, Any]:
+def _with_avoided_hosts(affinity: dict[str, Any] | None, away: dict[str, Any]) -> dict[str, Any]:
     """Adds to each node term of a pod template's affinity the condition that avoids hosts. An affinity that an API
     server would not have stays as it is: check.task_platforms refuses it.
     """
-    own = (affinity or {}).get("nodeAffinity") or {}
-    required = (own.get(_REQUIRED) or {}) if isinstance(own, dict) else None
+    node_affinity = (affinity or {}).get("nodeAffinity") or {}
+    required = (node_affinity.get(_REQUIRED) or {}) if isinstance(node_affinity, dict) else None
     terms = (required.get("nodeSelectorTerms") or []) if isinstance(required, dict) else None
-    if not isinstance(own, dict) or not isinstance(required, dict) or not isinstance(terms, list):
+    if not isinstance(node_affinity, dict) or not isinstance(required, dict) or not isinstance(terms, list):
         return affinity or away
     (term,) = away["nodeAffinity"][_REQUIRED]["nodeSelectorTerms"]
-    both = [_with(item, term["matchExpressions"][0]) for item in terms] or [term]
-    return {**(affinity or {}), "nodeAffinity": {**own, _REQUIRED: {**required, "nodeSelectorTerms": both}}}
+    combined_terms = [_with_condition(own_term, term["matchExpressions"][0]) for own_term in terms] or [term]
+    return {
+        **(affinity or {}),
+        "nodeAffinity": {**node_affinity, _REQUIRED: {**required, "nodeSelectorTerms": combined_terms}},
+    }
 
 
-def _with(term: Any, condition: dict[str, Any]) -> Any:
-    found = term.get("matchExpressions", []) if isinstance(term, dict) else None
-    if not isinstance(found, list) or condition in found:
+def _with_condition(term: Any, condition: dict[str, Any]) -> Any:
+    conditions = term.get("matchExpressions", []) if isinstance(term, dict) else None
+    if not isinstance(conditions, list) or condition in conditions:
         return term
-    return {**term, "matchExpressions": [*found, condition]}
+    return {**term, "matchExpressions": [*conditions, condition]}
 
 
 def _mount(spec: dict[str, Any], task: FleetTask) -> None:
     """Mounts the node paths that the platform mounts into every task, unless something is mounted there already."""
     container = spec["containers"][0]
-    there = {mount.get("mountPath") for mount in container.get("volumeMounts", []) if isinstance(mount, dict)}
-    wanted = [path for path in task.platform.spec.default_mounts if path not in there]
-    if wanted:
-        named = [(f"platform-{index}", path) for index, path in enumerate(dict.fromkeys(wanted))]
+    mounted_paths = {mount.get("mountPath") for mount in container.get("volumeMounts", []) if isinstance(mount, dict)}
+    missing_paths = [path for path in task.platform.spec.default_mounts if path not in mounted_paths]
+    if missing_paths:
+        named = [(f"platform-{index}", path) for index, path in enumerate(dict.fromkeys(missing_paths))]
         mounts = [{"name": name, "mountPath": path} for name, path in named]
         volumes = [{"name": name, "hostPath": {"path": path}} for name, path in named]
         container = {**container, "volumeMounts": [*container.get("volumeMounts", []), *mounts]}
@@ -264,12 +282,14 @@ def seconds(duration: str | int | float) -> int:
     """Returns whole seconds, rounded up, of a time as OSMO reads it: a number and its unit, seconds, or ISO 8601."""
     if not isinstance(duration, str):
         return math.ceil(duration)
-    if found := _NUMBER.fullmatch(duration):
-        return math.ceil(int(found[1]) * _UNITS[found[2]])
+    if number_and_unit := _NUMBER.fullmatch(duration):
+        return math.ceil(int(number_and_unit[1]) * _UNITS[number_and_unit[2]])
     iso = _ISO.fullmatch(duration)
     if iso is None:
         raise ValueError(f"not a time: {duration!r}")
-    return math.ceil(sum(Fraction(part or "0") * _UNITS[unit] for part, unit in zip(iso.groups(), "dhms", strict=True)))
+    return math.ceil(
+        sum(Fraction(number or "0") * _UNITS[unit] for number, unit in zip(iso.groups(), "dhms", strict=True))
+    )
 
 
 def deadline(timeout: Timeout, pool: PoolSpec) -> dict[str, int]:
@@ -298,21 +318,21 @@ class CodeRange:
 
 def code_ranges(actions: Mapping[str, str | int]) -> tuple[CodeRange, ...]:
     """Returns all ranges of exit codes as written; if two ranges have the same code, the first one counts."""
-    found = []
+    ranges = []
     for action, codes in actions.items():
         for text in str(codes).split(","):
-            first, _, last = text.partition("-")
-            found.append(CodeRange(action, text, int(first), int(last or first)))
-    return tuple(found)
+            first_code, _, last_code = text.partition("-")
+            ranges.append(CodeRange(action, text, int(first_code), int(last_code or first_code)))
+    return tuple(ranges)
 
 
 def actions_by_code(ranges: Iterable[CodeRange]) -> dict[int, CodeRange]:
     """Returns the range of each exit code of a container, 0 included; leaves out codes without a range."""
-    found: dict[int, CodeRange] = {}
-    for item in ranges:
-        for code in range(item.first, min(item.last, CODES[-1]) + 1):
-            found.setdefault(code, item)
-    return found
+    range_by_code: dict[int, CodeRange] = {}
+    for code_range in ranges:
+        for code in range(code_range.first, min(code_range.last, CODES[-1]) + 1):
+            range_by_code.setdefault(code, code_range)
+    return range_by_code
 
 
 def rescheduled(task: Task, pool: PoolSpec, *, is_preemptible: bool = False) -> tuple[int, ...]:
@@ -321,8 +341,10 @@ def rescheduled(task: Task, pool: PoolSpec, *, is_preemptible: bool = False) -> 
     """
     ranges = (*code_ranges(task.exitActions), *code_ranges(pool.default_exit_actions))
     by_code = actions_by_code(ranges)
-    found = {code for code, item in by_code.items() if code in CODES and item.does == "RESCHEDULE"}
-    return tuple(sorted(found.union(code for code in _KILLED if is_preemptible and code not in by_code)))
+    rescheduled_codes = {
+        code for code, code_range in by_code.items() if code in CODES and code_range.does == "RESCHEDULE"
+    }
+    return tuple(sorted(rescheduled_codes.union(code for code in _KILLED if is_preemptible and code not in by_code)))
 
 
 def job(task: Task, pool: PoolSpec, retries: int, *, is_preemptible: bool = False) -> dict[str, Any]:

@@ -77,7 +77,7 @@ class _Draft:
     @property
     def needs_run(self) -> bool:
         """Whether a task asks for the id of its workflow."""
-        return any(WORKFLOW_ID in own for own in self.tokens)
+        return any(WORKFLOW_ID in task_tokens for task_tokens in self.tokens)
 
 
 def gangs_of_workflow(
@@ -96,7 +96,7 @@ def gangs_of_workflow(
         every = drafts if groups is None else [_draft(fleet, workflow, group) for group in workflow.groups]
         run = shorten(f"{workflow.name}-{digest(json.dumps([draft.content for draft in every]))}")
     for draft in drafts:
-        yield _finished(workflow, draft, run if draft.needs_run else "")
+        yield _completed(workflow, draft, run if draft.needs_run else "")
 
 
 def _draft(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup) -> _Draft:
@@ -110,37 +110,38 @@ def _draft(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup) -> _Draft:
     if deadline or as_jobs:
         members = tuple(
             replace(
-                item,
-                spec={**deadline, **item.spec},
+                member,
+                spec={**deadline, **member.spec},
                 job=task_pods.job(task.spec, limits, retries, is_preemptible=comes_back) if as_jobs else None,
             )
-            for task, item in zip(group.tasks, members, strict=True)
+            for task, member in zip(group.tasks, members, strict=True)
         )
-    asked = [task.resource.requirements for task in group.tasks]
-    gang = build(list(zip(members, asked, strict=True)), topology.name_on(backend) if topology else None)
-    places = {member.name: part.name for part in gang.leaves for member in part.members}
+    requirements = [task.resource.requirements for task in group.tasks]
+    gang = build(list(zip(members, requirements, strict=True)), topology.name_on(backend) if topology else None)
+    sub_group_of_member = {member.name: sub_group.name for sub_group in gang.leaves for member in sub_group.members}
     pods = [
-        {"task": item.name, "subGroup": places.get(item.name), "spec": item.spec, **item.metadata} for item in members
+        {"task": member.name, "subGroup": sub_group_of_member.get(member.name), "spec": member.spec, **member.metadata}
+        for member in members
     ]
     content: dict[str, object] = {
         "workflow": workflow.name,
         "group": group.name,
         "gang": _identity(workflow.queue, gang) if backend.is_kai else None,
         "pods": pods,
-        **_elsewhere(workflow),
+        **_explicit_location(workflow),
     }
     if any(files):
-        content["files"] = [[file.identity for file in own] for own in files]
+        content["files"] = [[file.identity for file in task_files] for task_files in files]
     if as_jobs:  # all that stands in the template of a Job is immutable
-        content["jobs"] = {"labels": workflow.labels, "specs": [item.job for item in members]}
-        written = [group.written, *(task.spec.name for task in group.tasks)]
-        if written != [group.name, *(task.name for task in group.tasks)]:
-            content["written"] = written
+        content["jobs"] = {"labels": workflow.labels, "specs": [member.job for member in members]}
+        written_names = [group.written, *(task.spec.name for task in group.tasks)]
+        if written_names != [group.name, *(task.name for task in group.tasks)]:
+            content["written"] = written_names
     text = _canonical(content)
     none: frozenset[str] = frozenset()
     tokens = (none,) * len(members)
     if any(files) or "{{" in text:
-        tokens = tuple(_tokens(item.spec, own) for item, own in zip(members, files, strict=True))
+        tokens = tuple(_tokens(member.spec, task_files) for member, task_files in zip(members, files, strict=True))
     if any(tokens):
         text = _canonical({**content, "tokens": sorted(frozenset().union(*tokens))})
     return _Draft(group, gang, members, files, tokens, text)
@@ -157,28 +158,31 @@ def _tokens(spec: dict[str, Any], files: Sequence[TaskFile]) -> frozenset[str]:
 
 def _files(fleet: Fleet, workflow: FleetWorkflow, task: FleetTask) -> tuple[TaskFile, ...]:
     path, local_files = workflow.declared.origin.path, fleet.repository.local_files
-    found = (task_file(file, path, local_files) for file in task.spec.files)
-    return tuple(file for file in found if file is not None)
+    task_files = (task_file(file, path, local_files) for file in task.spec.files)
+    return tuple(file for file in task_files if file is not None)
 
 
-def _finished(workflow: FleetWorkflow, draft: _Draft, run: str) -> Gang:
+def _completed(workflow: FleetWorkflow, draft: _Draft, run: str) -> Gang:
     """Returns the gang with its name, its tokens filled in, and its files mounted."""
     name = pod_group(workflow.name, draft.group.name, f"{draft.content}{run}")
     if not any(draft.tokens) and not any(draft.files):
         return replace(draft.gang, name=name)
-    hosts = service(name) if any(token.startswith(HOST) for own in draft.tokens for token in own) else None
-    shared = {WORKFLOW_ID: run} if run else {}
+    hosts = service(name) if any(token.startswith(HOST) for tokens in draft.tokens for token in tokens) else None
+    shared_values = {WORKFLOW_ID: run} if run else {}
     for task in draft.group.tasks if hosts else ():
-        shared[f"{HOST}{task.name}"] = f"{shorten(task.name)}.{hosts}.{workflow.namespace}.svc"
-    values = [data_paths(task.spec) | shared for task in draft.group.tasks]
-    files = [[file.with_values(own) for file in found] for found, own in zip(draft.files, values, strict=True)]
-    maps = file_maps(name, (file for own in files for file in own))
+        shared_values[f"{HOST}{task.name}"] = f"{shorten(task.name)}.{hosts}.{workflow.namespace}.svc"
+    values = [data_paths(task.spec) | shared_values for task in draft.group.tasks]
+    files = [
+        [file.with_values(task_values) for file in task_files]
+        for task_files, task_values in zip(draft.files, values, strict=True)
+    ]
+    maps = file_maps(name, (file for task_files in files for file in task_files))
     specs: dict[str, dict[str, Any]] = {}
-    for member, own, used, found in zip(draft.members, values, draft.tokens, files, strict=True):
-        spec = filled(member.spec, own)
+    for member, task_values, used_tokens, task_files in zip(draft.members, values, draft.tokens, files, strict=True):
+        spec = filled(member.spec, task_values)
         mounts = (mount["mountPath"] for mount in spec["containers"][0].get("volumeMounts", ()))
-        leaves = OUTPUT_TOKEN in used and not is_below(mounts, OUTPUT)
-        spec = maps.mounted(with_output(spec) if leaves else spec, found)
+        leaves = OUTPUT_TOKEN in used_tokens and not is_below(mounts, OUTPUT)
+        spec = maps.mounted(with_output(spec) if leaves else spec, task_files)
         named = {"hostname": shorten(member.name), "subdomain": hosts} if hosts else {}
         specs[member.name] = {**spec, **named}
     return replace(_with_specs(draft.gang, specs), name=name, files=maps.maps, hosts=hosts)
@@ -189,11 +193,11 @@ def _with_specs(gang: Gang, specs: Mapping[str, dict[str, Any]]) -> Gang:
         return tuple(replace(member, spec=specs[member.name]) for member in part.members)
 
     return replace(
-        gang, members=members(gang), parts=tuple(replace(part, members=members(part)) for part in gang.parts)
+        gang, members=members(gang), sub_groups=tuple(replace(unit, members=members(unit)) for unit in gang.sub_groups)
     )
 
 
-def _elsewhere(workflow: FleetWorkflow) -> dict[str, str]:
+def _explicit_location(workflow: FleetWorkflow) -> dict[str, str]:
     """Returns where a workflow runs, if its pool says so. In another namespace its gang is another one: KAI knows
     PodGroups only by name. On another shard of the scheduler, the gang would hold nodes that the shard does not see.
     """
@@ -207,8 +211,8 @@ def _identity(queue: str, gang: Gang) -> object:
     def labels(constraint: Constraint | None) -> object:
         return None if constraint is None or constraint.topology is None else [constraint.topology, *constraint.labels]
 
-    parts = [[part.name, part.parent, labels(part.constraint)] for part in gang.parts]
-    return {"queue": queue, "constraint": labels(gang.constraint), "subGroups": parts}
+    sub_groups = [[sub_group.name, sub_group.parent, labels(sub_group.constraint)] for sub_group in gang.sub_groups]
+    return {"queue": queue, "constraint": labels(gang.constraint), "subGroups": sub_groups}
 
 
 def build(tasks: Sequence[PlacedTask], topology: str | None) -> Gang:
@@ -216,22 +220,24 @@ def build(tasks: Sequence[PlacedTask], topology: str | None) -> Gang:
 
     Tasks that name one group at one level must agree on whether the group is required.
     """
-    distinct = {id(asked): asked for _, asked in tasks}  # tasks of one resource share them
-    levels = {requirement.depth: requirement.level for asked in distinct.values() for requirement in asked}
+    distinct = {id(requirements): requirements for _, requirements in tasks}  # tasks of one resource share them
+    levels = {
+        requirement.depth: requirement.level for requirements in distinct.values() for requirement in requirements
+    }
     depths = sorted(levels)
-    tree = _Tree(
+    tree = _LevelTree(
         topology=topology,
         depths=depths,
         levels=tuple(levels[depth] for depth in depths),
-        required={(r.level, r.group) for asked in distinct.values() for r in asked if r.required},
+        required={(r.level, r.group) for requirements in distinct.values() for r in requirements if r.required},
     )
-    leaves = {key: tree.path(asked) for key, asked in distinct.items()}
-    paths = [leaves[id(asked)] for _, asked in tasks]
+    leaves = {key: tree.path(requirements) for key, requirements in distinct.items()}
+    paths = [leaves[id(requirements)] for _, requirements in tasks]
     shared = next((x for x in range(len(depths)) if len({path[x] for path in paths}) > 1), len(depths))
     constraint = tree.along(paths[0][:shared]) if paths else None
     members = tuple(member for member, _ in tasks)
     is_whole = shared == len(depths)
-    parts: tuple[SubGroup, ...] = ()
+    sub_groups: tuple[SubGroup, ...] = ()
     if not is_whole:
         lengths = range(shared + 1, len(depths) + 1)
         order = list(dict.fromkeys(path[:length] for path in paths for length in lengths))
@@ -240,7 +246,7 @@ def build(tasks: Sequence[PlacedTask], topology: str | None) -> Gang:
         for member, path in zip(members, paths, strict=True):
             for length in lengths:
                 below[path[:length]].append(member)
-        parts = tuple(
+        sub_groups = tuple(
             SubGroup(
                 name=names[path],
                 parent=names.get(path[:-1]),
@@ -259,12 +265,12 @@ def build(tasks: Sequence[PlacedTask], topology: str | None) -> Gang:
         gpus=sum(member.gpus for member in members),
         constraint=constraint,
         members=members if is_whole else (),
-        parts=parts,
+        sub_groups=sub_groups,
     )
 
 
 @dataclass(frozen=True, slots=True)
-class _Tree:
+class _LevelTree:
     """Levels that any task asks for, coarsest first, and the groups that are required at these levels."""
 
     topology: str | None
@@ -272,9 +278,9 @@ class _Tree:
     levels: tuple[Level, ...]
     required: set[tuple[Level, str]]
 
-    def path(self, asked: Sequence[Requirement]) -> Path:
+    def path(self, requirements: Sequence[Requirement]) -> Path:
         """Returns the leaf of a task: a group for every level that any task uses."""
-        groups = {requirement.depth: Step(requirement.group) for requirement in asked}
+        groups = {requirement.depth: Step(requirement.group) for requirement in requirements}
         return tuple(groups.get(depth, _PADDED) for depth in self.depths)
 
     def along(self, chain: Path) -> Constraint | None:

@@ -36,14 +36,18 @@ def whole_placement(workload: FleetWorkload) -> tuple[Placement | None, tuple[Le
     if not podgrouper.places_at(workload) and not workload.is_owned:
         return None, ()
     if is_placed_as_a_whole(workload):
-        only = next((item for item in workload.replicas if item.replicas), workload.replicas[0])
-        return combined(workload.placement, only.placement)
+        only_type = next(
+            (replica_type for replica_type in workload.replicas if replica_type.replicas), workload.replicas[0]
+        )
+        return combined(workload.placement, only_type.placement)
     return workload.placement, ()
 
 
 def is_placed_as_a_whole(workload: FleetWorkload) -> bool:
     """Whether the placement of a template holds for all pods."""
-    templates = {item.path for item in workload.replicas if item.replicas or len(workload.replicas) == 1}
+    templates = {
+        replica_type.path for replica_type in workload.replicas if replica_type.replicas or len(workload.replicas) == 1
+    }
     if len(templates) != 1 or (workload.is_owned and podgrouper.has_sub_groups(workload)):
         return False
     return not places_parts(workload) and podgrouper.is_one_pod_group(workload)
@@ -68,14 +72,16 @@ def placed(workload: FleetWorkload) -> dict[KeyPath, Placement | None]:
     """
     if not podgrouper.is_made_by_kai(workload):
         return {}
-    found: dict[KeyPath, Placement | None] = {}
-    for item in workload.replicas if places_parts(workload) else ():
-        if item.placement is not None and item.placement.asked:
-            found[item.job_annotations[0] if item.job_annotations else item.annotations_path] = item.placement
+    placements: dict[KeyPath, Placement | None] = {}
+    for replica_type in workload.replicas if places_parts(workload) else ():
+        if replica_type.placement is not None and replica_type.placement.asked:
+            placements[
+                replica_type.job_annotations[0] if replica_type.job_annotations else replica_type.annotations_path
+            ] = replica_type.placement
     whole, _ = whole_placement(workload)
-    if at := podgrouper.places_at(workload):
-        found[at] = whole if whole is not None and whole.asked else None
-    return found
+    if annotations_path := podgrouper.places_at(workload):
+        placements[annotations_path] = whole if whole is not None and whole.asked else None
+    return placements
 
 
 Path = tuple[str, ...]
@@ -103,95 +109,112 @@ def gang_of(fleet: Fleet, workload: FleetWorkload) -> Gang:
     If the PodGroup is unknown, returns all pods of the workload without a minimum.
     """
     shared = workload.shared_gang
-    gang = (
-        shared_gang([item for item in fleet.workloads if item.shared_gang is shared]) if shared else own_gang(workload)
-    )
+    if shared is None:
+        gang = own_gang(workload)
+    else:
+        gang = shared_gang([member for member in fleet.workloads if member.shared_gang is shared])
     if workload.pool.backend.is_kai and podgrouper.is_predicted(workload):
         return gang
-    pods = workload.pods + sum(item.replicas for item in workload.outside)
+    pods = workload.pods + sum(replica_type.replicas for replica_type in workload.outside)
     return Gang(workload.name, pods, None, workload.gpus, gang.constraint, kind=workload.kind)
 
 
 def own_gang(workload: FleetWorkload) -> Gang:
     """Returns the gang of a workload's own pods; for a LeaderWorkerSet, the gang of one group."""
-    types, minimums, needed_parts = workload.replicas, podgrouper.minimums(workload), None
+    replica_types, minimums, needed_jobs = workload.replicas, podgrouper.minimums(workload), None
     if not podgrouper.is_one_pod_group(workload):
-        types, minimums = tuple(replace(item, replicas=1, indices=1) for item in types), [1]
+        replica_types, minimums = (
+            tuple(replace(replica_type, replicas=1, indices=1) for replica_type in replica_types),
+            [1],
+        )
     if podgrouper.row(workload).leads_segments and podgrouper.has_sub_groups(workload):
         drafts = list(_group(workload))
     elif podgrouper.makes_jobs(workload):
-        drafts, needed_parts = list(_jobs(workload)), podgrouper.needed_jobs(workload)
+        drafts, needed_jobs = list(_jobs(workload)), podgrouper.needed_jobs(workload)
     elif podgrouper.has_sub_groups(workload):
-        pairs = [pair for pair in zip(types, minimums, strict=True) if podgrouper.is_part(workload, pair[0])]
-        drafts = [draft for item, least in pairs for draft in _replica_type(workload, item, least, divided=True)]
+        pairs = [pair for pair in zip(replica_types, minimums, strict=True) if podgrouper.is_part(workload, pair[0])]
+        drafts = [
+            draft
+            for replica_type, minimum in pairs
+            for draft in _replica_type(workload, replica_type, minimum, divided=True)
+        ]
     else:
         drafts = []
     return Gang(
         name=podgrouper.pod_group_name(workload),
-        pods=sum(item.replicas for item in types),
+        pods=sum(replica_type.replicas for replica_type in replica_types),
         minimum=sum(minimums),
-        gpus=sum(item.replicas * item.gpus for item in types),
+        gpus=sum(replica_type.replicas * replica_type.gpus for replica_type in replica_types),
         constraint=_constraint(whole_placement(workload)[0]),
-        needed_parts=needed_parts,
-        parts=_named(drafts),
+        needed_parts=needed_jobs,
+        sub_groups=_named(drafts),
     )
 
 
 def shared_gang(workloads: Sequence[FleetWorkload]) -> Gang:
     """Returns the gang that all ``workloads`` share: a SubGroup for each, above the workload's own SubGroups."""
-    parts: list[SubGroup] = []
-    owns = [own_gang(workload) for workload in workloads]
-    for workload, own in zip(workloads, owns, strict=True):
-        name = member(workload)
-        parts.append(SubGroup(name, own.pods, own.minimum, own.gpus, own.constraint))
-        parts += (replace(part, parent=part.parent or name) for part in own.parts)
+    sub_groups: list[SubGroup] = []
+    gangs = [own_gang(workload) for workload in workloads]
+    for workload, gang in zip(workloads, gangs, strict=True):
+        name = member_name(workload)
+        sub_groups.append(SubGroup(name, gang.pods, gang.minimum, gang.gpus, gang.constraint))
+        sub_groups += (replace(sub_group, parent=sub_group.parent or name) for sub_group in gang.sub_groups)
     return Gang(
         name=podgrouper.pod_group_name(workloads[0]),
-        pods=sum(own.pods for own in owns),
-        minimum=sum(own.minimum or 0 for own in owns),
-        gpus=sum(own.gpus for own in owns),
-        parts=tuple(parts),
+        pods=sum(gang.pods for gang in gangs),
+        minimum=sum(gang.minimum or 0 for gang in gangs),
+        gpus=sum(gang.gpus for gang in gangs),
+        sub_groups=tuple(sub_groups),
     )
 
 
-def member(workload: FleetWorkload) -> str:
+def member_name(workload: FleetWorkload) -> str:
     """Returns the SubGroup of a workload in its shared gang."""
     shared = workload.shared_gang
     return shared.sub_groups[workload.file_name, ""] if shared else names.as_label(workload.file_name)
 
 
-def sub_group(workload: FleetWorkload, replica_type: ReplicaType) -> str | None:
+def sub_group_name(workload: FleetWorkload, replica_type: ReplicaType) -> str | None:
     """Returns the SubGroup of a replica type; None if the replica type has none."""
-    own = podgrouper.part_name(workload, replica_type) if podgrouper.has_sub_groups(workload) else None
+    name = podgrouper.part_name(workload, replica_type) if podgrouper.has_sub_groups(workload) else None
     if workload.shared_gang is None:
-        return own
-    return workload.shared_gang.sub_groups[workload.file_name, own or ""]
+        return name
+    return workload.shared_gang.sub_groups[workload.file_name, name or ""]
 
 
-def segments_of_pods(items: Iterable[FleetWorkload], index: int) -> list[tuple[FleetWorkload, PodSegment]]:
+def segments_of_pods(workloads: Iterable[FleetWorkload], index: int) -> list[tuple[FleetWorkload, PodSegment]]:
     """Returns the segments of the pods with ``index`` in several workloads."""
-    return [(item, found) for item in items for found in segments_of_pod(item, index)]
+    return [(workload, segment) for workload in workloads for segment in segments_of_pod(workload, index)]
 
 
 def segments_of_pod(workload: FleetWorkload, index: int) -> Iterator[PodSegment]:
     """Yields the segment of the pod with ``index`` for each replica type whose segments have this index."""
     leads = podgrouper.row(workload).leads_segments
-    for item, minimum in zip(workload.replicas, podgrouper.minimums(workload), strict=True):
-        segments = item.segments
-        if segments is None or index >= item.indices + int(leads) or (index == 0 and segments.leader_excluded):
+    for replica_type, minimum in zip(workload.replicas, podgrouper.minimums(workload), strict=True):
+        segments = replica_type.segments
+        if segments is None or index >= replica_type.indices + int(leads) or (index == 0 and segments.leader_excluded):
             continue
         if leads:
-            number = worker_segment(index, item.replicas, segments.size)
-            one = group_segment_at(number, item.replicas, segments.size, leader_excluded=segments.leader_excluded)
+            segment_number = worker_segment(index, replica_type.replicas, segments.size)
+            segment = group_segment_at(
+                segment_number, replica_type.replicas, segments.size, leader_excluded=segments.leader_excluded
+            )
         else:
-            number = segment_of(index, segments.size)
-            one = segment_at(number, item.indices, podgrouper.mandatory(workload, item, minimum), segments.size)
+            segment_number = segment_of(index, segments.size)
+            segment = segment_at(
+                segment_number,
+                replica_type.indices,
+                podgrouper.mandatory(workload, replica_type, minimum),
+                segments.size,
+            )
         # In the first segment of a LeaderWorkerSet there may be the leader too.
         name = (
-            next(leader.name for leader in workload.replicas if leader.is_leader) if leads and not index else item.name
+            next(leader.name for leader in workload.replicas if leader.is_leader)
+            if leads and not index
+            else replica_type.name
         )
-        span = (0 if one.has_leader else one.first, one.last)
-        yield PodSegment(name, _segment_name(workload, item, number), span, segments.index_label)
+        span = (0 if segment.has_leader else segment.first, segment.last)
+        yield PodSegment(name, _segment_name(workload, replica_type, segment_number), span, segments.index_label)
 
 
 def _segment_name(workload: FleetWorkload, replica_type: ReplicaType, number: int) -> str:
@@ -201,16 +224,18 @@ def _segment_name(workload: FleetWorkload, replica_type: ReplicaType, number: in
         return f"segment-{number}" if leads else names.as_label(f"{replica_type.name}-{number}")
     gang = own_gang(workload)
     if leads:
-        return [part.name for part in gang.below(gang) if part.name != workload.replicas[0].name][number]
-    own = next(part for part in gang.below(gang) if part.name == sub_group(workload, replica_type))
-    return gang.below(own)[number].name
+        return [sub_group.name for sub_group in gang.below(gang) if sub_group.name != workload.replicas[0].name][number]
+    sub_group_of_type = next(
+        sub_group for sub_group in gang.below(gang) if sub_group.name == sub_group_name(workload, replica_type)
+    )
+    return gang.below(sub_group_of_type)[number].name
 
 
 def _replica_type(
     workload: FleetWorkload, replica_type: ReplicaType, minimum: int, *, divided: bool
 ) -> Iterator[Draft]:
     """Yields the SubGroup of a replica type and, if ``divided``, the SubGroups of its segments."""
-    name = sub_group(workload, replica_type) or replica_type.name
+    name = sub_group_name(workload, replica_type) or replica_type.name
     segments = replica_type.segments if divided and workload.lists_segments else None
     mandatory = podgrouper.mandatory(workload, replica_type, minimum)
     cuts = cut(replica_type.indices, mandatory, segments.size, replica_type.replicas) if segments else ()
@@ -225,47 +250,53 @@ def _replica_type(
             needs_all_parts=bool(cuts),
         ),
     )
-    for one in cuts:
-        yield (name, f"{replica_type.name}-{one.number}"), _segment(one, replica_type, segments)
+    for segment in cuts:
+        yield (name, f"{replica_type.name}-{segment.number}"), _segment(segment, replica_type, segments)
 
 
 def _jobs(workload: FleetWorkload) -> Iterator[Draft]:
     """Yields the SubGroups of a JobSet: its replicated jobs, and below each a SubGroup for each of its jobs."""
-    for item, least in zip(workload.replicas, podgrouper.job_minimums(workload), strict=True):
-        name, pods = podgrouper.part_name(workload, item), item.replicas // max(1, item.jobs)
-        whole = SubGroup("", item.replicas, item.jobs * least, item.replicas * item.gpus, needs_all_parts=True)
-        yield (name,), whole
-        constraint = _constraint(part_placement(workload, item))
-        job = SubGroup("", pods, least, pods * item.gpus, constraint)
+    for replica_type, least in zip(workload.replicas, podgrouper.job_minimums(workload), strict=True):
+        name, pods = podgrouper.part_name(workload, replica_type), replica_type.replicas // max(1, replica_type.jobs)
+        job_group = SubGroup(
+            "",
+            replica_type.replicas,
+            replica_type.jobs * least,
+            replica_type.replicas * replica_type.gpus,
+            needs_all_parts=True,
+        )
+        yield (name,), job_group
+        constraint = _constraint(part_placement(workload, replica_type))
+        job = SubGroup("", pods, least, pods * replica_type.gpus, constraint)
         if podgrouper.lists_parts(workload):
-            yield from (((name, f"{name}-replica-{number}"), job) for number in range(item.jobs))
+            yield from (((name, f"{name}-replica-{number}"), job) for number in range(replica_type.jobs))
 
 
-def _segment(one: Segment, replica_type: ReplicaType, segments: Segments | None) -> SubGroup:
+def _segment(segment: Segment, replica_type: ReplicaType, segments: Segments | None) -> SubGroup:
     return SubGroup(
         name="",
-        pods=one.pods,
-        minimum=one.minimum,
-        gpus=one.pods * replica_type.gpus,
+        pods=segment.pods,
+        minimum=segment.minimum,
+        gpus=segment.pods * replica_type.gpus,
         constraint=_constraint(segments.placement if segments else None),
-        indices=(one.first, one.last),
+        indices=(segment.first, segment.last),
     )
 
 
 def _group(workload: FleetWorkload) -> Iterator[Draft]:
     """Yields the SubGroups of one group of a LeaderWorkerSet; without segments, the leader and the workers."""
     leader, workers = workload.replicas
-    least, minimum = podgrouper.minimums(workload)
-    ((path, first),) = _replica_type(workload, leader, least, divided=False)
-    lead = (path, replace(first, indices=(0, 0)))
+    leader_minimum, minimum = podgrouper.minimums(workload)
+    ((path, leader_sub_group),) = _replica_type(workload, leader, leader_minimum, divided=False)
+    leader_draft = (path, replace(leader_sub_group, indices=(0, 0)))
     segments = workers.segments
     if segments is None or not workload.lists_segments:
-        yield lead
+        yield leader_draft
         if workers.replicas:
-            ((path, rest),) = _replica_type(workload, workers, minimum, divided=False)
-            yield path, replace(rest, indices=(1, workers.replicas))
+            ((path, workers_sub_group),) = _replica_type(workload, workers, minimum, divided=False)
+            yield path, replace(workers_sub_group, indices=(1, workers.replicas))
     else:
-        yield from _group_segments(workers, segments, lead)
+        yield from _group_segments(workers, segments, leader_draft)
 
 
 def _group_segments(workers: ReplicaType, segments: Segments, lead: Draft) -> Iterator[Draft]:
@@ -274,16 +305,22 @@ def _group_segments(workers: ReplicaType, segments: Segments, lead: Draft) -> It
     below: list[Draft] = []
     if segments.leader_excluded:
         yield lead
-    for one in cut_group(workers.replicas, segments.size, leader_excluded=segments.leader_excluded):
-        name, part = f"segment-{one.number}", _segment(one, workers, segments)
-        if one.has_leader:
-            own, span = part, (0, max(one.last, one.first - 1))
-            part = replace(own, pods=own.pods + 1, gpus=own.gpus + leader.gpus, indices=span, needs_all_parts=True)
+    for segment in cut_group(workers.replicas, segments.size, leader_excluded=segments.leader_excluded):
+        name, sub_group = f"segment-{segment.number}", _segment(segment, workers, segments)
+        if segment.has_leader:
+            workers_sub_group, span = sub_group, (0, max(segment.last, segment.first - 1))
+            sub_group = replace(
+                workers_sub_group,
+                pods=workers_sub_group.pods + 1,
+                gpus=workers_sub_group.gpus + leader.gpus,
+                indices=span,
+                needs_all_parts=True,
+            )
             below.append(((name, *path), leader))
-            if own.pods:
-                rest = replace(own, minimum=own.pods, constraint=None)
-                below.append(((name, workers.name), rest))
-        yield (name,), part
+            if workers_sub_group.pods:
+                workers_only = replace(workers_sub_group, minimum=workers_sub_group.pods, constraint=None)
+                below.append(((name, workers.name), workers_only))
+        yield (name,), sub_group
     yield from below
 
 
@@ -298,9 +335,11 @@ def _named(drafts: Iterable[Draft]) -> tuple[SubGroup, ...]:
     """Returns the SubGroups with unique names. Replica types keep their names, segments give way."""
     drafts = list(drafts)
     paths = sorted((path for path, _ in drafts), key=len)
-    wanted = [("/".join(path), path[-1] if len(path) == 1 else names.as_label(path[-1])) for path in paths]
-    given = dict(zip(paths, names.distinct(wanted), strict=True))
-    return tuple(replace(part, name=given[path], parent=given.get(path[:-1])) for path, part in drafts)
+    wanted_names = [("/".join(path), path[-1] if len(path) == 1 else names.as_label(path[-1])) for path in paths]
+    name_of_path = dict(zip(paths, names.distinct(wanted_names), strict=True))
+    return tuple(
+        replace(sub_group, name=name_of_path[path], parent=name_of_path.get(path[:-1])) for path, sub_group in drafts
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,32 +358,38 @@ def batches(workload: FleetWorkload, gang: Gang) -> Iterator[Batch]:
     If each pod has its own PodGroup, yields one pod for each replica type.
     """
     is_shared = podgrouper.is_one_pod_group(workload)
-    for item in workload.replicas:
-        left = item.replicas if is_shared else min(1, item.replicas)
-        if not gang.parts:
-            yield Batch(item, None, left)
-        for part in _leaves_of(workload, gang, item):  # pods with the highest indices may not be there yet
-            own = min(part.pods, left)
-            left -= own
-            if own:
-                yield Batch(item, part.name, own)
+    for replica_type in workload.replicas:
+        remaining_pods = replica_type.replicas if is_shared else min(1, replica_type.replicas)
+        if not gang.sub_groups:
+            yield Batch(replica_type, None, remaining_pods)
+        for sub_group in _leaves_of(workload, gang, replica_type):  # pods with the highest indices may not be there yet
+            pods_of_sub_group = min(sub_group.pods, remaining_pods)
+            remaining_pods -= pods_of_sub_group
+            if pods_of_sub_group:
+                yield Batch(replica_type, sub_group.name, pods_of_sub_group)
 
 
 def leaves(workload: FleetWorkload, gang: Gang) -> Iterator[tuple[SubGroup, ReplicaType]]:
     """Yields the SubGroups that have pods of a workload's own gang, each with the replica type of its pods."""
-    return ((part, item) for item in workload.replicas for part in _leaves_of(workload, gang, item))
+    return (
+        (sub_group, replica_type)
+        for replica_type in workload.replicas
+        for sub_group in _leaves_of(workload, gang, replica_type)
+    )
 
 
 def _leaves_of(workload: FleetWorkload, gang: Gang, replica_type: ReplicaType) -> Sequence[SubGroup]:
     """Returns the SubGroups that have the pods of a replica type, in the order of the pods' indices."""
     if podgrouper.row(workload).leads_segments:  # segments stand side by side, and the leader has index 0
-        own = ((part.indices or (0, 0), part) for part in gang.leaves)
+        by_indices = ((sub_group.indices or (0, 0), sub_group) for sub_group in gang.leaves)
         return [
-            part for span, part in sorted(own, key=lambda pair: pair[0]) if (span == (0, 0)) == replica_type.is_leader
+            sub_group
+            for span, sub_group in sorted(by_indices, key=lambda pair: pair[0])
+            if (span == (0, 0)) == replica_type.is_leader
         ]
-    name = sub_group(workload, replica_type) or replica_type.name
-    top = next((part for part in gang.below(gang) if part.name == name), None)
-    return () if top is None else gang.below(top) or (top,)
+    name = sub_group_name(workload, replica_type) or replica_type.name
+    sub_group_of_type = next((sub_group for sub_group in gang.below(gang) if sub_group.name == name), None)
+    return () if sub_group_of_type is None else gang.below(sub_group_of_type) or (sub_group_of_type,)
 
 
 def waits(workload: FleetWorkload, name: str) -> Iterator[tuple[KeyPath, str]]:
@@ -352,12 +397,12 @@ def waits(workload: FleetWorkload, name: str) -> Iterator[tuple[KeyPath, str]]:
     that KAI reads come first; KAI takes the first of them.
     """
     metadata = {ROOT: workload.declared.spec.metadata.annotations}
-    metadata |= dict(item.job_annotations for item in workload.replicas if item.job_annotations)
-    pods = {item.annotations_path: item.annotations for item in workload.replicas}
-    at = podgrouper.places_at(workload)
-    for place, written in ({at: metadata.get(at, {})} | pods | metadata).items():
-        if name in written:
-            yield (*place, name), written[name]
+    metadata |= dict(replica_type.job_annotations for replica_type in workload.replicas if replica_type.job_annotations)
+    pod_annotations = {replica_type.annotations_path: replica_type.annotations for replica_type in workload.replicas}
+    read_path = podgrouper.places_at(workload)
+    for annotations_path, texts in ({read_path: metadata.get(read_path, {})} | pod_annotations | metadata).items():
+        if name in texts:
+            yield (*annotations_path, name), texts[name]
 
 
 def reads_wait(workload: FleetWorkload, path: KeyPath) -> bool:
@@ -366,13 +411,16 @@ def reads_wait(workload: FleetWorkload, path: KeyPath) -> bool:
     """
     if path[:-1] == ROOT and podgrouper.copies_waits(workload):
         return True
-    return path[:-1] in (podgrouper.places_at(workload), *(item.annotations_path for item in workload.replicas))
+    return path[:-1] in (
+        podgrouper.places_at(workload),
+        *(replica_type.annotations_path for replica_type in workload.replicas),
+    )
 
 
 def wait(workload: FleetWorkload, name: str, feature: Feature) -> str | None:
     """Returns the duration of that name in the workload's PodGroup, as Go writes it; None if the PodGroup has none."""
     if not workload.pool.backend.has(feature):
         return None
-    read = (times.nanoseconds(text) for path, text in waits(workload, name) if reads_wait(workload, path))
-    found = next((item for item in read if item is not None), None)
-    return None if found is None else times.duration(found)
+    durations = (times.nanoseconds(text) for path, text in waits(workload, name) if reads_wait(workload, path))
+    wait_nanoseconds = next((duration for duration in durations if duration is not None), None)
+    return None if wait_nanoseconds is None else times.duration(wait_nanoseconds)

@@ -36,19 +36,20 @@ def gang_of_pod_group(fleet: Fleet, pod_group: FleetPodGroup) -> Gang:
     """Returns the gang that a PodGroup describes. Its minimums stand for its pods, and its GPUs are unknown."""
     spec = pod_group.declared.spec.spec
     children = Counter(sub_group.parent for sub_group in spec.subGroups)
-    parts = tuple(
+    sub_groups = tuple(
         SubGroup(
-            name=written.name,
-            pods=written.minMember or 0,
-            minimum=written.minMember,
+            name=declared_sub_group.name,
+            pods=declared_sub_group.minMember or 0,
+            minimum=declared_sub_group.minMember,
             gpus=0,
-            constraint=_group_constraint(fleet, pod_group, written.topologyConstraint),
-            needs_all_parts=written.minSubGroup is not None and written.minSubGroup == children[written.name],
-            parent=written.parent,
+            constraint=_group_constraint(fleet, pod_group, declared_sub_group.topologyConstraint),
+            needs_all_parts=declared_sub_group.minSubGroup is not None
+            and declared_sub_group.minSubGroup == children[declared_sub_group.name],
+            parent=declared_sub_group.parent,
         )
-        for written in spec.subGroups
+        for declared_sub_group in spec.subGroups
     )
-    least = spec.minMember if spec.minMember is not None else sum(part.minimum or 0 for part in parts)
+    least = spec.minMember if spec.minMember is not None else sum(sub_group.minimum or 0 for sub_group in sub_groups)
     return Gang(
         name=pod_group.name,
         pods=least,
@@ -56,7 +57,7 @@ def gang_of_pod_group(fleet: Fleet, pod_group: FleetPodGroup) -> Gang:
         gpus=0,
         constraint=_group_constraint(fleet, pod_group, spec.topologyConstraint),
         needs_all_parts=spec.minSubGroup is not None and spec.minSubGroup == children[None],
-        parts=parts,
+        sub_groups=sub_groups,
     )
 
 
@@ -66,17 +67,21 @@ def least_of(pod_group: FleetPodGroup) -> Amounts:
 
     If fewer SubGroups are needed than exist, all SubGroups with declared Pods count.
     """
-    asked: dict[str, list[Amounts]] = {}
+    requests_by_sub_group: dict[str, list[Amounts]] = {}
     for pod in pod_group.pods:
-        asked.setdefault(sub_group_of(pod), []).append(total(part.asks for part in pod.spec.pod_sets))
+        requests_by_sub_group.setdefault(sub_group_of(pod), []).append(
+            total(pod_set.asks for pod_set in pod.spec.pod_sets)
+        )
     minimums = minimums_of(pod_group)
 
     def most(name: str) -> Amounts:
         """Adds up, for each resource, the largest requests of the needed number of Pods in a SubGroup."""
         pods = minimums.get(name, 0)
-        return each(lambda resource: sum(sorted((x.of(resource) for x in asked[name]), reverse=True)[:pods]))
+        return each(
+            lambda resource: sum(sorted((x.of(resource) for x in requests_by_sub_group[name]), reverse=True)[:pods])
+        )
 
-    return total(map(most, asked))
+    return total(map(most, requests_by_sub_group))
 
 
 def sub_group_of(pod: Declared[Workload]) -> str:
@@ -89,31 +94,33 @@ def minimums_of(pod_group: FleetPodGroup) -> dict[str, int]:
     spec = pod_group.declared.spec.spec
     if not spec.subGroups:
         return {DEFAULT: spec.minMember or 1}
-    above = {written.parent for written in spec.subGroups}
+    parents = {sub_group.parent for sub_group in spec.subGroups}
     least = 0 if pod_group.backend.has(Feature.ZERO_MIN_MEMBER) else 1
     return {
-        written.name: max(least, 1 if written.minMember is None else written.minMember)
-        for written in spec.subGroups
-        if written.name not in above
+        sub_group.name: max(least, 1 if sub_group.minMember is None else sub_group.minMember)
+        for sub_group in spec.subGroups
+        if sub_group.name not in parents
     }
 
 
-def _group_constraint(fleet: Fleet, pod_group: FleetPodGroup, written: TopologyConstraint | None) -> Constraint | None:
+def _group_constraint(
+    fleet: Fleet, pod_group: FleetPodGroup, constraint: TopologyConstraint | None
+) -> Constraint | None:
     """Finds levels by label or alias; levels of an undeclared Topology stand for themselves."""
-    if written is None:
+    if constraint is None:
         return None
-    named = (topology for topology in fleet.topologies if topology.name_on(pod_group.backend) == written.topology)
+    named = (topology for topology in fleet.topologies if topology.name_on(pod_group.backend) == constraint.topology)
     topology = next(named, None)
-    required = level_called(topology, written.requiredTopologyLevel)
-    return Constraint(written.topology, required, level_called(topology, written.preferredTopologyLevel))
+    required = level_called(topology, constraint.requiredTopologyLevel)
+    return Constraint(constraint.topology, required, level_called(topology, constraint.preferredTopologyLevel))
 
 
 def previewed_gangs(fleet: Fleet) -> Iterator[tuple[SubmittedSet, Gang]]:
     """Yields every gang of sets with a known pool and topology, if the gangs are few enough for people to read."""
     for submitted in fleet.submitted_sets:
-        item = submitted.set
-        if item.is_previewed and (item.topology is not None or not item.asks):
-            yield from ((submitted, gang) for gang in gangs_of_set(item))
+        clique_set = submitted.set
+        if clique_set.is_previewed and (clique_set.topology is not None or not clique_set.asks):
+            yield from ((submitted, gang) for gang in gangs_of_set(clique_set))
 
 
 def gangs_of_set(clique_set: FleetPodCliqueSet) -> Iterator[Gang]:
@@ -135,10 +142,10 @@ def _base(clique_set: FleetPodCliqueSet, index: int) -> Gang:
             replica = names.group_replica(clique_set.name, index, group.name, number)
             constraint = _set_constraint(clique_set, group.spec.topologyConstraint)
             parent = replica if constraint else None
-            own = [_clique(clique_set, clique, replica, parent) for clique in group.cliques]
+            cliques_of_replica = [_clique(clique_set, clique, replica, parent) for clique in group.cliques]
             if parent is not None:
-                parents.append(_replica(parent, own, constraint))
-            cliques += own
+                parents.append(_replica(parent, cliques_of_replica, constraint))
+            cliques += cliques_of_replica
     return _gang(
         name, [*parents, *cliques], _set_constraint(clique_set, clique_set.spec.spec.template.topologyConstraint)
     )
@@ -153,23 +160,23 @@ def _scaled(clique_set: FleetPodCliqueSet, group: FleetScalingGroup, index: int,
     return _gang(name, [_clique(clique_set, clique, replica, None) for clique in group.cliques], constraint)
 
 
-def _gang(name: str, parts: list[SubGroup], constraint: Constraint | None) -> Gang:
-    cliques = [part for part in parts if not part.needs_all_parts]
+def _gang(name: str, sub_groups: list[SubGroup], constraint: Constraint | None) -> Gang:
+    cliques = [sub_group for sub_group in sub_groups if not sub_group.needs_all_parts]
     return Gang(
         name=name,
-        pods=sum(part.pods for part in cliques),
-        minimum=sum(part.minimum or 0 for part in cliques) if parts else None,
-        gpus=sum(part.gpus for part in cliques),
+        pods=sum(sub_group.pods for sub_group in cliques),
+        minimum=sum(sub_group.minimum or 0 for sub_group in cliques) if sub_groups else None,
+        gpus=sum(sub_group.gpus for sub_group in cliques),
         constraint=constraint,
         kind="PodGang",
-        parts=tuple(parts),
+        sub_groups=tuple(sub_groups),
     )
 
 
 def _replica(name: str, cliques: list[SubGroup], constraint: Constraint | None) -> SubGroup:
     """Returns the SubGroup of a scaling group's replica with a constraint; without one, the cliques stand alone."""
-    pods, gpus = sum(part.pods for part in cliques), sum(part.gpus for part in cliques)
-    least = sum(part.minimum or 0 for part in cliques)
+    pods, gpus = sum(clique.pods for clique in cliques), sum(clique.gpus for clique in cliques)
+    least = sum(clique.minimum or 0 for clique in cliques)
     return SubGroup(name, pods, least, gpus, constraint, needs_all_parts=True)
 
 
@@ -185,12 +192,12 @@ def _clique(clique_set: FleetPodCliqueSet, clique: FleetClique, owner: str, pare
     )
 
 
-def _set_constraint(clique_set: FleetPodCliqueSet, asked: PackConstraint | None) -> Constraint | None:
+def _set_constraint(clique_set: FleetPodCliqueSet, constraint: PackConstraint | None) -> Constraint | None:
     """Converts domains to levels; domains of an undeclared topology stand for themselves. A constraint with only a
     topology constrains nothing. Whatever Topology is bound, Grove asks for the one with the cluster topology's name.
     """
-    if asked is None or not asked.asks:
+    if constraint is None or not constraint.asks:
         return None
     topology = clique_set.topology.name if clique_set.topology and clique_set.backend else None
-    levels = (level_called(clique_set.topology, domain) for domain in (asked.required, asked.preferred))
+    levels = (level_called(clique_set.topology, domain) for domain in (constraint.required, constraint.preferred))
     return Constraint(topology, *levels)

@@ -31,7 +31,7 @@ from kubectl_tas.load.document import Document, parse
 from kubectl_tas.load.kinds import COMPANION, Kind, recognise, without_nulls
 from kubectl_tas.load.osmofiles import template_root
 from kubectl_tas.load.schema import items_of
-from kubectl_tas.load.splice import Entry, Renamed, set_values, without_document
+from kubectl_tas.load.splice import Entry, RenamedEntry, set_values, without_document
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import OWN_METADATA, KeyPath, whole_number
 from kubectl_tas.model.config import nearest_priority
@@ -384,7 +384,7 @@ class _Work:
                 entries.append((path, value, after))
             else:
                 del gone[old]
-                entries.append((old, Renamed(str(path[-1]), value), None))
+                entries.append((old, RenamedEntry(str(path[-1]), value), None))
         entries += _removals(self._document, gone, self._added)
         adopted.unequal += (Unplaced(self._kind, self._name, reason) for reason in self._lost)
         if entries:

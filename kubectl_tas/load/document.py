@@ -55,15 +55,15 @@ class ScalarSpan:
     """The quote, ``|`` or ``>``; empty for a plain value or key."""
 
 
-class Nodes:
+class RootNodes:
     """The root nodes of the documents of a text. They are dropped once, after RECENT other texts were read."""
 
     __slots__ = ("_roots", "_text", "keys")
-    _recent: ClassVar[deque[Nodes]] = deque()
+    _recent: ClassVar[deque[RootNodes]] = deque()
 
-    def __init__(self, text: str, found: Sequence[Root]) -> None:
+    def __init__(self, text: str, roots_of_text: Sequence[Root]) -> None:
         self._text = text
-        self._roots: Sequence[Root] | None = found
+        self._roots: Sequence[Root] | None = roots_of_text
         self.keys: dict[int, dict[str, tuple[Any, Any]]] = {}
         self._recent.append(self)
         if len(self._recent) > RECENT:
@@ -72,10 +72,10 @@ class Nodes:
 
     def root(self, index: int) -> Any:
         """Returns the root node of one document."""
-        found = self._roots
-        if found is None:  # they stay from now on: findings may go from file to file and back again
-            found = self._roots = roots(self._text)
-        return found[index].node
+        document_roots = self._roots
+        if document_roots is None:  # they stay from now on: findings may go from file to file and back again
+            document_roots = self._roots = roots(self._text)
+        return document_roots[index].node
 
 
 class Document:
@@ -87,7 +87,7 @@ class Document:
 
     __slots__ = ("_given", "_lines", "_nodes", "_root", "data", "has_null", "index", "path", "within")
 
-    def __init__(self, path: str, index: int, nodes: Nodes, data: Any, lines: Lines, *, has_null: bool) -> None:
+    def __init__(self, path: str, index: int, nodes: RootNodes, data: Any, lines: Lines, *, has_null: bool) -> None:
         self.path = path
         self.index = self._root = index
         self.data = data
@@ -110,11 +110,11 @@ class Document:
             return self._given[path]
         node, name = self._node, None
         for step in path:
-            found = self._child(node, step)
-            if found is None:
+            key_and_child = self._child(node, step)
+            if key_and_child is None:
                 key = True
                 break
-            name, node = found
+            name, node = key_and_child
         chosen = name if key and name is not None else node
         return self._lines.location(chosen.start_mark, chosen.end_mark)
 
@@ -122,23 +122,23 @@ class Document:
         """Returns the scalar at ``path`` as written, without quotes; None if ``path`` has no scalar."""
         node = self._node
         for step in path:
-            found = self._child(node, step)
-            if found is None:
+            key_and_child = self._child(node, step)
+            if key_and_child is None:
                 return None
-            node = found[1]
+            node = key_and_child[1]
         return str(node.value) if type(node) is ScalarNode else None
 
     def value(self, path: KeyPath) -> object:
         """Returns the value at ``path``; None if the value is absent or empty."""
-        found: Any = self.data
+        value: Any = self.data
         for step in path:
-            if isinstance(found, dict):
-                found = found.get(step)
-            elif isinstance(found, list) and isinstance(step, int) and step < len(found):
-                found = found[step]
+            if isinstance(value, dict):
+                value = value.get(step)
+            elif isinstance(value, list) and isinstance(step, int) and step < len(value):
+                value = value[step]
             else:
                 return None
-        return found
+        return value
 
     def _child(self, node: Any, step: str | int) -> tuple[Any, Any] | None:
         """Returns the key node (None in a sequence) and the value node one step below ``node``."""
@@ -146,37 +146,39 @@ class Document:
             keys = self._nodes.keys.get(id(node))
             if keys is None:
                 keys = self._nodes.keys[id(node)] = {key.value: (key, value) for key, value in node.value}
-            found = keys.get(str(step))
-            if found is not None:
-                return found
+            key_and_child = keys.get(str(step))
+            if key_and_child is not None:
+                return key_and_child
         return _child(node, step)
 
     def scalar_at(self, index: int) -> ScalarSpan | None:
         """Returns the value or key that contains the character at ``index`` of the file; None if no scalar does."""
-        waiting, seen = [self._node], set[int]()
-        while waiting:
-            node = waiting.pop()
-            if id(node) in seen or not node.start_mark.index <= index < node.end_mark.index:
+        pending, visited = [self._node], set[int]()
+        while pending:
+            node = pending.pop()
+            if id(node) in visited or not node.start_mark.index <= index < node.end_mark.index:
                 continue
-            seen.add(id(node))
+            visited.add(id(node))
             if type(node) is ScalarNode:
                 return ScalarSpan(node.start_mark.index, node.style or "")
-            waiting += (part for pair in node.value for part in (pair if type(pair) is tuple else (pair,)))
+            pending += (
+                node_of_pair for pair in node.value for node_of_pair in (pair if type(pair) is tuple else (pair,))
+            )
         return None
 
     def path_at(self, line: int, column: int) -> KeyPath | None:
         """Returns the path of the key or value that begins at a line and column; None if none begins there."""
-        waiting: list[tuple[Any, KeyPath]] = [(self._node, ())]
-        while waiting:
-            node, path = waiting.pop()
+        pending: list[tuple[Any, KeyPath]] = [(self._node, ())]
+        while pending:
+            node, path = pending.pop()
             if _begins(node, line, column):
                 return path
-            for index, part in enumerate(node.value if type(node) is not ScalarNode else ()):
-                if type(part) is tuple and _begins(part[0], line, column):
-                    return (*path, part[0].value)
-                inner, step = (part[1], part[0].value) if type(part) is tuple else (part, index)
+            for index, child in enumerate(node.value if type(node) is not ScalarNode else ()):
+                if type(child) is tuple and _begins(child[0], line, column):
+                    return (*path, child[0].value)
+                inner, step = (child[1], child[0].value) if type(child) is tuple else (child, index)
                 if inner.start_mark.line < line <= inner.end_mark.line + 1:
-                    waiting.append((inner, (*path, step)))
+                    pending.append((inner, (*path, step)))
         return None
 
     def path_around(self, index: int) -> KeyPath | None:
@@ -186,14 +188,14 @@ class Document:
         node: Any = self._node
         path: KeyPath = ()
         while type(node) is not ScalarNode:
-            parts = node.value if type(node) is MappingNode else [(None, item) for item in node.value]
-            for step, (key, value) in enumerate(parts):
+            pairs = node.value if type(node) is MappingNode else [(None, member) for member in node.value]
+            for step, (key, value) in enumerate(pairs):
                 name = step if key is None else key.value
                 if key is not None and key.start_mark.index <= index <= key.end_mark.index:
                     return (*path, name)
                 ends = type(value) is ScalarNode and value.style not in ("|", ">")  # a block ends where a line begins
-                last = index if ends else index + 1
-                if value.start_mark.index <= index and last <= value.end_mark.index:
+                end_of_span = index if ends else index + 1
+                if value.start_mark.index <= index and end_of_span <= value.end_mark.index:
                     node, path = value, (*path, name)
                     break
             else:
@@ -202,16 +204,16 @@ class Document:
 
     def part(self, path: KeyPath) -> Document:
         """Returns the value at ``path`` as a document of its own; the path must exist."""
-        found = copy.copy(self)
-        found.data, found.within, found._given = self.value(path), (*self.within, *path), {}
-        return found
+        part = copy.copy(self)
+        part.data, part.within, part._given = self.value(path), (*self.within, *path), {}
+        return part
 
     def with_value(self, path: KeyPath, value: object, location: Location) -> Document:
         """Returns a copy with another value at ``path``, given by another file at ``place``. The data stay the same if
         no mapping can hold the value.
         """
         changed = copy.copy(self)
-        changed.data = _with(self.data, path, value)
+        changed.data = _with_value(self.data, path, value)
         changed._given = {**self._given, path: location}
         return changed
 
@@ -219,10 +221,10 @@ class Document:
         """Returns the characters of the file, from 0, from the key or item at ``path`` to the end of its value."""
         node, start = self._node, self._node.start_mark.index
         for step in path:
-            found = self._child(node, step)
-            if found is None:
+            key_and_child = self._child(node, step)
+            if key_and_child is None:
                 break
-            name, node = found
+            name, node = key_and_child
             start = (node if name is None else name).start_mark.index
         end = node.end_mark.index
         return start, start + len(self._lines.text[start:end].rstrip())
@@ -246,8 +248,8 @@ def parse(path: str, text: str, lines: Lines | None = None) -> tuple[tuple[Docum
     read: list[tuple[Any, bool]] = []
     try:
         bare_tags = frozenset(match.start() for match in _BARE_TAG.finditer(text)) if "!" in text else frozenset()
-        found = roots(text)
-        for root in found:
+        document_roots = roots(text)
+        for root in document_roots:
             reader = Reader(has_tags=root.has_tags, bare_tags=bare_tags)
             read.append((reader.read(root.node), reader.has_null))
     except TooDeepError as error:
@@ -258,24 +260,26 @@ def parse(path: str, text: str, lines: Lines | None = None) -> tuple[tuple[Docum
         return (), (problem,)
     except TooManyError as error:
         message = f"more than {MAX_NODES:,} keys and values"
-        place = lines.location(error.mark, error.mark)
-        return (), (Diagnostic(FILE_TOO_LARGE, message, place, hint="Split the file, or move it out of the folder."),)
+        location = lines.location(error.mark, error.mark)
+        return (), (
+            Diagnostic(FILE_TOO_LARGE, message, location, hint="Split the file, or move it out of the folder."),
+        )
     except FoundError as error:
-        return (), (_found(error, lines),)
+        return (), (_finding_of(error, lines),)
     except MarkedYAMLError as error:
         return (), (syntax.explain(error, text, lines.at),)
     except (YAMLError, ValueError) as error:
         return (), (syntax.unreadable(path, str(error)),)
-    nodes = Nodes(text, found)
+    nodes = RootNodes(text, document_roots)
     documents = (Document(path, n, nodes, data, lines, has_null=has_null) for n, (data, has_null) in enumerate(read))
     return tuple(documents), ()
 
 
-def _with(data: Any, path: KeyPath, value: object) -> Any:
+def _with_value(data: Any, path: KeyPath, value: object) -> Any:
     """Returns a copy of data with another value at ``path``, if mappings lead there."""
     if not path:
         return value
-    return {**data, path[0]: _with(data.get(path[0]), path[1:], value)} if isinstance(data, dict) else data
+    return {**data, path[0]: _with_value(data.get(path[0]), path[1:], value)} if isinstance(data, dict) else data
 
 
 def roots(text: str) -> list[Root]:
@@ -287,14 +291,14 @@ def roots(text: str) -> list[Root]:
     ]
 
 
-def _found(error: FoundError, lines: Lines) -> Diagnostic:
+def _finding_of(error: FoundError, lines: Lines) -> Diagnostic:
     node = error.node
     related: tuple[Related, ...] = ()
     if error.first is not None:
-        place = lines.location(error.first.start_mark, error.first.end_mark)
-        related = (Related(f"first at line {place.line}", place),)
-    place = lines.location(node.start_mark, node.end_mark)
-    return Diagnostic(error.rule, error.message, place, related, hint=error.hint)
+        location = lines.location(error.first.start_mark, error.first.end_mark)
+        related = (Related(f"first at line {location.line}", location),)
+    location = lines.location(node.start_mark, node.end_mark)
+    return Diagnostic(error.rule, error.message, location, related, hint=error.hint)
 
 
 def _child(node: Any, step: str | int) -> tuple[Any, Any] | None:
@@ -391,9 +395,9 @@ class Lines:
             if self._starts[-1] == len(self.text) > 0:  # behind the last line break there is no line
                 self._starts.pop()
         line = bisect_right(self._starts, start) - 1
-        first = self._starts[line]
+        start_of_line = self._starts[line]
         following = self._starts[line + 1] if line + 1 < len(self._starts) else len(self.text)
-        while following > first and self.text[following - 1] in "\r\n":
+        while following > start_of_line and self.text[following - 1] in "\r\n":
             following -= 1
         begin = min(start, following)
         if end is not None and end <= following:
@@ -402,9 +406,16 @@ class Lines:
             stop = following
             while stop > begin and self.text[stop - 1].isspace():
                 stop -= 1
-        left = max(first, begin - _AROUND)
-        source = self.text[left : min(following, begin + _AROUND)]
-        return Location(self.path, line + 1, begin - first + 1, source, max(1, stop - begin), left - first + 1)
+        start_of_source = max(start_of_line, begin - _AROUND)
+        source = self.text[start_of_source : min(following, begin + _AROUND)]
+        return Location(
+            self.path,
+            line + 1,
+            begin - start_of_line + 1,
+            source,
+            max(1, stop - begin),
+            start_of_source - start_of_line + 1,
+        )
 
 
 _MARK = "kubectl-tas:"
@@ -423,8 +434,8 @@ def waivers(path: str, text: str, documents: Sequence[Document]) -> Iterator[Wai
         if any(document.scalar_at(comment.start()) for document in documents):
             continue
         location = lines.at(comment.start(), comment.end())
-        found = _IGNORE.match(comment[1])
-        codes = tuple(code.strip() for code in found[1].split(",")) if found else ()
+        ignore_match = _IGNORE.match(comment[1])
+        codes = tuple(code.strip() for code in ignore_match[1].split(",")) if ignore_match else ()
         yield Waiver(codes, location, _about(below, location.line))
 
 
@@ -452,13 +463,18 @@ def lookalikes(path: str, text: str, documents: Sequence[Document]) -> Iterator[
     if text.isascii():
         return
     lines = Lines(path, text)
-    told: set[int] = set()
+    reported_starts: set[int] = set()
     for odd in _ODD.finditer(text):
         scalar = next(filter(None, (document.scalar_at(odd.start()) for document in documents)), None)
         is_space = syntax.ODD_SPACE.match(odd[0]) is not None
-        if scalar is None or scalar.style or scalar.start in told or not (is_space or scalar.start == odd.start()):
+        if (
+            scalar is None
+            or scalar.style
+            or scalar.start in reported_starts
+            or not (is_space or scalar.start == odd.start())
+        ):
             continue
-        told.add(scalar.start)
+        reported_starts.add(scalar.start)
         name = f"{unicodedata.name(odd[0]).lower()} (U+{ord(odd[0]):04X})"
         message = f"a {name} is text here" if is_space else f"a {name} quotes nothing; it is a part of the text"
         hint = "Type a plain space." if is_space else "Type a plain quote: \" or '."

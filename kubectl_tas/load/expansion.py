@@ -91,38 +91,38 @@ def layout(environment: Environment, text: str) -> Layout:
     data: list[Span] = []
     outputs: list[Span] = []
     tags: list[Span] = []
-    place, start, tag = 0, 0, ""
+    position, start, tag = 0, 0, ""
     for number, (line, token, value) in enumerate(environment.lex(text)):
         if number > MAX_TOKENS:
             message = f"more than {MAX_TOKENS:,} words and signs within tags"
             raise Refusal(TEMPLATE_LIMIT, message, "Write less in tags, or make several templates.", line)
-        place = max(text.find(value, place), place)  # behind blanks that a tag takes away, as {{- does
+        position = max(text.find(value, position), position)  # behind blanks that a tag takes away, as {{- does
         if token == "data":
-            data.append(Span(place, place + len(value)))
+            data.append(Span(position, position + len(value)))
         if token in _BEGINS:
-            start = place
+            start = position
         if tag == "block_begin" and token == "name" and value == "print":
             hint = "Write {{ value }}."
             raise Refusal(TEMPLATE_UNSUPPORTED, "{% print %} is not available in a template here", hint, line)
         tag = tag if token == "whitespace" else token
-        place += len(value)
+        position += len(value)
         if token in _ENDS:
-            tags.append(Span(start, place))
+            tags.append(Span(start, position))
             if token == "variable_end":
                 outputs.append(tags[-1])
     return Layout(tuple(data), tuple(outputs), tuple(tags))
 
 
-def spans(template: nodes.Template, found: Layout) -> dict[int, Span]:
+def spans(template: nodes.Template, tags_of_template: Layout) -> dict[int, Span]:
     """Returns the span of each node that prints text, by the node's id(). Nodes and spans are in the text's order."""
-    result: dict[int, Span] = {}
-    data, outputs = iter(found.data), iter(found.outputs)
+    span_by_node: dict[int, Span] = {}
+    data, outputs = iter(tags_of_template.data), iter(tags_of_template.outputs)
     for node in walk(template):
-        for part in node.nodes if isinstance(node, nodes.Output) else ():
-            span = next(data if isinstance(part, nodes.TemplateData) else outputs, None)
+        for printed_node in node.nodes if isinstance(node, nodes.Output) else ():
+            span = next(data if isinstance(printed_node, nodes.TemplateData) else outputs, None)
             if span is not None:
-                result[id(part)] = span
-    return result
+                span_by_node[id(printed_node)] = span
+    return span_by_node
 
 
 class ExpandedLines(Lines):
@@ -130,37 +130,39 @@ class ExpandedLines(Lines):
 
     __slots__ = ("_begins", "_rows", "_source", "_spans", "_whole")
 
-    def __init__(self, source: Lines, lines: Sequence[Line], pieces: Iterable[Piece], places: dict[int, Span]) -> None:
-        found = [piece for piece in pieces if piece.text]
-        super().__init__(source.path, "".join(piece.text for piece in found))
+    def __init__(
+        self, source: Lines, lines: Sequence[Line], pieces: Iterable[Piece], span_by_node: dict[int, Span]
+    ) -> None:
+        printed_pieces = [piece for piece in pieces if piece.text]
+        super().__init__(source.path, "".join(piece.text for piece in printed_pieces))
         self._source = source
         self._rows: Sequence[Line] | None = None
         self._begins: list[int] = []
         self._spans: list[Span] = []
         self._whole: list[bool] = []
-        place = 0
-        for piece in found:
-            span = places.get(id(piece.node))
-            self._begins.append(place)
+        position = 0
+        for piece in printed_pieces:
+            span = span_by_node.get(id(piece.node))
+            self._begins.append(position)
             self._spans.append(span or lines[piece.node.lineno - 1].words)
             self._whole.append(not isinstance(piece.node, nodes.TemplateData))
-            place += len(piece.text)
+            position += len(piece.text)
 
     def at(self, start: int, end: int | None = None) -> Location:
         """Returns the place in the template of a range of characters of the expanded text."""
-        first = self._place(start)
+        first_span = self._place(start)
         if end is None:
-            return self._source.at(first.start)
-        last = self._place(max(end - 1, start))
-        return self._source.at(first.start, last.end if last.end > first.start else None)
+            return self._source.at(first_span.start)
+        last_span = self._place(max(end - 1, start))
+        return self._source.at(first_span.start, last_span.end if last_span.end > first_span.start else None)
 
     def original(self, location: Location) -> Location:
         """Returns the place in the template for a place in the expanded text."""
         if not location.line:
             return location
         start = self._lines_of_text()[location.line - 1].start + location.column - 1
-        found = self.at(start, start + location.length)
-        return replace(found, length=max(found.length, 1))
+        location_in_template = self.at(start, start + location.length)
+        return replace(location_in_template, length=max(location_in_template.length, 1))
 
     def start(self) -> Location:
         """Returns the place of the first line of the template that is not a comment."""
@@ -178,21 +180,21 @@ class ExpandedLines(Lines):
 
     def _place(self, index: int) -> Span:
         """Returns the source of the character at ``index``: the character itself in text, the whole tag for a value."""
-        found = bisect_right(self._begins, index) - 1
-        span = self._spans[found]
-        if self._whole[found]:
+        piece_index = bisect_right(self._begins, index) - 1
+        span = self._spans[piece_index]
+        if self._whole[piece_index]:
             return span
-        start = min(span.start + index - self._begins[found], span.end)
+        start = min(span.start + index - self._begins[piece_index], span.end)
         return Span(start, min(start + 1, span.end))
 
 
 def rows(text: str) -> list[Line]:
     """Returns the lines of a text."""
-    found, start = [], 0
+    lines, start = [], 0
     for line in text.split("\n"):
-        found.append(Line(start, Span(start + len(line) - len(line.lstrip()), start + len(line.rstrip()))))
+        lines.append(Line(start, Span(start + len(line) - len(line.lstrip()), start + len(line.rstrip()))))
         start += len(line) + 1
-    return found
+    return lines
 
 
 def _start(lines: Lines) -> Location:
@@ -208,10 +210,10 @@ def _behind_head(text: str, start: int) -> int:
 
 def _refuse_escapes(text: str, tags: Sequence[Span]) -> None:
     for tag in tags if "\\" in text else ():
-        found = _ESCAPED.search(text, tag.start, tag.end)
-        if found is not None:
-            line = text.count("\n", 0, found.start()) + 1
-            message, hint = f"the escape {found[0]} is not available", "Write the character itself."
+        escape = _ESCAPED.search(text, tag.start, tag.end)
+        if escape is not None:
+            line = text.count("\n", 0, escape.start()) + 1
+            message, hint = f"the escape {escape[0]} is not available", "Write the character itself."
             raise Refusal(TEMPLATE_UNSUPPORTED, message, hint, line)
 
 
@@ -250,24 +252,24 @@ class WorkflowTemplate:
         """Returns the place of the first line that is not a comment."""
         return _start(self.lines)
 
-    def read(self, given: Collection[str]) -> dict[str, Any]:
+    def read(self, value_names: Collection[str]) -> dict[str, Any]:
         """Reads the template and returns its defaults; ``given`` are the names of all other values.
 
         Raises UnreadableError if the text is not a valid template.
         """
         text, defaults = self._without_defaults(self.lines.text)
         end = _behind_head(text, 0)
-        defined = {*defaults, *given}
+        defined = {*defaults, *value_names}
         text = text[:end].translate(_SHIELD) + text[end:]
         text = TOKEN.sub(
-            lambda found: found[0] if found[1] and found[2] in defined else found[0].translate(_SHIELD), text
+            lambda token: token[0] if token[1] and token[2] in defined else token[0].translate(_SHIELD), text
         )
         try:
-            found = layout(_ENVIRONMENT, text)
-            self._tags = found.tags
-            _refuse_escapes(text, found.tags)
+            tags_of_template = layout(_ENVIRONMENT, text)
+            self._tags = tags_of_template.tags
+            _refuse_escapes(text, tags_of_template.tags)
             self._tree = _ENVIRONMENT.parse(text)
-            self._places = spans(self._tree, found)
+            self._places = spans(self._tree, tags_of_template)
             prepared(self._tree, _UNSHIELD)
             self.names = names_used(self._tree)
         except Refusal as refusal:
@@ -310,14 +312,14 @@ class WorkflowTemplate:
         of the section (``parse_workflow_spec`` of src/lib/utils/workflow.py, and Jinja's default). A scalar that ends
         the section must stay the same to the byte.
         """
-        roots = [*(found.start() for found in _SECTION.finditer(text)), len(text)]
+        roots = [*(match.start() for match in _SECTION.finditer(text)), len(text)]
         sections = [number for number, start in enumerate(roots) if DEFAULTS.match(text, start)]
         last = len(roots) - 1
         while last and _NO_WORKFLOW.fullmatch(text, roots[last - 1], roots[last]):
             last -= 1
-        kept = text[: roots[last]].removesuffix("\n")
+        retained = text[: roots[last]].removesuffix("\n")
         if not sections:
-            return kept, {}
+            return retained, {}
         start, end = roots[sections[0]], roots[sections[0] + 1]
         if len(sections) > 1:
             self._fail("the file has default-values twice", roots[sections[1]], "Write all of them in one place.")
@@ -327,14 +329,14 @@ class WorkflowTemplate:
         defaults = documents[0].data.get("default-values") if isinstance(documents[0].data, dict) else None
         if defaults is not None and not isinstance(defaults, dict):
             self._fail("default-values is no mapping", start, "Write a name and a value in each line.")
-        if start < len(kept):  # a comment of Jinja in its place, which gives no text
+        if start < len(retained):  # a comment of Jinja in its place, which gives no text
             section = _without_comments(text[start:end])
             breaks = section.count("\n")
             blank = "{#" + "\n" * breaks + " " * (len(section) - breaks - 4) + "#}"
             end = start + len(section)
-            comments = kept[end : _behind_head(kept, end)]
-            kept = kept[:start] + blank + comments.translate(_SHIELD) + kept[end + len(comments) :]
-        return kept, defaults or {}
+            comments = retained[end : _behind_head(retained, end)]
+            retained = retained[:start] + blank + comments.translate(_SHIELD) + retained[end + len(comments) :]
+        return retained, defaults or {}
 
     def _fail(self, message: str, start: int, hint: str) -> None:
         raise UnreadableError(Diagnostic(TEMPLATE_SYNTAX, message, self.lines.at(start), hint=hint))
@@ -343,11 +345,11 @@ class WorkflowTemplate:
         """Returns the innermost block that is open at the end of the text, and its tag."""
         blocks: list[tuple[str, Span]] = []
         for tag in self._tags:
-            found = _BLOCK.match(self.lines.text, tag.start)
-            if found is not None and found[1]:
+            match = _BLOCK.match(self.lines.text, tag.start)
+            if match is not None and match[1]:
                 blocks.pop()
-            elif found is not None:
-                blocks.append((found[2], tag))
+            elif match is not None:
+                blocks.append((match[2], tag))
         return blocks[-1] if blocks else None
 
     def _advice(self, line: int, message: str) -> str:
@@ -361,8 +363,8 @@ class WorkflowTemplate:
     def _refused(self, refusal: Refusal) -> Diagnostic:
         """Returns the finding for a refusal, at the tag that did not print, else the line's first tag or the line."""
         span = self._rows[min(max(refusal.line, 1), len(self._rows)) - 1].words
-        first = next((tag for tag in self._tags if span.start <= tag.start < span.end), span)
-        tag = self._places.get(refusal.node, first)
+        first_tag = next((tag for tag in self._tags if span.start <= tag.start < span.end), span)
+        tag = self._places.get(refusal.node, first_tag)
         location = self.lines.at(tag.start, tag.end)
         if refusal.rule is not TEMPLATE_UNDEFINED:
             return Diagnostic(refusal.rule, refusal.message, location, hint=refusal.hint)

@@ -32,7 +32,7 @@ Object = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class ResourceList:
+class FunctionInput:
     """A ResourceList that was read."""
 
     function: Function | None
@@ -43,7 +43,7 @@ class ResourceList:
     @property
     def others(self) -> tuple[Object, ...]:
         """The items that are not documents."""
-        return tuple(item for item in self.items if not is_document(item))
+        return tuple(kubernetes_object for kubernetes_object in self.items if not is_document(kubernetes_object))
 
     @property
     def files(self) -> dict[str, bytes]:
@@ -51,48 +51,57 @@ class ResourceList:
         An item without a path gets a file named for its kind and name.
         """
         files: dict[str, list[str]] = {}
-        for item in filter(is_document, self.items):
-            files.setdefault(_path(item), []).append(block(_untracked(item)))
+        for document in filter(is_document, self.items):
+            files.setdefault(_path(document), []).append(block(_untracked(document)))
         return {path: "---\n".join(texts).encode() for path, texts in files.items()}
 
     def described(self, location: Location) -> Object:
         """Returns the fields of a result for a place in ``files``: the item, its file if known, and the field."""
         files = self.files
-        index, field = _found(files.get(location.path, b""), location)
-        there = [item for item in filter(is_document, self.items) if _path(item) == location.path]
-        if index is None or index >= len(there):
+        index, field = _document_and_field(files.get(location.path, b""), location)
+        objects_of_file = [
+            described_object
+            for described_object in filter(is_document, self.items)
+            if _path(described_object) == location.path
+        ]
+        if index is None or index >= len(objects_of_file):
             return {}
-        item, metadata = there[index], there[index]["metadata"]
+        described_object, metadata = objects_of_file[index], objects_of_file[index]["metadata"]
         named = {"name": metadata["name"], **{key: metadata[key] for key in ("namespace",) if metadata.get(key)}}
-        result: Object = {"resourceRef": {"apiVersion": item["apiVersion"], "kind": item["kind"], **named}}
-        path, number = annotation(item, "path"), annotation(item, "index") or "0"
+        fields: Object = {
+            "resourceRef": {"apiVersion": described_object["apiVersion"], "kind": described_object["kind"], **named}
+        }
+        path, number = annotation(described_object, "path"), annotation(described_object, "index") or "0"
         if path is not None:
-            result["file"] = {"path": path, "index": int(number) if _INDEX.fullmatch(number) else 0}
-        return {**result, **field}
+            fields["file"] = {"path": path, "index": int(number) if _INDEX.fullmatch(number) else 0}
+        return {**fields, **field}
 
 
-def read_resource_list(text: str) -> ResourceList:
+def read_resource_list(text: str) -> FunctionInput:
     """Reads a ResourceList from ``text``. Raises TasError if the text is not a ResourceList."""
     documents, problems = parse("functionConfig", text)
     data = documents[0].data if len(documents) == 1 else None
     if problems or not isinstance(data, dict) or (data.get("apiVersion"), data.get("kind")) != (API_VERSION, KIND):
-        why = f": {problems[0].message} (line {problems[0].places[0].line})" if problems else ""
-        message = f"the input is no {KIND} of {API_VERSION}{why}"
+        reason = f": {problems[0].message} (line {problems[0].places[0].line})" if problems else ""
+        message = f"the input is no {KIND} of {API_VERSION}{reason}"
         raise TasError(message, hint="Run it from kustomize or kpt: integrations/kustomize has an example.")
-    items = data.get("items") or []
-    if not isinstance(items, list) or not all(_is_object(item) for item in items):
+    objects = data.get("items") or []
+    if not isinstance(objects, list) or not all(_is_object(kubernetes_object) for kubernetes_object in objects):
         raise TasError("an item is no Kubernetes object", hint="Each has apiVersion, kind and metadata.name.")
     if not isinstance(data.get("functionConfig"), dict):
         raise TasError("there is no functionConfig", hint="Write one of kind Render or Validate, tas/v1alpha1.")
     document = documents[0].part(("functionConfig",))
-    model, found = validate(FUNCTION, document)
+    model, problems_of_config = validate(FUNCTION, document)
     function = model if isinstance(model, Function) else None
     directory = function.spec.directory if function else None
     if directory is not None and _leads_out(directory):
         message = f'"{directory}" is not a folder below that of the kustomization'
         hint = "Move the repository there and name it without '..'; kustomize reads no file outside either."
-        found, function = [Diagnostic(INVALID_VALUE, message, document.locate(("spec", "directory")), hint=hint)], None
-    return ResourceList(function, tuple(found), tuple(items))
+        problems_of_config, function = (
+            [Diagnostic(INVALID_VALUE, message, document.locate(("spec", "directory")), hint=hint)],
+            None,
+        )
+    return FunctionInput(function, tuple(problems_of_config), tuple(objects))
 
 
 def _leads_out(directory: str) -> bool:
@@ -100,31 +109,31 @@ def _leads_out(directory: str) -> bool:
     return misspelled(directory) is not None or not is_below(os.path.realpath(directory), os.path.realpath("."))
 
 
-def is_document(item: Mapping[str, Any]) -> bool:
+def is_document(kubernetes_object: Mapping[str, Any]) -> bool:
     """Whether the tool reads an item: one of the tool's kinds, or a companion that names a pool."""
-    labels = item["metadata"].get("labels")
+    labels = kubernetes_object["metadata"].get("labels")
     named = isinstance(labels, dict) and POOL in labels
-    return (item["apiVersion"], item["kind"]) in _KINDS or named
+    return (kubernetes_object["apiVersion"], kubernetes_object["kind"]) in _KINDS or named
 
 
-def annotation(item: Mapping[str, Any], name: str) -> str | None:
+def annotation(kubernetes_object: Mapping[str, Any], name: str) -> str | None:
     """Returns the ``path`` or ``index`` that kustomize or kpt set for an item; None if absent or not text."""
-    annotations = item["metadata"].get("annotations")
-    said = (annotations.get(prefix + name) for prefix in PLACES) if isinstance(annotations, dict) else ()
-    return next((value for value in said if isinstance(value, str)), None)
+    annotations = kubernetes_object["metadata"].get("annotations")
+    values = (annotations.get(prefix + name) for prefix in PLACES) if isinstance(annotations, dict) else ()
+    return next((value for value in values if isinstance(value, str)), None)
 
 
-def described(root: Path, location: Location) -> Object:
+def result_fields(root: Path, location: Location) -> Object:
     """Returns the fields of a result for a place in a repository: the file, the document's index, and the field."""
     try:
         content = (root / location.path).read_bytes()
     except OSError:  # it was there when it was judged; the finding itself still names it
         content = b""
-    index, field = _found(content, location)
+    index, field = _document_and_field(content, location)
     return {"file": {"path": location.path, "index": index or 0}, **field}
 
 
-def _found(content: bytes, location: Location) -> tuple[int | None, Object]:
+def _document_and_field(content: bytes, location: Location) -> tuple[int | None, Object]:
     """Returns the index of the document that contains a place, and the ``field`` of a result that begins there. Finds
     neither in a template, since its documents are known only after expansion.
     """
@@ -142,54 +151,58 @@ def _steps(path: tuple[str | int, ...]) -> Iterator[str]:
         yield f"[{step}]" if isinstance(step, int) else f".{step}"
 
 
-def _untracked(item: Object) -> Object:
+def _untracked(document: Object) -> Object:
     """Returns an item without the annotations that track where the item came from."""
-    metadata = dict(item["metadata"])
+    metadata = dict(document["metadata"])
     annotations = metadata.pop("annotations", None)
     if isinstance(annotations, dict):
         annotations = {key: value for key, value in annotations.items() if not is_tracking(key)}
-    return {**item, "metadata": {**metadata, "annotations": annotations} if annotations else metadata}
+    return {**document, "metadata": {**metadata, "annotations": annotations} if annotations else metadata}
 
 
-def _path(item: Mapping[str, Any]) -> str:
-    if (item["apiVersion"], item["kind"]) == ("tas/v1alpha1", "Config"):
+def _path(document: Mapping[str, Any]) -> str:
+    if (document["apiVersion"], document["kind"]) == ("tas/v1alpha1", "Config"):
         return CONFIG_FILE
-    path = annotation(item, "path") or ""
+    path = annotation(document, "path") or ""
     is_known = path and not path.startswith(f"{VALUES_FOLDER}/")  # there, values of templates are looked for
-    return path if is_known else f"{item['kind'].lower()}-{item['metadata']['name']}.yaml"
+    return path if is_known else f"{document['kind'].lower()}-{document['metadata']['name']}.yaml"
 
 
-def _is_object(item: object) -> bool:
-    if not isinstance(item, dict) or not isinstance(item.get("metadata"), dict):
+def _is_object(value: object) -> bool:
+    if not isinstance(value, dict) or not isinstance(value.get("metadata"), dict):
         return False
-    named = (item.get("apiVersion"), item.get("kind"), item["metadata"].get("name"))
+    named = (value.get("apiVersion"), value.get("kind"), value["metadata"].get("name"))
     return all(isinstance(value, str) for value in named)
 
 
-def merged(left: Sequence[Object], before: Sequence[Object], rendered: Sequence[Object]) -> list[Object]:
+def merged(retained: Sequence[Object], before: Sequence[Object], rendered: Sequence[Object]) -> list[Object]:
     """Returns the items ``left``, then the rendered objects.
 
     A rendered object replaces the item with the same name that was there ``before``, in the same namespace or without
     one. The object keeps the tracking annotations of that item.
     """
-    known = {_identity(item): item for item in before}
-    own = {_identity(item) for item in rendered}
-    found = [item for item in left if _identity(item) not in own]
-    for item in rendered:
-        api, kind, _, name = identity = _identity(item)
-        found.append(_marked(item, known.get(identity) or known.get((api, kind, "", name)) or {}))
-    return found
+    earlier = {_identity(kubernetes_object): kubernetes_object for kubernetes_object in before}
+    rendered_identities = {_identity(kubernetes_object) for kubernetes_object in rendered}
+    objects = [
+        kubernetes_object for kubernetes_object in retained if _identity(kubernetes_object) not in rendered_identities
+    ]
+    for kubernetes_object in rendered:
+        api, kind, _, name = identity = _identity(kubernetes_object)
+        objects.append(
+            _with_tracking(kubernetes_object, earlier.get(identity) or earlier.get((api, kind, "", name)) or {})
+        )
+    return objects
 
 
-def _marked(item: Object, before: Object) -> Object:
+def _with_tracking(rendered: Object, before: Object) -> Object:
     annotations = before.get("metadata", {}).get("annotations") or {}
-    kept = {key: value for key, value in annotations.items() if is_tracking(key)}
-    if not kept:
-        return item
-    metadata = item["metadata"]
-    return {**item, "metadata": {**metadata, "annotations": {**metadata.get("annotations", {}), **kept}}}
+    tracking = {key: value for key, value in annotations.items() if is_tracking(key)}
+    if not tracking:
+        return rendered
+    metadata = rendered["metadata"]
+    return {**rendered, "metadata": {**metadata, "annotations": {**metadata.get("annotations", {}), **tracking}}}
 
 
-def _identity(item: Object) -> tuple[str, str, str, str]:
-    metadata = item["metadata"]
-    return item["apiVersion"], item["kind"], metadata.get("namespace") or "", metadata["name"]
+def _identity(kubernetes_object: Object) -> tuple[str, str, str, str]:
+    metadata = kubernetes_object["metadata"]
+    return kubernetes_object["apiVersion"], kubernetes_object["kind"], metadata.get("namespace") or "", metadata["name"]

@@ -37,7 +37,7 @@ FIRST = ""
 """The value of ``after`` that means: add before all other keys."""
 
 
-class Renamed(NamedTuple):
+class RenamedEntry(NamedTuple):
     """Replaces an existing entry by one with another key and value."""
 
     key: str
@@ -50,7 +50,7 @@ class Appended(NamedTuple):
     items: Sequence[Mapping[str, Value]]
 
 
-Change = Value | Renamed | Appended
+Change = Value | RenamedEntry | Appended
 """The change to the value of a key."""
 Entry = tuple[KeyPath, Change, str | None]
 """A path, the change there, and the key to add behind. A change of None removes the entry."""
@@ -94,11 +94,11 @@ def without_document(text: str, document: int) -> str:
         return ""
     start = int(roots(body)[document].node.start_mark.index)
     markers = list(MARKER.finditer(body))
-    above = [item for item in markers if item.start() <= start]
-    below = next((item for item in markers if item.start() > start), None)
-    first = above[-1].start() if above else 0
+    above = [marker for marker in markers if marker.start() <= start]
+    below = next((marker for marker in markers if marker.start() > start), None)
+    start_of_document = above[-1].start() if above else 0
     behind = "" if below is None else body[below.end() if below[0].startswith(".") else below.start() :]
-    edited = body[:first] + behind
+    edited = body[:start_of_document] + behind
     if _data(edited) != expected:
         message = f"cannot take document {document + 1} out without changing the others"
         raise TasError(message, hint="Edit the file by hand.")
@@ -156,19 +156,23 @@ def sent_elsewhere(
     if template_root(text) is not None:
         hint = "Where it has a value for them, use --set; or edit the file."
         raise TasError(f"{path} is a template: its pool and priority are what it expands to", hint=hint)
-    documents, _ = parse(path, text)
-    found = [item for document in documents for item in items_of(document) if isinstance(item, Document)]
+    parsed_documents, _ = parse(path, text)
+    documents_and_items = [
+        item for parsed in parsed_documents for item in items_of(parsed) if isinstance(item, Document)
+    ]
     for key, value in (("pool", pool), ("priority", priority)):
-        for item in found if value is not None else ():
-            kind, data = recognise(item), item.data
+        for document in documents_and_items if value is not None else ():
+            kind, data = recognise(document), document.data
             if kind is WORKFLOW and isinstance(data.get("workflow"), dict):
                 if is_meant("Workflow", str(data["workflow"].get("name"))):
-                    text = set_value(text, item.index, (*item.within, "workflow", key), str(value), after="name")
+                    text = set_value(
+                        text, document.index, (*document.within, "workflow", key), str(value), after="name"
+                    )
             elif isinstance(kind, Kind) and (kind.described is not None or kind.name == SET.kind):
                 named = data.get("metadata")
                 if is_meant(str(data.get("kind")), str(named.get("name") if isinstance(named, dict) else None)):
-                    label: KeyPath = (*item.within, "metadata", "labels", f"{OWN_PREFIX}{key}")
-                    text = set_value(text, item.index, label, str(value))
+                    label: KeyPath = (*document.within, "metadata", "labels", f"{OWN_PREFIX}{key}")
+                    text = set_value(text, document.index, label, str(value))
     return text.encode("utf-8")
 
 
@@ -190,32 +194,32 @@ class _Editor:
         """Returns the edited text, and the entries that are still to be set. Changes each mapping once, because its
         next change may need the marks of the text just added.
         """
-        left: list[Entry] = []
+        pending: list[Entry] = []
         cuts: list[tuple[int, int, _Cut]] = []
         taken: set[int] = set()
         for path, value, after in entries:
             node, depth = self._parent(root, path)
             if id(node) in taken:
-                left.append((path, value, after))
+                pending.append((path, value, after))
                 continue
             taken.add(id(node))
             cut = self._cut(node, path, depth, (value, after))
             cuts.append((cut.start, -depth, cut))  # where two mappings end in one place, the inner one ends first
-        parts: list[str] = []
-        place = 0
+        pieces: list[str] = []
+        position = 0
         for _, _, cut in sorted(cuts):
-            parts += self._text[place : cut.start], cut.new
-            place = cut.end
-        return "".join((*parts, self._text[place:])), left
+            pieces += self._text[position : cut.start], cut.new
+            position = cut.end
+        return "".join((*pieces, self._text[position:])), pending
 
     def _parent(self, root: Any, path: KeyPath) -> tuple[Any, int]:
         """Returns the innermost existing node on the way to ``path``, without the last step, and its depth."""
         node = root
         for depth, step in enumerate(path[:-1]):
-            found = _own_child(node, step)
-            if found is None:
+            key_and_child = _own_child(node, step)
+            if key_and_child is None:
                 return node, depth
-            key, child = found
+            key, child = key_and_child
             if key is not None and self._is_elsewhere(key, child):
                 raise _refusal(path)
             node = child
@@ -224,22 +228,26 @@ class _Editor:
     def _cut(self, node: Any, path: KeyPath, depth: int, new: tuple[Change, str | None]) -> _Cut:
         """Returns the edit of ``node``, ``depth`` steps down the path, that sets a value behind a key."""
         value, after = new
-        found = _own_child(node, path[depth])
-        if isinstance(value, Renamed):
-            if found is None:
+        key_and_child = _own_child(node, path[depth])
+        if isinstance(value, RenamedEntry):
+            if key_and_child is None:
                 raise _refusal(path)
-            return self._rename(*found, value)
+            return self._rename(*key_and_child, value)
         if isinstance(value, Appended):
-            if found is not None and type(found[1]) is SequenceNode and not self._is_elsewhere(*found):
-                return self._append(path, found[1], value.items)
+            if (
+                key_and_child is not None
+                and type(key_and_child[1]) is SequenceNode
+                and not self._is_elsewhere(*key_and_child)
+            ):
+                return self._append(path, key_and_child[1], value.items)
             value = list(value.items)
         if value is None:
             return self._remove(node, path, depth)
-        if found is None:
+        if key_and_child is None:
             return self._add(node, path[depth:], value, after)
-        return self._replace(path, *found, value)
+        return self._replace(path, *key_and_child, value)
 
-    def _rename(self, key: Any, child: Any, new: Renamed) -> _Cut:
+    def _rename(self, key: Any, child: Any, new: RenamedEntry) -> _Cut:
         entry = yaml.flow({new.key: new.value}, _QUOTES.get(key.style, ""))[1:-1]
         return _Cut(key.start_mark.index, self._end(key, child), entry)
 
@@ -249,23 +257,23 @@ class _Editor:
         """
         is_list, step = type(node) is SequenceNode, path[depth]
         entries: list[tuple[Any, Any]] = (
-            [(None, item) for item in node.value] if is_list else node.value if type(node) is MappingNode else []
+            [(None, member) for member in node.value] if is_list else node.value if type(node) is MappingNode else []
         )
         keys = range(len(entries)) if is_list else [key.value for key, _ in entries]
-        place = next((place for place, key in enumerate(keys) if key == step), None)
-        if place is None or len(entries) < 2:
+        index = next((index for index, key in enumerate(keys) if key == step), None)
+        if index is None or len(entries) < 2:
             raise _refusal(path)
-        start, end = _start(*entries[place]), self._end(*entries[place])
+        start, end = _start(*entries[index]), self._end(*entries[index])
         if node.flow_style:
-            if place > 0:
-                return _Cut(self._end(*entries[place - 1]), end, "")
+            if index > 0:
+                return _Cut(self._end(*entries[index - 1]), end, "")
             return _Cut(start, _start(*entries[1]), "")
         line = self._text.rfind("\n", 0, start) + 1
         if self._text[line:start].strip(" ") != "-" * is_list:
             raise _refusal(path)
         if self._text[end - 1] not in "\r\n":
-            found = _BREAK.search(self._text, end)
-            end = found.end() if found else len(self._text)
+            line_break = _BREAK.search(self._text, end)
+            end = line_break.end() if line_break else len(self._text)
         return _Cut(line, end, "")
 
     def _replace(self, path: KeyPath, key: Any, child: Any, value: Value) -> _Cut:
@@ -289,19 +297,19 @@ class _Editor:
                 new = f" {new}"
         return _Cut(start, end, new)
 
-    def _append(self, path: KeyPath, node: Any, items: Sequence[Mapping[str, Value]]) -> _Cut:
+    def _append(self, path: KeyPath, node: Any, members: Sequence[Mapping[str, Value]]) -> _Cut:
         """Adds items behind the last item of a list."""
         if node.flow_style:
-            text = ", ".join(yaml.flow(item) for item in items)
+            text = ", ".join(yaml.flow(member) for member in members)
             if not node.value:
-                place = self._text.index("[", node.start_mark.index) + 1
-                return _Cut(place, place, text)
-            place = self._end(None, node.value[-1])
-            return _Cut(place, place, f", {text}")
+                position = self._text.index("[", node.start_mark.index) + 1
+                return _Cut(position, position, text)
+            position = self._end(None, node.value[-1])
+            return _Cut(position, position, f", {text}")
         dash = node.start_mark
         if self._text[dash.index : dash.index + 1] != "-":
             raise _refusal(path)
-        return self._add_lines(self._end(None, node), [" " * dash.column + line for line in yaml.items(items)])
+        return self._add_lines(self._end(None, node), [" " * dash.column + line for line in yaml.items(members)])
 
     def _scalar_span(self, node: Any) -> tuple[int, int]:
         """Returns the span of a scalar, without the anchor before and the blank lines behind a block scalar."""
@@ -312,16 +320,16 @@ class _Editor:
                 start += 1
         return start, start + len(self._text[start:end].rstrip(" \t\r\n"))
 
-    def _end_of_word(self, place: int) -> int:
+    def _end_of_word(self, position: int) -> int:
         """Returns the end of an anchor or alias."""
-        while place < len(self._text) and self._text[place] not in " \t\r\n,]}":
-            place += 1
-        return place
+        while position < len(self._text) and self._text[position] not in " \t\r\n,]}":
+            position += 1
+        return position
 
-    def _break(self, place: int) -> str:
+    def _break(self, position: int) -> str:
         """Returns the line break in use around ``place``."""
-        found = _BREAK.search(self._text, place) or _BREAK.search(self._text)
-        return found[0] if found else "\n"
+        line_break = _BREAK.search(self._text, position) or _BREAK.search(self._text)
+        return line_break[0] if line_break else "\n"
 
     @staticmethod
     def _is_elsewhere(key: Any, child: Any) -> bool:
@@ -346,23 +354,23 @@ class _Editor:
     def _add_flow(self, node: Any, key: str, value: Value, after: str | None, *, quoted: bool) -> _Cut:
         entry = yaml.flow({key: value}, '"' if quoted else "")[1:-1]
         if not node.value:
-            place = self._text.index("{", node.start_mark.index) + 1
-            return _Cut(place, place, entry)
+            position = self._text.index("{", node.start_mark.index) + 1
+            return _Cut(position, position, entry)
         if after == FIRST:
-            first = int(node.value[0][0].start_mark.index)
-            if "?" not in self._text[node.start_mark.index : first]:
-                return _Cut(first, first, f"{entry}, ")
+            start_of_first = int(node.value[0][0].start_mark.index)
+            if "?" not in self._text[node.start_mark.index : start_of_first]:
+                return _Cut(start_of_first, start_of_first, f"{entry}, ")
         before, child = _entry_before(node, after)
-        place = self._end(before, child)
+        position = self._end(before, child)
         start = int(before.start_mark.index)
         indent = self._text[self._text.rfind("\n", 0, start) + 1 : start]
-        rest = _REST_OF_LINE.match(self._text, place)
-        if rest is None or indent.strip(" \t"):
-            return _Cut(place, place, f", {entry}")
-        line, end = f"{self._break(place)}{indent}{entry}", rest.end()
-        if rest[1]:
+        rest_of_line = _REST_OF_LINE.match(self._text, position)
+        if rest_of_line is None or indent.strip(" \t"):
+            return _Cut(position, position, f", {entry}")
+        line, end = f"{self._break(position)}{indent}{entry}", rest_of_line.end()
+        if rest_of_line[1]:
             return _Cut(end, end, f"{line},")
-        return _Cut(place, end, f",{self._text[place:end]}{line}")
+        return _Cut(position, end, f",{self._text[position:end]}{line}")
 
     def _add_block(self, node: Any, key: str, value: Value, after: str | None) -> _Cut:
         before, child = _entry_before(node, after)
@@ -374,15 +382,15 @@ class _Editor:
             return _Cut(top, top, f"{newline.join(lines)}{newline}")
         return self._add_lines(self._end(before, child), lines)
 
-    def _add_lines(self, place: int, added: Sequence[str]) -> _Cut:
+    def _add_lines(self, position: int, added: Sequence[str]) -> _Cut:
         """Adds lines behind the entry that ends at ``place``, and behind its comment."""
-        newline = self._break(place)
+        newline = self._break(position)
         lines = newline.join(added)
-        if self._text[place - 1] in "\r\n":  # behind a block scalar, which ends with its line
-            return _Cut(place, place, f"{lines}{newline}")
-        while place < len(self._text) and self._text[place] not in "\r\n":
-            place += 1
-        return _Cut(place, place, f"{newline}{lines}")
+        if self._text[position - 1] in "\r\n":  # behind a block scalar, which ends with its line
+            return _Cut(position, position, f"{lines}{newline}")
+        while position < len(self._text) and self._text[position] not in "\r\n":
+            position += 1
+        return _Cut(position, position, f"{newline}{lines}")
 
     def _column(self, node: Any) -> int:
         """Returns the indentation of the keys of a block mapping; a key may follow a '?'."""
@@ -393,16 +401,16 @@ class _Editor:
     def _top(self, node: Any) -> int | None:
         """Returns where the lines of a block mapping start, with comments above; None if it starts within a line."""
         mark = node.value[0][0].start_mark
-        place = int(mark.index) - int(mark.column)
-        if self._text[place : place + self._column(node)].strip():
+        position = int(mark.index) - int(mark.column)
+        if self._text[position : position + self._column(node)].strip():
             return None
-        while place > 0:
-            above = self._text.rfind("\n", 0, place - 1) + 1
-            line = self._text[above:place].strip()
+        while position > 0:
+            above = self._text.rfind("\n", 0, position - 1) + 1
+            line = self._text[above:position].strip()
             if line and not line.startswith("#"):
                 break
-            place = above
-        return place
+            position = above
+        return position
 
     def _end(self, key: Any, child: Any) -> int:
         """Returns the end of an entry, without comments behind the entry."""
@@ -431,8 +439,8 @@ def _start(key: Any, child: Any) -> int:
 def _entry_before(node: Any, after: str | None) -> tuple[Any, Any]:
     """Returns the entry to add behind: the one with the key ``after``, else the last."""
     named = ((key, value) for key, value in node.value if key.value == after)
-    found: tuple[Any, Any] = next(named, node.value[-1])
-    return found
+    entry: tuple[Any, Any] = next(named, node.value[-1])
+    return entry
 
 
 def _with_values(documents: list[Any], document: int, entries: Sequence[Entry]) -> list[Any]:
@@ -445,9 +453,9 @@ def _with_values(documents: list[Any], document: int, entries: Sequence[Entry]) 
                 if not isinstance(step, int) and target.get(step) is None:
                     target[step] = {}
                 target = target[step]
-            if value is None or isinstance(value, Renamed):
+            if value is None or isinstance(value, RenamedEntry):
                 del target[path[-1]]
-            if isinstance(value, Renamed):
+            if isinstance(value, RenamedEntry):
                 target[value.key] = without_aliases(value.value)
             elif isinstance(value, Appended):
                 target[path[-1]] = extended(target.get(path[-1]), value)
@@ -462,12 +470,12 @@ def without_aliases(data: Any) -> Any:
     """Returns a copy in which aliases share nothing with their anchors."""
     if isinstance(data, Mapping):
         return {key: without_aliases(value) for key, value in data.items()}
-    return [without_aliases(item) for item in data] if isinstance(data, list) else data
+    return [without_aliases(member) for member in data] if isinstance(data, list) else data
 
 
-def extended(written: object, added: Appended) -> list[Any]:
+def extended(present: object, added: Appended) -> list[Any]:
     """Returns ``written`` with the items appended; anything but a list counts as empty."""
-    return [*(written if isinstance(written, list) else ()), *map(without_aliases, added.items)]
+    return [*(present if isinstance(present, list) else ()), *map(without_aliases, added.items)]
 
 
 def _refusal(path: KeyPath) -> TasError:

@@ -58,7 +58,7 @@ _COMPARED = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class TemplateValues:
     """Values of a template, and their places."""
 
     values: Mapping[str, Any]
@@ -114,7 +114,7 @@ class Templates:
     def __init__(self, folders: Sequence[str], settings: Sequence[Setting]) -> None:
         self._folders = folders
         self._settings = settings
-        self._given: dict[str, Given] = {}
+        self._given: dict[str, TemplateValues] = {}
         self._seen: set[str] = set()
         self._allowance = Allowance()
         self._known: set[str] = set()
@@ -128,10 +128,10 @@ class Templates:
         """Reads values files and ``spec.values``, and yields their problems."""
         for raw in files:
             yield from self._read_file(raw)
-        written = config.origin.value(("spec", "values")) if config is not None else None
-        if config is None or not isinstance(written, dict):
+        values_by_name = config.origin.value(("spec", "values")) if config is not None else None
+        if config is None or not isinstance(values_by_name, dict):
             return
-        for name, values in written.items():
+        for name, values in values_by_name.items():
             yield from self._take(name, values, partial(config.at, "spec", "values", name))
 
     def _read_file(self, raw: RawFile) -> Iterator[Diagnostic]:
@@ -147,15 +147,15 @@ class Templates:
             yield from wrong
             if model is not None:
                 name = _without_suffix(raw.path.removeprefix(f"{VALUES_FOLDER}/"))
-                yield from self._take(name, document.data, partial(_at, document))
+                yield from self._take(name, document.data, partial(_located, document))
         for document in documents[1:]:
             hint = "Give values that are for several workflows of one template as instances."
             yield Diagnostic(INVALID_VALUE, "a values file has one document", document.locate(()), hint=hint)
 
     def _take(self, name: str, values: dict[str, Any], at: Callable[..., Location]) -> Iterator[Diagnostic]:
-        first = self._given.get(name)
-        if first is not None:
-            related = (Related("first here", first.at()),)
+        earlier = self._given.get(name)
+        if earlier is not None:
+            related = (Related("first here", earlier.at()),)
             hint = "Write all of them in one place."
             yield Diagnostic(INVALID_VALUE, f"values of {name} are given twice", at(), related, hint=hint)
             return
@@ -164,20 +164,20 @@ class Templates:
             hint = "Remove instances where that is meant; or remove the template with its values."
             yield Diagnostic(INVALID_VALUE, message, at("instances"), hint=hint)
         shared = {key: value for key, value in values.items() if key != "instances"}
-        self._given[name] = Given(shared, values.get("instances") or (), at)
+        self._given[name] = TemplateValues(shared, values.get("instances") or (), at)
 
     def finish(self) -> Iterator[Diagnostic]:
         """Yields a warning for values without a template, once all files are read."""
-        seen = sorted(self._seen)
-        there = f"Available: {shortened(seen)}." if seen else "There is no template."
+        used_names = sorted(self._seen)
+        available = f"Available: {shortened(used_names)}." if used_names else "There is no template."
         by_name: dict[str, list[str]] = {}
-        for known in seen:
-            by_name.setdefault(PurePosixPath(known).name, []).append(known)
+        for template_name in used_names:
+            by_name.setdefault(PurePosixPath(template_name).name, []).append(template_name)
         for number, name in enumerate(sorted(self._given.keys() - self._seen)):
             message = f"no template has the name {name}; these values count for nothing"
-            near = by_name.get(PurePosixPath(name).name, [])
-            compared = seen if number < _COMPARED else ()
-            hint = f'Did you mean "{near[0]}"?' if len(near) == 1 else did_you_mean(name, compared, there)
+            namesakes = by_name.get(PurePosixPath(name).name, [])
+            compared = used_names if number < _COMPARED else ()
+            hint = f'Did you mean "{namesakes[0]}"?' if len(namesakes) == 1 else did_you_mean(name, compared, available)
             yield Diagnostic(VALUES_UNUSED, message, self._given[name].at(), hint=hint)
 
     def unused(self) -> Iterator[str]:
@@ -190,38 +190,43 @@ class Templates:
 
     def expand(self, path: str, text: str) -> Expansion:
         """Returns the documents of all instances of a template. Never raises for bad input."""
-        result = Expansion()
+        expansion = Expansion()
         name = self._name(path)
         if name is not None:
             self._seen.add(name)
-        given = self._given.get(name or "") or Given({}, (), lambda *_: Location(path))
+        values_of_template = self._given.get(name or "") or TemplateValues({}, (), lambda *_: Location(path))
         template = WorkflowTemplate(path, text.replace("\r\n", "\n").replace("\r", "\n"))
         budget = Budget(min(MAX_STEPS, self._allowance.most))
         try:
-            names = [*given.values, *(key for item in given.instances for key in item)]
+            names = [
+                *values_of_template.values,
+                *(key for instance in values_of_template.instances for key in instance),
+            ]
             defaults = template.read({*names, *(setting.name for setting in self._settings)})
             self._known |= template.names | defaults.keys()
-            result.problems += self._mismatches(given, defaults, template.names)
-            if result.problems:
-                return result
-            set_ = self._set(path, defaults)
-            for index, instance in enumerate(given.instances or (None,)):
-                values = {**defaults, **given.values, **(instance or {}), **set_}
-                found = _documents(result, path, template.expand(values, budget))
+            expansion.problems += self._mismatches(values_of_template, defaults, template.names)
+            if expansion.problems:
+                return expansion
+            command_line_values = self._set(path, defaults)
+            for index, instance in enumerate(values_of_template.instances or (None,)):
+                values = {**defaults, **values_of_template.values, **(instance or {}), **command_line_values}
+                documents = _documents(expansion, path, template.expand(values, budget))
                 if instance is not None:
-                    found = _named(result, found, str(instance["name"]), given.at("instances", index, "name"))
-                result.documents += found
+                    documents = _with_instance_name(
+                        expansion, documents, str(instance["name"]), values_of_template.at("instances", index, "name")
+                    )
+                expansion.documents += documents
         except UnreadableError as wrong:
-            result.problems.append(wrong.diagnostic)
-        result.steps = budget.spent
-        refused = self._allowance.spend(path, result.steps, template.start)
+            expansion.problems.append(wrong.diagnostic)
+        expansion.steps = budget.spent
+        refused = self._allowance.spend(path, expansion.steps, template.start)
         if refused is not None:
-            return Expansion(problems=[refused], steps=result.steps)
-        result.problems = list({item.sort_key: item for item in result.problems}.values())
-        result.waivers = list(dict.fromkeys(result.waivers))
-        for index, document in enumerate(result.documents):
+            return Expansion(problems=[refused], steps=expansion.steps)
+        expansion.problems = list({problem.sort_key: problem for problem in expansion.problems}.values())
+        expansion.waivers = list(dict.fromkeys(expansion.waivers))
+        for index, document in enumerate(expansion.documents):
             document.index = index
-        return result
+        return expansion
 
     def _name(self, path: str) -> str | None:
         """Returns the name of a template in values: its path below the source folder, without the suffix."""
@@ -230,22 +235,24 @@ class Templates:
                 return _without_suffix(path.removeprefix(f"{folder}/"))
         return None
 
-    def _mismatches(self, given: Given, defaults: Mapping[str, Any], names: Collection[str]) -> Iterator[Diagnostic]:
+    def _mismatches(
+        self, values_of_template: TemplateValues, defaults: Mapping[str, Any], names: Collection[str]
+    ) -> Iterator[Diagnostic]:
         """Yields a finding for each value that the template does not use or whose type differs from its default."""
-        known = sorted({*names, *defaults})
-        there = f"It uses {shortened(known)}." if known else "It uses none."
+        names_of_template = sorted({*names, *defaults})
+        names_text = f"It uses {shortened(names_of_template)}." if names_of_template else "It uses none."
         unknown = 0
         for within, values in (
-            ((), given.values),
-            *((("instances", n), item) for n, item in enumerate(given.instances)),
+            ((), values_of_template.values),
+            *((("instances", n), instance) for n, instance in enumerate(values_of_template.instances)),
         ):
             for key, value in values.items():
-                location = given.at(*within, key)
+                location = values_of_template.at(*within, key)
                 if key not in names and key not in defaults and not (within and key == "name"):
                     unknown += 1
-                    hint = did_you_mean(key, known if unknown <= _COMPARED else (), there)
+                    hint = did_you_mean(key, names_of_template if unknown <= _COMPARED else (), names_text)
                     yield Diagnostic(VALUE_UNKNOWN, f'the template uses no value "{key}"', location, hint=hint)
-                elif _differ(defaults.get(key), value):
+                elif _differ_in_type(defaults.get(key), value):
                     message = f"{key} is {kind(defaults[key])} in default-values, here {kind(value)}"
                     hint = (
                         "Put it in quotes."
@@ -267,7 +274,7 @@ class Templates:
                     f"{setting.name} is text in {path}, and {setting.written} would be the number {setting.value}: "
                     f"write --set-string {setting.name}={setting.written}"
                 )
-            elif not isinstance(default, str) and _differ(default, setting.value):
+            elif not isinstance(default, str) and _differ_in_type(default, setting.value):
                 self.refused.append(
                     f"{setting.name} is {kind(default)} in {path}, and --set gives {kind(setting.value)}: "
                     f"set it in a values file"
@@ -285,23 +292,25 @@ def _documents(result: Expansion, path: str, lines: ExpandedLines) -> list[Docum
         return []
     documents, problems = parse(path, lines.text, lines)
     if problems:  # once more as a file of its own: the words about a slip look at what stands there
-        result.problems += (_in_template(item, lines) for item in parse(path, lines.text)[1])
+        result.problems += (_in_template(problem, lines) for problem in parse(path, lines.text)[1])
     if not documents and not problems:
         message, hint = "the template expands to nothing", "Write the workflow without a condition, or remove the file."
         result.problems.append(Diagnostic(TEMPLATE_UNSUPPORTED, message, lines.start(), hint=hint))
-    workflows = [item for item in documents if isinstance(item.data, dict) and "workflow" in item.data]
+    workflows = [document for document in documents if isinstance(document.data, dict) and "workflow" in document.data]
     for document in documents:
         if document not in workflows:
             message = "a template expands to workflows alone"
             hint = "Move what is no workflow to a file of its own; text that is no template belongs in {% raw %}."
             result.problems.append(Diagnostic(TEMPLATE_UNSUPPORTED, message, document.locate(()), hint=hint))
-    found = waivers(path, lines.text, documents)
-    result.waivers += (Waiver(item.rules, lines.original(item.place), lines.line(item.line)) for item in found)
-    result.remarks += (_in_template(item, lines) for item in lookalikes(path, lines.text, documents))
+    result.waivers += (
+        Waiver(waiver.rules, lines.original(waiver.place), lines.line(waiver.line))
+        for waiver in waivers(path, lines.text, documents)
+    )
+    result.remarks += (_in_template(finding, lines) for finding in lookalikes(path, lines.text, documents))
     return workflows
 
 
-def _named(result: Expansion, documents: list[Document], name: str, location: Location) -> list[Document]:
+def _with_instance_name(result: Expansion, documents: list[Document], name: str, location: Location) -> list[Document]:
     """Returns the one workflow of an instance with its name, which is given at ``place``."""
     if len(documents) > 1:
         message = f"instances are of one workflow, and the template has {len(documents)}"
@@ -314,18 +323,21 @@ def _in_template(diagnostic: Diagnostic, lines: ExpandedLines) -> Diagnostic:
     """Converts a finding in an expanded text to one in its template."""
     if diagnostic.location is None:
         return diagnostic
-    place, shown = lines.original(diagnostic.location), diagnostic.location.source.strip()
-    related = [Related(one.message, one.location and lines.original(one.location)) for one in diagnostic.related]
-    if shown and shown != place.source.strip():
+    location, shown = lines.original(diagnostic.location), diagnostic.location.source.strip()
+    related = [
+        Related(related_place.message, related_place.location and lines.original(related_place.location))
+        for related_place in diagnostic.related
+    ]
+    if shown and shown != location.source.strip():
         related.append(Related(f"expanded, the line is: {shown}", None))
-    return replace(diagnostic, location=place, related=tuple(related))
+    return replace(diagnostic, location=location, related=tuple(related))
 
 
-def _differ(default: object, value: object) -> bool:
+def _differ_in_type(default: object, value: object) -> bool:
     return default is not None and value is not None and kind(default) != kind(value)
 
 
-def _at(document: Document, *path: str | int) -> Location:
+def _located(document: Document, *path: str | int) -> Location:
     return document.locate(path)
 
 

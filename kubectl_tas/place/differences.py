@@ -215,7 +215,7 @@ def _topologies(work: LiveWork) -> Iterator[Cause]:
     constraint_topologies = [
         constraint.topology
         for message in work.known
-        for unit in (message.gang, *message.gang.parts)
+        for unit in (message.gang, *message.gang.sub_groups)
         if (constraint := unit.constraint)
     ]
     requested = {name for name in constraint_topologies if name}
@@ -286,7 +286,7 @@ def _minimums(work: LiveWork) -> Iterator[Cause]:
         gang_in_file = work.gang_of(group.name)
         if gang_in_file is None or group.sub_groups is None:
             continue
-        if not gang_in_file.gang.parts and not group.sub_groups:
+        if not gang_in_file.gang.sub_groups and not group.sub_groups:
             pairs: Iterable[tuple[str, int | None, int]] = [("", group.minimum, len(gang_in_file.needed.get(None, ())))]
         else:
             leaves = {leaf.name: leaf.minimum for leaf in gang_in_file.gang.leaves if leaf.minimum is not None}
@@ -336,7 +336,7 @@ def _otherwise(live: PodShape, shapes: Collection[PodShape]) -> Iterator[str]:
 
 def _shapes(work: LiveWork, gang: GangToPlace, sub_group: str | None) -> Collection[PodShape]:
     """Returns the shapes of a SubGroup's pods in the file; none if the pods that start first do not stand for all."""
-    if gang.gang.parts:
+    if gang.gang.sub_groups:
         return set(gang.needed.get(sub_group, ()))
     of_one = not isinstance(work.sent, FleetWorkload) or len(work.sent.replicas) == 1
     return {shape for shapes in gang.needed.values() for shape in shapes} if of_one else ()

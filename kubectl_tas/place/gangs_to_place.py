@@ -22,7 +22,7 @@ from kubectl_tas.gangs.apply_demands import demanded
 from kubectl_tas.gangs.gang import Gang, Part, SubGroup
 from kubectl_tas.gangs.pool_demands import demands, member_demands
 from kubectl_tas.gangs.workflow_gang import gangs_of_workflow
-from kubectl_tas.gangs.workload_gang import batches, leaves, member, own_gang, shared_gang
+from kubectl_tas.gangs.workload_gang import batches, leaves, member_name, own_gang, shared_gang
 from kubectl_tas.gangs.written_gangs import gang_of_pod_group, gangs_of_set, minimums_of, sub_group_of
 from kubectl_tas.kai import NEWEST_RELEASE, Feature, Release
 from kubectl_tas.late import dataclass
@@ -91,7 +91,7 @@ class GangToPlace:
             for unit in (self.gang, *self.gang.leaves)
             for member, shape in zip(unit.members, self.needed.get(_name(unit), ()), strict=True)
         }
-        return {_name(unit): tuple(shapes[member.name] for member in unit.members) for unit in (gang, *gang.parts)}
+        return {_name(unit): tuple(shapes[member.name] for member in unit.members) for unit in (gang, *gang.sub_groups)}
 
     def is_called(self, pod_group: str) -> bool:
         """Whether a PodGroup of that name is one of the equal gangs."""
@@ -173,7 +173,11 @@ def _of_workload(fleet: Fleet, workload: FleetWorkload) -> Iterator[GangToPlace]
         for joined in (joined_workload for joined_workload in members if joined_workload.pods):
             needed_shapes = _needed_of(fleet, joined, own_gang(joined))
             needed.update(
-                {member(joined) if name is None else name: shapes for name, shapes in needed_shapes.items() if shapes}
+                {
+                    member_name(joined) if name is None else name: shapes
+                    for name, shapes in needed_shapes.items()
+                    if shapes
+                }
             )
         gang = shared_gang(members)
         yield _one(fleet, workload, gang, needed, _exactly(gang.name))
@@ -248,7 +252,7 @@ def _further(fleet: Fleet, workload: FleetWorkload, gang: Gang, needed: Needed) 
 def _needed_of(fleet: Fleet, workload: FleetWorkload, gang: Gang) -> Needed:
     """Returns the pods that a workload's own gang needs, by SubGroup."""
     shapes = _shapes(fleet, workload)
-    if not gang.parts:
+    if not gang.sub_groups:
         one_each = not podgrouper.is_one_pod_group(workload)
         counts = [1] if one_each else podgrouper.minimums(workload)
         pairs = zip(workload.replicas, counts, strict=True)
@@ -331,10 +335,10 @@ def _of_pod_group(fleet: Fleet, submitted: SubmittedPodGroup) -> Iterator[GangTo
                 f"of {name} it needs {least}, and {declared_pods} of it {'is' if len(shapes) == 1 else 'are'} here"
             )
         if least < len(shapes) and len(set(shapes)) > 1:
-            orders[name if gang.parts else None] = _orders(shapes, least)
+            orders[name if gang.sub_groups else None] = _orders(shapes, least)
             unknown = f"the Pods of {name} differ, and only the cluster knows which of them come first"
-        needed[name if gang.parts else None] = tuple(shapes[:least])
-        further[name if gang.parts else None] = tuple(shapes[least:])
+        needed[name if gang.sub_groups else None] = tuple(shapes[:least])
+        further[name if gang.sub_groups else None] = tuple(shapes[least:])
     gang = replace(gang, pods=len(group.pods), gpus=submitted.gpus)
     one_gang, named = partial(_one, fleet, submitted, gang), _exactly(gang.name)
     whole_gang = one_gang(needed, named, further=further)
@@ -365,7 +369,7 @@ def _waited_for(submitted: SubmittedPodGroup, gang: Gang) -> dict[str, int]:
     """
     minimums = minimums_of(submitted.group)
     spec = submitted.group.declared.spec.spec
-    if not gang.parts:
+    if not gang.sub_groups:
         return minimums
     min_sub_groups: dict[str | None, int | None] = {unit.name: unit.minSubGroup for unit in spec.subGroups}
     min_sub_groups[None] = spec.minSubGroup
@@ -406,8 +410,8 @@ def _one(
 ) -> GangToPlace:
     backend = sent.pool.backend
     if not backend.has(Feature.SUBGROUP_TREE):
-        gang, needed, further = replace(gang, parts=()), _together(needed), _together(further)
-    if not backend.has(Feature.TOPOLOGY) and any(unit.constraint for unit in (gang, *gang.parts)):
+        gang, needed, further = replace(gang, sub_groups=()), _together(needed), _together(further)
+    if not backend.has(Feature.TOPOLOGY) and any(unit.constraint for unit in (gang, *gang.sub_groups)):
         raise _Unknown("the release of KAI knows no topologies")
     if not any(needed.values()):
         raise _Unknown("it starts with no pod at all: KAI takes them one by one")
@@ -423,7 +427,7 @@ def _together(needed: Needed) -> Needed:
 
 def _levels(fleet: Fleet, sent: Submission, gang: Gang) -> tuple[Level, ...]:
     """Returns the levels of the one topology that a gang names; of the pool's topology if the gang names none."""
-    constraints = [unit.constraint for unit in (gang, *gang.parts) if unit.constraint is not None]
+    constraints = [unit.constraint for unit in (gang, *gang.sub_groups) if unit.constraint is not None]
     names = {constraint.topology for constraint in constraints}
     if not names:
         return sent.pool.levels

@@ -94,12 +94,12 @@ def find(room: Room, unit: Unit) -> Placed | None:
     return None if bound is None else by_domain(bound)
 
 
-Kept = Mapping[str, frozenset[Domain]]
+ReleasedOrigin = Mapping[str, frozenset[Domain]]
 """Domains of the required level in which pods of a unit already run, by unit."""
 
 
 def place(
-    room: Room, unit: Unit, running_domains: Kept = MappingProxyType({}), among: Container[str] | None = None
+    room: Room, unit: Unit, running_domains: ReleasedOrigin = MappingProxyType({}), among: Container[str] | None = None
 ) -> tuple[PlacedPod, ...] | None:
     """Returns the node of each pod in the order of placement; None if KAI finds no placement. ``among`` holds the nodes
     that KAI considers, not all nodes if KAI evicts work for the gang; None means all nodes.
@@ -146,7 +146,7 @@ class _NodeChoice(NamedTuple):
 
 
 class _AllocateSearch:
-    def __init__(self, room: Room, running_domains: Kept) -> None:
+    def __init__(self, room: Room, running_domains: ReleasedOrigin) -> None:
         self._room, self._release, self._kept = room, room.release, running_domains
         self.state = _State(room.leaves, [None] * len(room.leaves))
         index = {name: column for column, name in enumerate(room.resources)}

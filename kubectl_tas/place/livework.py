@@ -178,7 +178,7 @@ class LiveWork:
         waiting = sorted((pod for pod in self.pods_of(group) if pod.waits), key=lambda pod: pod.name)
         shapes_by_unit: dict[str | None, tuple[PodShape, ...]] = {}
         for name, shapes in gang.needed.items():
-            pods = [pod for pod in waiting if not gang.gang.parts or pod.sub_group == name]
+            pods = [pod for pod in waiting if not gang.gang.sub_groups or pod.sub_group == name]
             tasks = [member.name for unit in (gang.gang, *gang.gang.leaves) for member in unit.members]
             pods.sort(key=lambda pod: tasks.index(pod.labels[TASK]) if pod.labels.get(TASK) in tasks else -1)
             live = [live_shape(pod) or shape for pod, shape in zip(pods, shapes, strict=False)]

@@ -18,7 +18,7 @@ from functools import cached_property
 from typing import Any
 
 from kubectl_tas import gpus
-from kubectl_tas.gangs.admission import by_queue
+from kubectl_tas.gangs.admission import requests_by_queue
 from kubectl_tas.late import dataclass
 from kubectl_tas.live.objects import STATE
 from kubectl_tas.model import manifest
@@ -83,7 +83,7 @@ def declared(fleet: Fleet, backend: str) -> dict[str, Amounts]:
     """Returns what all work of a repository asks for in a cluster, by leaf queue. Includes LOW work and work that never
     runs, since KAI counts all pending work.
     """
-    return by_queue(submission for submission in fleet.submissions if submission.pool.backend.name == backend)
+    return requests_by_queue(submission for submission in fleet.submissions if submission.pool.backend.name == backend)
 
 
 MEMORY = "memory"

@@ -74,10 +74,10 @@ class FleetBackend:
 
     def root_queue(self, prefix: str) -> str | None:
         """Returns the queue above all pools of the cluster. None if the pools are at the top."""
-        kept = self.spec.rootQueue
-        if kept == "none" or not self.has(kai.Feature.DEEP_QUEUES):
+        root_queue = self.spec.rootQueue
+        if root_queue == "none" or not self.has(kai.Feature.DEEP_QUEUES):
             return None
-        return (kept and kept.name) or names.root_queue(prefix, self.namespace)
+        return (root_queue and root_queue.name) or names.root_queue(prefix, self.namespace)
 
     @property
     def queue_labels(self) -> tuple[str, ...]:
@@ -132,13 +132,13 @@ def pick_backend(
     """Returns the backend with this name. Without a name, returns the only backend."""
     if name is None and len(backends) == 1:
         return backends[0]
-    found = next((backend for backend in backends if backend.name == name), None)
-    if found is None:
-        known = tuple(backend.name for backend in backends)
-        dangling.append(Dangling("backend", name or "", known, declared, path))
-    return found
+    backend = next((backend for backend in backends if backend.name == name), None)
+    if backend is None:
+        known_names = tuple(backend.name for backend in backends)
+        dangling.append(Dangling("backend", name or "", known_names, declared, path))
+    return backend
 
 
 def names_of(declared: Iterable[Declared[Any]]) -> frozenset[str]:
     """Returns the names of declared objects."""
-    return frozenset(item.spec.metadata.name for item in declared)
+    return frozenset(document.spec.metadata.name for document in declared)

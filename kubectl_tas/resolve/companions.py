@@ -12,7 +12,7 @@ from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.kindlists import Phase, group_of, phase_of_companion
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve.clusters import Dangling, FleetBackend
-from kubectl_tas.resolve.pools import Known
+from kubectl_tas.resolve.pools import Declarations
 
 if TYPE_CHECKING:
     from kubectl_tas.model.podtemplate import Companion
@@ -66,59 +66,67 @@ class FleetCompanion:
 
 
 def resolve_companions(
-    companions: Sequence[Declared[Companion]], work: Iterable[tuple[str, Place]], known: Known
+    companions: Sequence[Declared[Companion]], work: Iterable[tuple[str, Place]], declarations: Declarations
 ) -> Iterator[FleetCompanion]:
     """Yields companions with their places: from the label kubectl-tas/pool; else from all work in the same file; else
     the only cluster with the namespace. ``work`` has file and place of all work. Others are left out.
     """
-    beside: dict[str, dict[tuple[str, str], Place]] = {}
+    places_of_file: dict[str, dict[tuple[str, str], Place]] = {}
     for path, (backend, namespace) in work if companions else ():
-        beside.setdefault(path, {})[backend.name, namespace] = backend, namespace
+        places_of_file.setdefault(path, {})[backend.name, namespace] = backend, namespace
     for declared in companions:
-        found = _companion(declared, beside.get(declared.origin.path, {}), known)
-        if found is not None:
-            yield found
+        companion = _companion(declared, places_of_file.get(declared.origin.path, {}), declarations)
+        if companion is not None:
+            yield companion
 
 
 def _companion(
-    declared: Declared[Companion], beside: Mapping[tuple[str, str], Place], known: Known
+    declared: Declared[Companion], places_beside: Mapping[tuple[str, str], Place], declarations: Declarations
 ) -> FleetCompanion | None:
     metadata = declared.spec.metadata
-    wanted = metadata.labels.get(labels.POOL)
-    if wanted:
-        target = known.target(wanted, declared, ("metadata", "labels", labels.POOL))
+    pool_name = metadata.labels.get(labels.POOL)
+    if pool_name:
+        target = declarations.target(pool_name, declared, ("metadata", "labels", labels.POOL))
         if target is None:
             return None
         pool, subpool = target
         allowed = (subpool or pool).namespaces
         return FleetCompanion(declared, pool.backend, metadata.namespace or allowed[0], allowed)
-    near = [place for place in beside.values() if metadata.namespace in (None, place[1])]
-    clusters = {backend.name: backend for backend, _ in beside.values()}
-    if len(near) == 1:
-        return _at(declared, *near[0], known)
-    if not near and len(clusters) == 1:  # its namespace is another than that of the work beside it
+    allowed_places = [candidate for candidate in places_beside.values() if metadata.namespace in (None, candidate[1])]
+    clusters = {backend.name: backend for backend, _ in places_beside.values()}
+    if len(allowed_places) == 1:
+        return _companion_at(declared, *allowed_places[0], declarations)
+    if not allowed_places and len(clusters) == 1:  # its namespace is another than that of the work beside it
         (backend,) = clusters.values()
-        return _at(declared, backend, backend.namespace, known)
-    if not near:
-        places = [backend for backend in known.backends if metadata.namespace in (None, *namespaces_of(backend, known))]
-        places = places or ([known.backends[0]] if len(known.backends) == 1 else [])
-        if len(places) == 1:
-            default, *others = namespaces_of(places[0], known)
-            if metadata.namespace or not others or default == places[0].namespace:
-                return _at(declared, places[0], default, known)
-    names = tuple(f"{backend.name} ({', '.join(namespaces_of(backend, known))})" for backend in known.backends)
-    known.dangling.append(Dangling("place of a companion", metadata.name, names, declared, ("metadata", "name")))
+        return _companion_at(declared, backend, backend.namespace, declarations)
+    if not allowed_places:
+        candidates = [
+            backend
+            for backend in declarations.backends
+            if metadata.namespace in (None, *namespaces_of(backend, declarations))
+        ]
+        candidates = candidates or ([declarations.backends[0]] if len(declarations.backends) == 1 else [])
+        if len(candidates) == 1:
+            default, *other_namespaces = namespaces_of(candidates[0], declarations)
+            if metadata.namespace or not other_namespaces or default == candidates[0].namespace:
+                return _companion_at(declared, candidates[0], default, declarations)
+    names = tuple(
+        f"{backend.name} ({', '.join(namespaces_of(backend, declarations))})" for backend in declarations.backends
+    )
+    declarations.dangling.append(Dangling("place of a companion", metadata.name, names, declared, ("metadata", "name")))
     return None
 
 
-def _at(declared: Declared[Companion], backend: FleetBackend, default: str, known: Known) -> FleetCompanion:
+def _companion_at(
+    declared: Declared[Companion], backend: FleetBackend, default: str, declarations: Declarations
+) -> FleetCompanion:
     namespace = declared.spec.metadata.namespace or default
-    return FleetCompanion(declared, backend, namespace, namespaces_of(backend, known))
+    return FleetCompanion(declared, backend, namespace, namespaces_of(backend, declarations))
 
 
-def namespaces_of(backend: FleetBackend, known: Known) -> tuple[str, ...]:
+def namespaces_of(backend: FleetBackend, declarations: Declarations) -> tuple[str, ...]:
     """Returns the namespaces for work in a cluster, the backend's own first if a pool uses it or no pool exists."""
-    pools = (pool for pool in known.pools.values() if pool.backend == backend)
-    found = dict.fromkeys(name for pool in pools for name in pool.namespaces)
-    is_own = backend.namespace in found or not found
-    return tuple(dict.fromkeys((backend.namespace, *found))) if is_own else tuple(found)
+    pools = (pool for pool in declarations.pools.values() if pool.backend == backend)
+    namespaces = dict.fromkeys(name for pool in pools for name in pool.namespaces)
+    is_own = backend.namespace in namespaces or not namespaces
+    return tuple(dict.fromkeys((backend.namespace, *namespaces))) if is_own else tuple(namespaces)

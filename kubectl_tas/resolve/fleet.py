@@ -25,9 +25,17 @@ from kubectl_tas.resolve.handwritten import (
     resolve_pod_group,
     submitted_pod_groups,
 )
-from kubectl_tas.resolve.mentions import Mentions, Reader
+from kubectl_tas.resolve.mentions import MentionReader, Mentions
 from kubectl_tas.resolve.podcliqueset import FleetPodCliqueSet, SubmittedSet, resolve_set
-from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Known, Submission, Target, resolve_pools, work_name
+from kubectl_tas.resolve.pools import (
+    Declarations,
+    FleetPool,
+    FleetSubpool,
+    Submission,
+    Target,
+    resolve_pools,
+    work_name,
+)
 from kubectl_tas.resolve.topologies import FleetTopology, cluster_topologies
 from kubectl_tas.resolve.workflows import FleetWorkflow, resolve_workflow
 from kubectl_tas.words import nothing_called, shortened
@@ -43,11 +51,11 @@ T = TypeVar("T")
 class PlacedWork:
     """Work that requests levels of a topology. PodCliqueSets are not included: they name their topology themselves."""
 
-    what: str
+    kind_and_name: str
     """Kind and name."""
     backend: str
     queue: str
-    place: Location
+    location: Location
 
 
 @dataclass(frozen=True)
@@ -104,12 +112,14 @@ class Fleet:
     @property
     def used_platforms(self) -> frozenset[tuple[str, str]]:
         """The platforms that work requests, each with its pool."""
-        return frozenset((item.pool.name, name) for item in self.submissions for name in item.used_platforms)
+        return frozenset(
+            (submission.pool.name, name) for submission in self.submissions for name in submission.used_platforms
+        )
 
     @cached_property
     def submitted_sets(self) -> tuple[SubmittedSet, ...]:
         """The PodCliqueSets with a known pool."""
-        return tuple(_known(item.submitted for item in self.pod_clique_sets))
+        return tuple(_without_none(clique_set.submitted for clique_set in self.pod_clique_sets))
 
     @cached_property
     def submitted_pod_groups(self) -> tuple[SubmittedPodGroup, ...]:
@@ -124,10 +134,13 @@ class Fleet:
     @cached_property
     def backends_of_files(self) -> dict[int, FleetBackend]:
         """The backend of each workload, PodCliqueSet and companion, by the identity of its document."""
-        found = {id(workload.declared): workload.pool.backend for workload in self.workloads}
-        found |= {id(companion.declared): companion.backend for companion in self.companions}
-        found |= {id(item.declared): item.backend for item in self.pod_clique_sets if item.backend is not None}
-        return found
+        backends = {id(workload.declared): workload.pool.backend for workload in self.workloads}
+        backends |= {id(companion.declared): companion.backend for companion in self.companions}
+        return backends | {
+            id(clique_set.declared): clique_set.backend
+            for clique_set in self.pod_clique_sets
+            if clique_set.backend is not None
+        }
 
     def pools_of(self, companion: FleetCompanion) -> tuple[str, ...]:
         """Returns the pool that the label of a companion names, else the pools of all work in its file."""
@@ -138,7 +151,9 @@ class Fleet:
     def _pools_of_files(self) -> dict[str, tuple[str, ...]]:
         """The pools of the work in each file, sorted."""
         pools: dict[str, set[str]] = {}
-        work: list[tuple[Declared[Any], FleetPool | None]] = [(item.declared, item.pool) for item in self.submissions]
+        work: list[tuple[Declared[Any], FleetPool | None]] = [
+            (submission.declared, submission.pool) for submission in self.submissions
+        ]
         work += [(group.declared, group.pool) for group in self.pod_groups]
         for declared, pool in work:
             if pool is not None:
@@ -148,7 +163,7 @@ class Fleet:
     @cached_property
     def on_platforms(self) -> frozenset[int]:
         """Identities of the workflow documents whose pool has platforms."""
-        return frozenset(id(item.declared) for item in self.workflows if item.pool.platforms.by_name)
+        return frozenset(id(workflow.declared) for workflow in self.workflows if workflow.pool.platforms.by_name)
 
     @cached_property
     def cluster_topologies(self) -> dict[str, FleetTopology]:
@@ -164,27 +179,36 @@ class Fleet:
     def records(self) -> tuple[FleetSubpool, ...]:
         """The ARCHIVED subpools of removed pools. They have neither a queue nor a quota."""
         declared = names_of(self.repository.pools)
-        own = (item for item in self.repository.subpools if item.spec.spec.parent not in declared)
+        without_pool = (document for document in self.repository.subpools if document.spec.spec.parent not in declared)
         nothing = Amounts(0, NO_LIMIT, NO_LIMIT)
-        gone = [item for item in own if item.spec.spec.state == "ARCHIVED"]
+        archived = [document for document in without_pool if document.spec.spec.state == "ARCHIVED"]
         return tuple(
-            FleetSubpool(item, item.spec.spec.parent, item.spec.metadata.name, *(nothing,) * 4, queue="", namespaces=())
-            for item in sorted(gone, key=lambda item: (item.spec.spec.parent, item.spec.metadata.name))
+            FleetSubpool(
+                document,
+                document.spec.spec.parent,
+                document.spec.metadata.name,
+                *(nothing,) * 4,
+                queue="",
+                namespaces=(),
+            )
+            for document in sorted(archived, key=lambda item: (item.spec.spec.parent, item.spec.metadata.name))
         )
 
     @cached_property
     def compute_domains(self) -> dict[tuple[str, str, str], list[FleetCompanion]]:
         """The ComputeDomains by cluster, namespace and name of their claim template."""
-        found: dict[tuple[str, str, str], list[FleetCompanion]] = {}
-        for item in self.companions:
-            if item.claim_template:
-                found.setdefault((item.backend.name, item.namespace, item.claim_template), []).append(item)
-        return found
+        domains: dict[tuple[str, str, str], list[FleetCompanion]] = {}
+        for companion in self.companions:
+            if companion.claim_template:
+                domains.setdefault((companion.backend.name, companion.namespace, companion.claim_template), []).append(
+                    companion
+                )
+        return domains
 
     @cached_property
     def own_mentions(self) -> Mentions:
         """Names that the documents in memory use, and objects that they declare."""
-        reader = Reader([item.origin for item in self.repository.work])
+        reader = MentionReader([document.origin for document in self.repository.work])
         for workflow in self.workflows:
             reader.workflow(workflow)
         for workload in self.workloads:
@@ -195,89 +219,101 @@ class Fleet:
             reader.clique_set(clique_set)
         for companion in self.companions:
             reader.companion(companion)
-        return reader.found
+        return reader.mentions
 
     @cached_property
     def mentions(self) -> tuple[Mentions, ...]:
         """The mentions of all files, and of the pod templates of pools."""
-        reader = Reader()
+        reader = MentionReader()
         for pool in self.pools:
             reader.pool(pool)
-        return (reader.found, self.own_mentions, *self.kept_mentions)
+        return (reader.mentions, self.own_mentions, *self.kept_mentions)
 
     def target_names(self) -> list[str]:
         """Returns the name of every pool, followed by its pool--subpool names."""
-        return [name for pool in self.pools for name in (pool.name, *(item.canonical for item in pool.subpools))]
+        return [name for pool in self.pools for name in (pool.name, *(subpool.canonical for subpool in pool.subpools))]
 
     def target(self, name: str) -> Target | None:
         """Returns the pool, or pool--subpool, with this name in any spelling. None if unknown."""
         parent, _, short = names.fold(name).partition(names.SEPARATOR)
         pool = self.pool_by_name.get(parent)
-        subpool = next((item for item in pool.subpools if item.name == short), None) if pool else None
+        subpool = next((subpool for subpool in pool.subpools if subpool.name == short), None) if pool else None
         return None if pool is None or (short and subpool is None) else (pool, subpool)
 
     def work_in(self, pool: str, queue: str) -> dict[str, Declared[Any]]:
         """Returns the documents for a leaf queue of a pool, with hand-written PodGroups, by ``Kind/name``, sorted."""
-        own = {
-            work_name(s.kind, s.name): s.declared for s in self.submissions if (s.pool.name, s.queue) == (pool, queue)
+        documents = {
+            work_name(submission.kind, submission.name): submission.declared
+            for submission in self.submissions
+            if (submission.pool.name, submission.queue) == (pool, queue)
         }
         cluster = self.pool_by_name[pool].backend if pool in self.pool_by_name else None
-        there = (item for item in self.pod_groups if item.backend == cluster)
-        groups = (item for item in there if item.declared.spec.spec.queue == queue)
-        own |= {work_name("PodGroup", item.name): item.declared for item in groups}
-        return {name: own[name] for name in sorted(own)}
+        on_cluster = (pod_group for pod_group in self.pod_groups if pod_group.backend == cluster)
+        pod_groups = (pod_group for pod_group in on_cluster if pod_group.declared.spec.spec.queue == queue)
+        documents |= {work_name("PodGroup", pod_group.name): pod_group.declared for pod_group in pod_groups}
+        return {name: documents[name] for name in sorted(documents)}
 
-    def submissions_in(self, paths: Collection[str], wanted: str) -> list[Submission]:
+    def submissions_in(self, paths: Collection[str], reference: str) -> list[Submission]:
         """Returns the work in these files that ``wanted`` (a name or KIND/NAME) names, or all of it if none matches."""
-        there = [item for item in self.submissions if item.declared.origin.path in paths]
-        return [item for item in there if is_called(item.kind, item.name, wanted)] or there
+        in_files = [submission for submission in self.submissions if submission.declared.origin.path in paths]
+        return [
+            submission for submission in in_files if is_called(submission.kind, submission.name, reference)
+        ] or in_files
 
     def of_backend(self, name: str) -> Fleet:
         """Returns the part of the fleet for one cluster: its pools and their work."""
         return replace(
             self,
-            pools=tuple(item for item in self.pools if item.backend.name == name),
-            workflows=tuple(item for item in self.workflows if item.pool.backend.name == name),
-            pod_groups=tuple(item for item in self.pod_groups if item.backend.name == name),
-            pod_clique_sets=tuple(x for x in self.pod_clique_sets if x.backend and x.backend.name == name),
-            workloads=tuple(item for item in self.workloads if item.pool.backend.name == name),
-            summaries=tuple(item for item in self.summaries if item.pool.backend.name == name),
+            pools=tuple(pool for pool in self.pools if pool.backend.name == name),
+            workflows=tuple(workflow for workflow in self.workflows if workflow.pool.backend.name == name),
+            pod_groups=tuple(pod_group for pod_group in self.pod_groups if pod_group.backend.name == name),
+            pod_clique_sets=tuple(
+                clique_set
+                for clique_set in self.pod_clique_sets
+                if clique_set.backend and clique_set.backend.name == name
+            ),
+            workloads=tuple(workload for workload in self.workloads if workload.pool.backend.name == name),
+            summaries=tuple(summary for summary in self.summaries if summary.pool.backend.name == name),
         )
 
-    def without(self, items: Sequence[Submission]) -> Fleet:
+    def without(self, submissions: Sequence[Submission]) -> Fleet:
         """Returns the fleet without workflows and workloads that have the kind and name of one of these."""
-        gone = {work_name(item.kind, item.name) for item in items}
+        names = {work_name(submission.kind, submission.name) for submission in submissions}
         return replace(
             self,
-            workflows=tuple(item for item in self.workflows if work_name(item.kind, item.name) not in gone),
-            workloads=tuple(item for item in self.workloads if work_name(item.kind, item.name) not in gone),
+            workflows=tuple(
+                workflow for workflow in self.workflows if work_name(workflow.kind, workflow.name) not in names
+            ),
+            workloads=tuple(
+                workload for workload in self.workloads if work_name(workload.kind, workload.name) not in names
+            ),
         )
 
     def placed_by(self, topology: FleetTopology) -> Iterator[PlacedWork]:
         """Yields the work that ``topology`` places. The fleet itself may no longer declare the topology."""
         for workflow in self.workflows:
-            own, backend = workflow.pool.topology, workflow.pool.backend.name
+            topology_of_pool, backend = workflow.pool.topology, workflow.pool.backend.name
             is_placed = any(task.resource.requirements for group in workflow.groups for task in group.tasks)
-            if own is not None and own.name == topology.name and is_placed:
-                place = workflow.declared.at("workflow", "name")
-                yield PlacedWork(f"workflow {workflow.name}", backend, workflow.queue, place)
+            if topology_of_pool is not None and topology_of_pool.name == topology.name and is_placed:
+                location = workflow.declared.at("workflow", "name")
+                yield PlacedWork(f"workflow {workflow.name}", backend, workflow.queue, location)
         for workload in self.workloads:
             if topology.name_on(workload.pool.backend) in {placement.topology for placement in workload.placements}:
-                what, place = f"{workload.kind} {workload.name}", workload.declared.at("metadata", "name")
-                yield PlacedWork(what, workload.pool.backend.name, workload.queue, place)
-        for item in self.pod_groups:
-            if topology.name_on(item.backend) in {constraint.topology for constraint, _ in item.constraints}:
-                queue, place = item.declared.spec.spec.queue, item.declared.at("metadata", "name")
-                yield PlacedWork(f"PodGroup {item.name}", item.backend.name, queue, place)
+                kind_and_name, location = f"{workload.kind} {workload.name}", workload.declared.at("metadata", "name")
+                yield PlacedWork(kind_and_name, workload.pool.backend.name, workload.queue, location)
+        for pod_group in self.pod_groups:
+            if topology.name_on(pod_group.backend) in {constraint.topology for constraint, _ in pod_group.constraints}:
+                queue, location = pod_group.declared.spec.spec.queue, pod_group.declared.at("metadata", "name")
+                yield PlacedWork(f"PodGroup {pod_group.name}", pod_group.backend.name, queue, location)
 
     def namespaces(self, backend: FleetBackend) -> dict[str, tuple[str, ...]]:
         """Returns the leaf queues of ``backend``, also of ARCHIVED subpools, each with the namespaces of its work."""
-        found: dict[str, tuple[str, ...]] = {}
+        namespaces: dict[str, tuple[str, ...]] = {}
         for pool in self.pools:
             if pool.backend == backend:
-                found[pool.shared_queue] = pool.namespaces
-                found.update((subpool.queue, subpool.namespaces) for subpool in pool.subpools)
-        return found
+                namespaces[pool.shared_queue] = pool.namespaces
+                namespaces.update((subpool.queue, subpool.namespaces) for subpool in pool.subpools)
+        return namespaces
 
     def leaf_queues(self, backend: FleetBackend) -> dict[str, str]:
         """Returns the queues of ``backend`` that take workloads, each with its pool or pool--subpool."""
@@ -324,7 +360,7 @@ def resolve_context(repository: Repository) -> Context:
     config = declared.spec.spec if declared else DEFAULTS
     if repository.kartas:
         with_kartas = imported("kubectl_tas.model.karta:with_kartas")
-        config = with_kartas(config, [item.spec for item in repository.kartas])
+        config = with_kartas(config, [karta.spec for karta in repository.kartas])
     backends = tuple(
         resolve_backend(spec, index, declared.at("spec", "backends", index, "scheduler", "type") if declared else None)
         for index, spec in enumerate(config.backends)
@@ -338,52 +374,64 @@ def resolve_context(repository: Repository) -> Context:
 
 def resolve_work(repository: Repository, context: Context) -> Fleet:
     """Resolves the work in ``repository`` to a fleet, with all names followed in ``context``."""
-    own = context.own_topologies
+    pool_topologies = context.own_topologies
     topologies, pools, grove = dict(context.topologies), context.pools, context.grove
     dangling = list(context.dangling)
-    known = Known(context.backends, {**topologies, **own}, pools, context.declared_pools, dangling)
+    declarations = Declarations(
+        context.backends, {**topologies, **pool_topologies}, pools, context.declared_pools, dangling
+    )
     prefix = context.config.labels_config.pod_label_prefix
-    workflows = _known(resolve_workflow(item, known, prefix) for item in repository.workflows)
+    workflows = _without_none(resolve_workflow(workflow, declarations, prefix) for workflow in repository.workflows)
     groups: dict[str, list[Declared[PodGroup]]] = {}
-    for item in repository.pod_groups:
-        groups.setdefault(item.spec.metadata.name, []).append(item)
+    for pod_group in repository.pod_groups:
+        groups.setdefault(pod_group.spec.metadata.name, []).append(pod_group)
     members: dict[str, list[Declared[Any]]] = {}
     for workload in repository.workloads if groups else ():
         if joins(workload.spec, groups):
             members.setdefault(workload.spec.metadata.annotations[labels.POD_GROUP], []).append(workload)
-    pod_groups = _known(
-        resolve_pod_group(item, _members(item, groups, members), known) for item in repository.pod_groups
+    pod_groups = _without_none(
+        resolve_pod_group(pod_group, _members(pod_group, groups, members), declarations)
+        for pod_group in repository.pod_groups
     )
     joined = {id(pod) for group in pod_groups for pod in group.pods}
-    sets = [resolve_set(item, known, topologies, grove) for item in repository.pod_clique_sets]
-    workloads = _known(resolve_workload(item, known) for item in repository.workloads if id(item) not in joined)
+    sets = [resolve_set(clique_set, declarations, topologies, grove) for clique_set in repository.pod_clique_sets]
+    workloads = _without_none(
+        resolve_workload(workload, declarations) for workload in repository.workloads if id(workload) not in joined
+    )
     work = _places(workflows, workloads, pod_groups, sets)
-    companions = tuple(resolve_companions(repository.companions, work, known))
+    companions = tuple(resolve_companions(repository.companions, work, declarations))
     workloads = counted(workloads, companions)
     return Fleet(
         repository=repository,
         config=context.config,
         backends=context.backends,
-        topologies=(*topologies.values(), *own.values()),
+        topologies=(*topologies.values(), *pool_topologies.values()),
         pools=tuple(pools.values()),
-        workflows=tuple(sorted(workflows, key=lambda item: item.name)),
-        pod_groups=tuple(sorted(pod_groups, key=lambda item: (item.namespace, item.name))),
+        workflows=tuple(sorted(workflows, key=lambda workflow: workflow.name)),
+        pod_groups=tuple(sorted(pod_groups, key=lambda pod_group: (pod_group.namespace, pod_group.name))),
         grove=grove,
-        pod_clique_sets=tuple(sorted(sets, key=lambda item: (*item.key, item.declared.origin.path))),
-        workloads=join_shared_gangs(sorted(workloads, key=lambda item: (item.name, item.kind, item.namespace))),
-        companions=tuple(sorted(companions, key=lambda item: (item.kind, item.name, item.declared.origin.path))),
+        pod_clique_sets=tuple(sorted(sets, key=lambda clique_set: (*clique_set.key, clique_set.declared.origin.path))),
+        workloads=join_shared_gangs(
+            sorted(workloads, key=lambda workload: (workload.name, workload.kind, workload.namespace))
+        ),
+        companions=tuple(
+            sorted(
+                companions,
+                key=lambda companion: (companion.kind, companion.name, companion.declared.origin.path),
+            )
+        ),
         dangling=tuple(dangling),
         not_counted=_not_counted(repository, context, dangling),
     )
 
 
 def _not_counted(repository: Repository, context: Context, dangling: Sequence[Dangling]) -> tuple[Unread, ...]:
-    hung = [pool for pool in context.pools.values() if pool.parent or not pool.declared.spec.spec.parent]
-    counted = {id(pool.declared) for pool in hung}
+    connected = [pool for pool in context.pools.values() if pool.parent or not pool.declared.spec.spec.parent]
+    counted = {id(pool.declared) for pool in connected}
     counted |= {id(subpool.declared) for pool in context.pools.values() for subpool in pool.subpools}
-    every: list[Declared[Any]] = [*repository.pools, *repository.subpools]
-    lost = [item for item in every if id(item) not in counted]
-    hidden = [Unread(item.at("metadata", "name")) for item in lost if not _is_record(item, context)]
+    documents: list[Declared[Any]] = [*repository.pools, *repository.subpools]
+    uncounted = [document for document in documents if id(document) not in counted]
+    hidden = [Unread(document.at("metadata", "name")) for document in uncounted if not _is_record(document, context)]
     hidden += [Unread(name.location, is_work=True) for name in dangling if name.what in ("pool", "subpool")]
     return tuple(sorted({*repository.unread, *hidden}, key=lambda document: (document.place, document.is_work)))
 
@@ -412,8 +460,8 @@ def _places(
     sets: Iterable[FleetPodCliqueSet],
 ) -> Iterator[tuple[str, Place]]:
     """Yields the file, the cluster and the namespace of all work."""
-    for item in (*workflows, *workloads):
-        yield item.declared.origin.path, (item.pool.backend, item.namespace)
+    for submission in (*workflows, *workloads):
+        yield submission.declared.origin.path, (submission.pool.backend, submission.namespace)
     for group in pod_groups:
         yield group.declared.origin.path, (group.backend, group.namespace)
     for clique_set in sets:
@@ -421,15 +469,15 @@ def _places(
             yield clique_set.declared.origin.path, (clique_set.backend, clique_set.namespace)
 
 
-def _known(found: Iterable[T | None]) -> list[T]:
-    return [item for item in found if item is not None]
+def _without_none(resolved: Iterable[T | None]) -> list[T]:
+    return [document for document in resolved if document is not None]
 
 
 def sent(repository: Repository) -> Iterator[tuple[str, str, Declared[Any]]]:
     """Yields kind, name and document of all work for queues, resolved or not."""
-    for item in repository.workflows:
-        yield "Workflow", item.spec.workflow.name, item
-    groups = {item.spec.metadata.name: item for item in repository.pod_groups}
+    for workflow in repository.workflows:
+        yield "Workflow", workflow.spec.workflow.name, workflow
+    groups = {pod_group.spec.metadata.name: pod_group for pod_group in repository.pod_groups}
     with_pods: dict[str, Declared[Any]] = {}
     for workload in repository.workloads:
         if joins(workload.spec, groups):
@@ -443,20 +491,26 @@ def sent(repository: Repository) -> Iterator[tuple[str, str, Declared[Any]]]:
         yield clique_set.spec.kind, clique_set.spec.metadata.name, clique_set
 
 
-def files_of(repository: Repository, wanted: str) -> list[str]:
+def files_of(repository: Repository, reference: str) -> list[str]:
     """Returns the files of all workflows, workloads and PodCliqueSets with the name ``wanted``, or KIND/NAME."""
-    return [item.origin.path for kind, name, item in sent(repository) if is_called(kind, name, wanted)]
+    return [document.origin.path for kind, name, document in sent(repository) if is_called(kind, name, reference)]
 
 
-def no_work(fleet: Fleet, known: Sequence[Submission], what: str, wanted: str) -> str:
+def no_work(fleet: Fleet, submissions: Sequence[Submission], noun: str, reference: str) -> str:
     """Returns the message for a name that no ``known`` work has. For a pool or subpool, the message lists its work."""
-    target = fleet.target(wanted)
+    target = fleet.target(reference)
     if target is None:
-        return nothing_called(what, wanted, sorted({item.name for item in known}))
+        return nothing_called(noun, reference, sorted({submission.name for submission in submissions}))
     pool, subpool = target
-    own = sorted({item.name for item in known if item.pool == pool and subpool in (None, item.subpool)})
+    names_of_work = sorted(
+        {
+            submission.name
+            for submission in submissions
+            if submission.pool == pool and subpool in (None, submission.subpool)
+        }
+    )
     called = "subpool" if subpool else "pool"
-    return f'no {what} "{wanted}", which is a {called}; of it there is {shortened(own) or "no work"}'
+    return f'no {noun} "{reference}", which is a {called}; of it there is {shortened(names_of_work) or "no work"}'
 
 
 def replaced(path: str, repository: Repository, *, workflows: bool = False) -> Repository:
@@ -465,25 +519,29 @@ def replaced(path: str, repository: Repository, *, workflows: bool = False) -> R
     Workflows are replaced only if ``workflows`` is true, because users may submit the same workflow again.
     """
     fleet = resolve(repository)
-    objects: tuple[Submission, ...] = (*fleet.workloads, *fleet.submitted_sets)
-    named = [((item.kind, item.name, item.namespace, item.pool.backend.name), item.declared) for item in objects]
-    new = {name for name, item in named if item.origin.path == path}
-    old = {id(item) for name, item in named if item.origin.path != path and name in new}
-    sent = {names.fold(item.spec.workflow.name) for item in repository.workflows if item.origin.path == path}
+    submissions: tuple[Submission, ...] = (*fleet.workloads, *fleet.submitted_sets)
+    named = [((work.kind, work.name, work.namespace, work.pool.backend.name), work.declared) for work in submissions]
+    new_names = {name for name, document in named if document.origin.path == path}
+    replaced_ids = {id(document) for name, document in named if document.origin.path != path and name in new_names}
+    workflow_names = {
+        names.fold(document.spec.workflow.name) for document in repository.workflows if document.origin.path == path
+    }
     return replace(
         repository,
         workflows=tuple(
-            item
-            for item in repository.workflows
-            if not workflows or item.origin.path == path or names.fold(item.spec.workflow.name) not in sent
+            document
+            for document in repository.workflows
+            if not workflows
+            or document.origin.path == path
+            or names.fold(document.spec.workflow.name) not in workflow_names
         ),
-        workloads=tuple(item for item in repository.workloads if id(item) not in old),
-        pod_clique_sets=tuple(item for item in repository.pod_clique_sets if id(item) not in old),
+        workloads=tuple(document for document in repository.workloads if id(document) not in replaced_ids),
+        pod_clique_sets=tuple(document for document in repository.pod_clique_sets if id(document) not in replaced_ids),
     )
 
 
-def is_called(kind: str, name: str, wanted: str) -> bool:
+def is_called(kind: str, name: str, reference: str) -> bool:
     """Whether ``wanted`` is the name, or KIND/NAME. Names of workflows are folded."""
-    wanted_kind, _, wanted_name = wanted.rpartition("/")
-    is_same = name == wanted_name or (kind == "Workflow" and names.fold(name) == names.fold(wanted_name))
-    return is_same and wanted_kind.lower() in ("", kind.lower())
+    kind_in_reference, _, name_in_reference = reference.rpartition("/")
+    is_same = name == name_in_reference or (kind == "Workflow" and names.fold(name) == names.fold(name_in_reference))
+    return is_same and kind_in_reference.lower() in ("", kind.lower())

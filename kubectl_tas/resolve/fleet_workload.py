@@ -14,7 +14,7 @@ from kubectl_tas.model.repository import Declared
 from kubectl_tas.quantities import Amounts, total
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.placement import OF_PODS, ROOT, AnnotationReader, LevelAnnotation, Placement, ReplicaType
-from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Known, LabelledSubmission
+from kubectl_tas.resolve.pools import Declarations, FleetPool, FleetSubpool, LabelledSubmission
 
 if TYPE_CHECKING:
     from kubectl_tas.model.workloads import Workload
@@ -92,12 +92,12 @@ class FleetWorkload(LabelledSubmission):
     @property
     def pods(self) -> int:
         """The number of pods that run at the same time."""
-        return self.copies * sum(item.replicas for item in self.replicas)
+        return self.copies * sum(replica_type.replicas for replica_type in self.replicas)
 
     @cached_property
     def asks(self) -> Amounts:
         """The request of all pods that run at the same time."""
-        return self.copies * total(item.replicas * item.asks for item in self.templates)
+        return self.copies * total(replica_type.replicas * replica_type.asks for replica_type in self.templates)
 
     @property
     def templates(self) -> tuple[ReplicaType, ...]:
@@ -107,20 +107,20 @@ class FleetWorkload(LabelledSubmission):
     @property
     def placements(self) -> tuple[Placement, ...]:
         """All requested placements: of the workload, of its replica types, and of their segments."""
-        found = [self.placement]
-        for item in self.templates:
-            found += [item.placement, item.segments.placement if item.segments else None]
-        return tuple(placement for placement in found if placement is not None)
+        placements = [self.placement]
+        for replica_type in self.templates:
+            placements += [replica_type.placement, replica_type.segments.placement if replica_type.segments else None]
+        return tuple(placement for placement in placements if placement is not None)
 
     @cached_property
     def is_segmented(self) -> bool:
         """Whether any replica type has segments."""
-        return any(item.segments for item in self.replicas)
+        return any(replica_type.segments for replica_type in self.replicas)
 
     @cached_property
     def lists_segments(self) -> bool:
         """Whether the segments are few enough for people to read."""
-        return sum(item.segment_count for item in self.replicas) <= MAX_SEGMENTS
+        return sum(replica_type.segment_count for replica_type in self.replicas) <= MAX_SEGMENTS
 
     @property
     def is_divided(self) -> bool:
@@ -130,19 +130,19 @@ class FleetWorkload(LabelledSubmission):
         return self.is_segmented or (self.is_owned and len(self.replicas) > 1)
 
 
-def resolve_workload(declared: Declared[Workload], known: Known) -> FleetWorkload | None:
+def resolve_workload(declared: Declared[Workload], declarations: Declarations) -> FleetWorkload | None:
     """Returns the resolved workload. None if its pool is absent, unknown or not resolved."""
     path = ("metadata", "labels", labels.POOL)
-    wanted = declared.spec.metadata.labels.get(labels.POOL)
-    target = known.target(wanted, declared, path) if wanted else None
+    pool_name = declared.spec.metadata.labels.get(labels.POOL)
+    target = declarations.target(pool_name, declared, path) if pool_name else None
     if target is None:
         return None
     pool, subpool = target
     in_gang, outside = replica_types(declared.spec)
-    reader = AnnotationReader(declared, pool, known, is_owned=is_owned(declared.spec))
+    reader = AnnotationReader(declared, pool, declarations, is_owned=is_owned(declared.spec))
     placement = reader.placement(declared.spec.metadata.annotations, ROOT, OF_PODS)
-    replicas = tuple(reader.replicas(item, in_gang=True) for item in in_gang)
-    others = tuple(reader.replicas(item, in_gang=False) for item in outside)
+    replicas = tuple(reader.replicas(replica_type, in_gang=True) for replica_type in in_gang)
+    outside_types = tuple(reader.replicas(replica_type, in_gang=False) for replica_type in outside)
     reader.outer = ()
     reader.read_levels_of_no_segments(declared.spec.metadata.annotations, ROOT)
     return FleetWorkload(
@@ -152,7 +152,7 @@ def resolve_workload(declared: Declared[Workload], known: Known) -> FleetWorkloa
         subpool=subpool,
         placement=placement,
         replicas=replicas,
-        outside=others,
+        outside=outside_types,
         topology_names=tuple(reader.topology_names.items()),
         levels=tuple(reader.levels.values()),
     )
@@ -165,33 +165,33 @@ def replica_types(workload: Workload) -> tuple[tuple[ReplicaType, ...], tuple[Re
     of them, which waits for pods of the first gang.
     """
     pod_sets = workload.pod_sets
-    given = names.distinct([(item.name, names.as_label(item.label or item.name)) for item in pod_sets])
-    found: tuple[list[ReplicaType], list[ReplicaType]] = ([], [])
-    for name, item in zip(given, pod_sets, strict=True):
-        types = found[int(item.comes_late and not is_owned(workload))]
+    type_names = names.distinct([(pod_set.name, names.as_label(pod_set.label or pod_set.name)) for pod_set in pod_sets])
+    types_in_and_outside: tuple[list[ReplicaType], list[ReplicaType]] = ([], [])
+    for name, pod_set in zip(type_names, pod_sets, strict=True):
+        types = types_in_and_outside[int(pod_set.comes_late and not is_owned(workload))]
         types.append(
             ReplicaType(
                 name=name,
-                replicas=item.replicas,
-                asks=item.asks,
-                path=item.path,
-                template=item.template,
-                indices=item.indices,
-                index_label=item.index_label,
-                is_leader=item.is_leader,
-                metadata_path=item.metadata_path,
-                spec_path=item.spec_path,
-                is_pod_spec=item.is_pod_spec,
-                holders=item.holders,
-                beside=item.beside,
-                added=item.added,
-                is_divided=item.name == workload.page.gang.divided,
-                written=item.written.text if item.written else None,
-                job=item.job,
-                jobs=item.jobs,
+                replicas=pod_set.replicas,
+                asks=pod_set.asks,
+                path=pod_set.path,
+                template=pod_set.template,
+                indices=pod_set.indices,
+                index_label=pod_set.index_label,
+                is_leader=pod_set.is_leader,
+                metadata_path=pod_set.metadata_path,
+                spec_path=pod_set.spec_path,
+                is_pod_spec=pod_set.is_pod_spec,
+                holders=pod_set.holders,
+                beside=pod_set.beside,
+                added=pod_set.added,
+                is_divided=pod_set.name == workload.page.gang.divided,
+                written=pod_set.written.text if pod_set.written else None,
+                job=pod_set.job,
+                jobs=pod_set.jobs,
             )
         )
-    return tuple(found[0]), tuple(found[1])
+    return tuple(types_in_and_outside[0]), tuple(types_in_and_outside[1])
 
 
 def join_shared_gangs(workloads: Sequence[FleetWorkload]) -> tuple[FleetWorkload, ...]:
@@ -200,9 +200,13 @@ def join_shared_gangs(workloads: Sequence[FleetWorkload]) -> tuple[FleetWorkload
     for workload in workloads:
         if workload.gang is not None:
             members.setdefault(_gang_key(workload), []).append(workload)
-    gangs = {key: SharedGang(key[1], tuple(own), _sub_groups(own)) for key, own in members.items()}
+    gangs = {
+        key: SharedGang(key[1], tuple(workloads_of_gang), _sub_groups(workloads_of_gang))
+        for key, workloads_of_gang in members.items()
+    }
     return tuple(
-        replace(item, shared_gang=gangs[_gang_key(item)]) if item.gang is not None else item for item in workloads
+        replace(workload, shared_gang=gangs[_gang_key(workload)]) if workload.gang is not None else workload
+        for workload in workloads
     )
 
 
@@ -213,14 +217,16 @@ def _gang_key(workload: FleetWorkload) -> tuple[str, str]:
 def _sub_groups(workloads: Iterable[FleetWorkload]) -> dict[tuple[str, str], str]:
     """Names SubGroups. A workload's has its file name, and those of its replica types start with that name."""
     keys: list[tuple[str, str]] = []
-    wanted: list[tuple[str, str]] = []
+    preferred_names: list[tuple[str, str]] = []
     for workload in workloads:
-        own = names.as_label(workload.file_name)
-        types = [item.name for item in workload.replicas] if workload.is_divided else []
-        keys += [(workload.file_name, ""), *((workload.file_name, name) for name in types)]
-        wanted.append((workload.file_name, own))
-        wanted += [(f"{workload.file_name}/{name}", names.as_label(f"{own}-{name}")) for name in types]
-    return dict(zip(keys, names.distinct(wanted), strict=True))
+        workload_label = names.as_label(workload.file_name)
+        type_names = [replica_type.name for replica_type in workload.replicas] if workload.is_divided else []
+        keys += [(workload.file_name, ""), *((workload.file_name, name) for name in type_names)]
+        preferred_names.append((workload.file_name, workload_label))
+        preferred_names += [
+            (f"{workload.file_name}/{name}", names.as_label(f"{workload_label}-{name}")) for name in type_names
+        ]
+    return dict(zip(keys, names.distinct(preferred_names), strict=True))
 
 
 def is_owned(workload: Workload) -> bool:

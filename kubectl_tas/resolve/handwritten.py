@@ -18,7 +18,7 @@ from kubectl_tas.quantities import Amounts, total
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import Dangling, FleetBackend
 from kubectl_tas.resolve.companions import namespaces_of
-from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Known, Submission
+from kubectl_tas.resolve.pools import Declarations, FleetPool, FleetSubpool, Submission
 
 if TYPE_CHECKING:
     from kubectl_tas.model.manifest import PodGroup, SubGroup, TopologyConstraint
@@ -55,16 +55,16 @@ class FleetPodGroup:
     @property
     def sub_groups(self) -> tuple[tuple[SubGroup, KeyPath], ...]:
         """All SubGroups with their paths."""
-        written = self.declared.spec.spec.subGroups
-        return tuple((item, ("spec", "subGroups", index)) for index, item in enumerate(written))
+        sub_groups = self.declared.spec.spec.subGroups
+        return tuple((sub_group, ("spec", "subGroups", index)) for index, sub_group in enumerate(sub_groups))
 
     @property
     def constraints(self) -> tuple[tuple[TopologyConstraint, KeyPath], ...]:
         """All constraints with their paths: first the PodGroup's, then those of its SubGroups."""
-        found: list[tuple[TopologyConstraint | None, KeyPath]]
-        found = [(self.declared.spec.spec.topologyConstraint, ("spec",))]
-        found += [(item.topologyConstraint, path) for item, path in self.sub_groups]
-        return tuple((item, (*path, "topologyConstraint")) for item, path in found if item is not None)
+        constraints: list[tuple[TopologyConstraint | None, KeyPath]]
+        constraints = [(self.declared.spec.spec.topologyConstraint, ("spec",))]
+        constraints += [(item.topologyConstraint, path) for item, path in self.sub_groups]
+        return tuple((item, (*path, "topologyConstraint")) for item, path in constraints if item is not None)
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class SubmittedPodGroup(Submission):
     @cached_property
     def asks(self) -> Amounts:
         """The request of all Pods."""
-        return total(item.asks for pod in self.group.pods for item in pod.spec.pod_sets)
+        return total(pod_set.asks for pod in self.group.pods for pod_set in pod.spec.pod_sets)
 
     @property
     def place(self) -> Location:
@@ -125,29 +125,33 @@ def joins(workload: Workload, groups: Container[str]) -> bool:
     KAI's podgrouper ignores a Pod that has no owner and names its PodGroup (0.5 to 0.17, pod_controller.go,
     isOrphanPodWithPodGroup).
     """
-    wanted = workload.metadata.annotations.get(labels.POD_GROUP)
-    own = (labels.GANG, labels.OWNED)
-    return workload.kind == "Pod" and wanted in groups and not any(key in workload.metadata.labels for key in own)
+    pod_group_name = workload.metadata.annotations.get(labels.POD_GROUP)
+    own_grouping_labels = (labels.GANG, labels.OWNED)
+    return (
+        workload.kind == "Pod"
+        and pod_group_name in groups
+        and not any(key in workload.metadata.labels for key in own_grouping_labels)
+    )
 
 
 def resolve_pod_group(
-    declared: Declared[PodGroup], pods: Sequence[Declared[Workload]], known: Known
+    declared: Declared[PodGroup], pods: Sequence[Declared[Workload]], declarations: Declarations
 ) -> FleetPodGroup | None:
     """Finds the cluster of a hand-written PodGroup by its queue, else by its namespace. None if unknown. ``pods`` are
     the Pods that name the PodGroup.
     """
     queue, namespace = declared.spec.spec.queue, declared.spec.metadata.namespace
-    by_queue = [pool.backend for pool in known.pools.values() if _is_below(queue, pool)]
-    by_namespace = [backend for backend in known.backends if namespace in namespaces_of(backend, known)]
-    for candidates in (known.backends, by_queue, by_namespace):
+    by_queue = [pool.backend for pool in declarations.pools.values() if _is_below(queue, pool)]
+    by_namespace = [backend for backend in declarations.backends if namespace in namespaces_of(backend, declarations)]
+    for candidates in (declarations.backends, by_queue, by_namespace):
         if len({backend.name for backend in candidates}) == 1:
             backend = candidates[0]
-            pool, subpool = _owner(queue, backend, known)
+            pool, subpool = _owner(queue, backend, declarations)
             owner = subpool or pool
-            namespaces = owner.namespaces if owner else namespaces_of(backend, known)
+            namespaces = owner.namespaces if owner else namespaces_of(backend, declarations)
             return FleetPodGroup(declared, backend, namespaces, pool, subpool, tuple(pods))
-    backends = tuple(backend.name for backend in known.backends)
-    known.dangling.append(Dangling("backend of a PodGroup", queue, backends, declared, ("spec", "queue")))
+    backends = tuple(backend.name for backend in declarations.backends)
+    declarations.dangling.append(Dangling("backend of a PodGroup", queue, backends, declared, ("spec", "queue")))
     return None
 
 
@@ -157,9 +161,11 @@ def _is_below(queue: str, pool: FleetPool) -> bool:
     return queue in leaves or queue.startswith(pool.queue + names.SEPARATOR)
 
 
-def _owner(queue: str, backend: FleetBackend, known: Known) -> tuple[FleetPool | None, FleetSubpool | None]:
+def _owner(
+    queue: str, backend: FleetBackend, declarations: Declarations
+) -> tuple[FleetPool | None, FleetSubpool | None]:
     """Returns the pool, and the subpool if any, of a leaf queue of a cluster."""
-    for pool in known.pools.values():
+    for pool in declarations.pools.values():
         if pool.backend == backend and queue == pool.shared_queue:
             return pool, None
         for subpool in pool.subpools if pool.backend == backend else ():

@@ -66,11 +66,11 @@ class Held(NamedTuple):
     kind: str
     space: Space
     name: str
-    parts: Sequence[str] | None = None
+    keys_or_ports: Sequence[str] | None = None
     """The port numbers and names of a Service, or the keys of a ConfigMap. None if unknown."""
 
 
-class Pods(NamedTuple):
+class LabelledPods(NamedTuple):
     """Identical pods with labels."""
 
     kind: str
@@ -98,7 +98,7 @@ class Use(NamedTuple):
     name: str
     is_optional: bool = False
     """Whether pods run without the object."""
-    part: str = ""
+    key_or_port: str = ""
     """The port or the key of the object, if the reference names one."""
     part_path: KeyPath = ()
 
@@ -129,15 +129,15 @@ class Mentions:
     path: Callable[[int], str]
     """Returns the file of the document with a number."""
     held: Sequence[Held] = ()
-    pods: Sequence[Pods] = ()
+    pods: Sequence[LabelledPods] = ()
     uses: Sequence[Use] = ()
     selections: Sequence[Selection] = ()
 
     @property
     def rows(self) -> tuple[Sequence[Any], ...]:
         """The content as rows for JSON. Empty if nothing was found."""
-        found = self.held, self.pods, self.uses, self.selections
-        return found if any(found) else ()
+        rows = self.held, self.pods, self.uses, self.selections
+        return rows if any(rows) else ()
 
 
 def read_rows(rows: Sequence[Any], path: str, finder: Callable[[int], Finder]) -> Mentions:
@@ -147,21 +147,27 @@ def read_rows(rows: Sequence[Any], path: str, finder: Callable[[int], Finder]) -
         finder,
         lambda number: path,
         [Held(kind, tuple(space), name, parts) for kind, space, name, parts in held],
-        [Pods(kind, name, tuple(space), *rest) for kind, name, space, *rest in pods],
+        [LabelledPods(kind, name, tuple(space), *further_fields) for kind, name, space, *further_fields in pods],
         [
-            Use(document, by, tuple(where), kind, tuple(space), name, is_optional, part, tuple(part_path))
-            for document, by, where, kind, space, name, is_optional, part, part_path in uses
+            Use(document, by, tuple(where), kind, tuple(space), name, is_optional, key_or_port, tuple(part_path))
+            for document, by, where, kind, space, name, is_optional, key_or_port, part_path in uses
         ],
         [
             Selection(
-                document, by, tuple(where), tuple(space), selector, [(tuple(at), port) for at, port in ports], *rest
+                document,
+                by,
+                tuple(where),
+                tuple(space),
+                selector,
+                [(tuple(at), port) for at, port in ports],
+                *further_fields,
             )
-            for document, by, where, space, selector, ports, *rest in selections
+            for document, by, where, space, selector, ports, *further_fields in selections
         ],
     )
 
 
-class Reader:
+class MentionReader:
     """Reads documents one by one. The number of a document is its index in ``origins``."""
 
     def __init__(self, origins: Sequence[Origin] = ()) -> None:
@@ -169,12 +175,12 @@ class Reader:
         self._numbers = {id(origin): number for number, origin in enumerate(origins)}
         self._of_pools: list[tuple[str, Finder]] = []
         self._held: list[Held] = []
-        self._pods: list[Pods] = []
+        self._pods: list[LabelledPods] = []
         self._uses: list[Use] = []
         self._selections: list[Selection] = []
 
     @property
-    def found(self) -> Mentions:
+    def mentions(self) -> Mentions:
         """Everything that was read."""
         return Mentions(
             lambda number: self._of_pools[number][1] if self._of_pools else self._origins[number].locate,
@@ -185,53 +191,64 @@ class Reader:
             self._selections,
         )
 
-    def pool(self, item: FleetPool) -> None:
+    def pool(self, pool: FleetPool) -> None:
         """Reads the names in a pool's pod templates for all namespaces of its work. Skips names with tokens."""
-        for platform in (item.platforms.base, *item.platforms.by_name.values()):
+        for platform in (pool.platforms.base, *pool.platforms.by_name.values()):
             if not platform.templates:
                 continue
             source = len(self._of_pools), "PodTemplate"
-            self._of_pools.append((item.declared.origin.path, platform.merged.at))
-            for namespace in dict.fromkeys(item.namespaces):  # those of its subpools are among them
-                self._spec(source, (item.backend.name, namespace), platform.merged.data.get("spec"), ("spec",))
-        self._uses = [use for use in self._uses if "{{" not in use.name + use.part]
+            self._of_pools.append((pool.declared.origin.path, platform.merged.at))
+            for namespace in dict.fromkeys(pool.namespaces):  # those of its subpools are among them
+                self._spec(source, (pool.backend.name, namespace), platform.merged.data.get("spec"), ("spec",))
+        self._uses = [use for use in self._uses if "{{" not in use.name + use.key_or_port]
 
-    def workflow(self, item: FleetWorkflow) -> None:
+    def workflow(self, workflow: FleetWorkflow) -> None:
         """Reads the credentials of the workflow's tasks, and the labels of its pods."""
-        space = item.pool.backend.name, item.namespace
-        for task in (task for group in item.groups for task in group.tasks if task.spec.credentials):
-            source = self._source(item.declared.origin, "task")
+        space = workflow.pool.backend.name, workflow.namespace
+        for task in (task for group in workflow.groups for task in group.tasks if task.spec.credentials):
+            source = self._source(workflow.declared.origin, "task")
             for name in task.spec.credentials:
                 path = (*task.path, "credentials", name)
                 self._uses.append(Use(*source, path, "Secret", space, names.fold(name)))
-        own = item.declared.spec.workflow.labels
-        for platform in {id(task.platform): task.platform for group in item.groups for task in group.tasks}.values():
-            written = platform.merged.data.get("metadata") if platform.templates else None
-            carried = {**_mapping(_mapping(written).get("labels")), **own}
-            if carried:
-                has_token = any("{{" in str(value) for value in carried.values())
-                count = sum(task.platform is platform for group in item.groups for task in group.tasks)
-                self._pods.append(Pods(item.kind, item.name, space, count, None if has_token else carried))
+        workflow_labels = workflow.declared.spec.workflow.labels
+        for platform in {
+            id(task.platform): task.platform for group in workflow.groups for task in group.tasks
+        }.values():
+            metadata = platform.merged.data.get("metadata") if platform.templates else None
+            pod_labels = {**_mapping(_mapping(metadata).get("labels")), **workflow_labels}
+            if pod_labels:
+                has_token = any("{{" in str(value) for value in pod_labels.values())
+                count = sum(task.platform is platform for group in workflow.groups for task in group.tasks)
+                self._pods.append(
+                    LabelledPods(workflow.kind, workflow.name, space, count, None if has_token else pod_labels)
+                )
 
     def workload(self, workload: FleetWorkload) -> None:
         """Reads the names in the workload's pods, the labels of the pods, and the claims that it creates for them."""
         origin, kind, space = workload.declared.origin, workload.kind, (workload.pool.backend.name, workload.namespace)
         source = self._source(origin, kind)
-        for part in workload.templates:
-            for where in pods_at(origin.data, part.spec_path or part.path):
+        for replica_type in workload.templates:
+            for where in pods_at(origin.data, replica_type.spec_path or replica_type.path):
                 self._spec(source, space, origin.value(where), where)
-            if part.template is None:
-                self._pods.append(Pods(kind, workload.name, space, workload.copies * part.replicas, None))
+            if replica_type.template is None:
+                self._pods.append(
+                    LabelledPods(kind, workload.name, space, workload.copies * replica_type.replicas, None)
+                )
                 continue
-            if part.template.metadata.labels:
-                count = workload.copies * part.replicas
+            if replica_type.template.metadata.labels:
+                count = workload.copies * replica_type.replicas
                 self._carrying(
-                    kind, workload.name, space, count, part.template.metadata.labels, origin.value(part.path)
+                    kind,
+                    workload.name,
+                    space,
+                    count,
+                    replica_type.template.metadata.labels,
+                    origin.value(replica_type.path),
                 )
         makes = workload.declared.spec.page.makes
         if path := key_path(makes.service):
             self._use(source, path, "Service", space, origin.value(path))
-        for _, claim in _items(origin.value(key_path(makes.claims)) if makes.claims else ()):
+        for _, claim in _mappings_in(origin.value(key_path(makes.claims)) if makes.claims else ()):
             name = f"{_mapping(claim.get('metadata')).get('name')}-{workload.name}-{EACH}"
             self._held.append(Held("PersistentVolumeClaim", space, name))
 
@@ -243,17 +260,17 @@ class Reader:
             if pod.spec.metadata.labels:
                 self._carrying("Pod", pod.spec.metadata.name, space, 1, pod.spec.metadata.labels, pod.origin.data)
 
-    def clique_set(self, item: SubmittedSet) -> None:
+    def clique_set(self, clique_set: SubmittedSet) -> None:
         """Reads the pods of a set's cliques."""
-        origin, space = item.declared.origin, (item.pool.backend.name, item.namespace)
-        for clique in item.set.cliques:
+        origin, space = clique_set.declared.origin, (clique_set.pool.backend.name, clique_set.namespace)
+        for clique in clique_set.set.cliques:
             path = (*clique.path, "spec", "podSpec")
             spec = origin.value(path)
-            self._spec(self._source(origin, item.kind), space, spec, path)
+            self._spec(self._source(origin, clique_set.kind), space, spec, path)
             labels = _mapping(origin.value((*clique.path, "labels")))
             if labels:
-                count = item.set.replicas * clique.spec.spec.replicas
-                self._carrying(item.kind, item.name, space, count, labels, {"spec": spec})
+                count = clique_set.set.replicas * clique.spec.spec.replicas
+                self._carrying(clique_set.kind, clique_set.name, space, count, labels, {"spec": spec})
 
     def companion(self, companion: FleetCompanion) -> None:
         """Reads a companion: the object itself, the names in it, and its selector."""
@@ -261,13 +278,13 @@ class Reader:
         data = origin.data
         spec = _mapping(data.get("spec"))
         source = self._source(origin, kind)
-        parts: Iterable[object] | None = None
+        keys_or_ports: Iterable[object] | None = None
         if kind == "Service":
-            parts = [part.get(key) for _, part in _items(spec.get("ports")) for key in ("port", "name")]
+            keys_or_ports = [port.get(key) for _, port in _mappings_in(spec.get("ports")) for key in ("port", "name")]
         elif kind == "ConfigMap":
-            parts = [*_mapping(data.get("data")), *_mapping(data.get("binaryData"))]
-        made = tuple(str(part) for part in parts if part is not None) if parts is not None else None
-        self._held.append(Held(kind, space, companion.name, made))
+            keys_or_ports = [*_mapping(data.get("data")), *_mapping(data.get("binaryData"))]
+        texts = tuple(str(text) for text in keys_or_ports if text is not None) if keys_or_ports is not None else None
+        self._held.append(Held(kind, space, companion.name, texts))
         if companion.claim_template:
             self._held.append(Held(CLAIM_TEMPLATE, space, companion.claim_template))
         self._held += (
@@ -277,17 +294,19 @@ class Reader:
             target = _mapping(spec["scaleTargetRef"])
             self._use(source, SCALED, str(target.get("kind") or DEFAULT_SCALED), space, target.get("name"))
         elif kind == "ServiceAccount":
-            for index, secret in _items(data.get("imagePullSecrets")):
+            for index, secret in _mappings_in(data.get("imagePullSecrets")):
                 self._use(source, ("imagePullSecrets", index, "name"), "Secret", space, secret.get("name"))
         elif kind == "Ingress":
             self._ingress(source, space, spec)
         elif kind in _ROUTES:
-            for place, rule in _items(spec.get("rules")):
-                for index, backend in _items(rule.get("backendRefs")):
-                    where: KeyPath = ("spec", "rules", place, "backendRefs", index)
-                    there = (space[0], str(backend.get("namespace") or space[1]))
+            for rule_index, rule in _mappings_in(spec.get("rules")):
+                for index, backend in _mappings_in(rule.get("backendRefs")):
+                    where: KeyPath = ("spec", "rules", rule_index, "backendRefs", index)
+                    backend_space = (space[0], str(backend.get("namespace") or space[1]))
                     if backend.get("kind") in (None, "Service"):
-                        self._use(source, (*where, "name"), "Service", there, backend.get("name"), backend, ("port",))
+                        self._use(
+                            source, (*where, "name"), "Service", backend_space, backend.get("name"), backend, ("port",)
+                        )
         if kind in _SELECTORS:
             self._selection(source, space, spec, _SELECTORS[kind])
 
@@ -301,96 +320,106 @@ class Reader:
         kind: str,
         space: Space,
         name: object,
-        written: Mapping[str, Any] | None = None,
-        parts: Sequence[str] = (),
+        reference: Mapping[str, Any] | None = None,
+        part_keys: Sequence[str] = (),
     ) -> None:
         """Adds the name at ``path`` in the mapping ``written``. One key of ``parts`` may name a part of the object."""
         if not isinstance(name, str) or not name:  # other rules say that it is missing
             return
-        beside = written or {}
-        key = next((key for key in parts if beside.get(key) is not None), "")
-        is_optional, part = beside.get("optional") is True, str(beside[key]) if key else ""
-        if "{{" in name + part:  # Argo and OSMO fill it in
+        mapping = reference or {}
+        key = next((key for key in part_keys if mapping.get(key) is not None), "")
+        is_optional, key_or_port = mapping.get("optional") is True, str(mapping[key]) if key else ""
+        if "{{" in name + key_or_port:  # Argo and OSMO fill it in
             return
-        self._uses.append(Use(*source, path, kind, space, name, is_optional, part, (*path[:-1], key) if key else ()))
+        self._uses.append(
+            Use(*source, path, kind, space, name, is_optional, key_or_port, (*path[:-1], key) if key else ())
+        )
 
     def _carrying(
         self, kind: str, name: str, space: Space, count: int, labels: Mapping[str, Any], template: object
     ) -> None:
         spec = _mapping(_mapping(template).get("spec"))
-        containers = [item for part in ("containers", "initContainers") for _, item in _items(spec.get(part))]
-        ports = [port.get("name") for item in containers for _, port in _items(item.get("ports"))]
+        containers = [
+            container for field in ("containers", "initContainers") for _, container in _mappings_in(spec.get(field))
+        ]
+        ports = [port.get("name") for container in containers for _, port in _mappings_in(container.get("ports"))]
         named = tuple(port for port in ports if isinstance(port, str))
-        self._pods.append(Pods(kind, name, space, count, labels, named))
+        self._pods.append(LabelledPods(kind, name, space, count, labels, named))
 
-    def _spec(self, source: Source, space: Space, written: object, path: KeyPath) -> None:
+    def _spec(self, source: Source, space: Space, value: object, path: KeyPath) -> None:
         """Reads the PodSpec at ``path``."""
-        spec = _mapping(written)
+        spec = _mapping(value)
         if "serviceAccountName" in spec:
             where = (*path, "serviceAccountName")
             self._use(source, where, "ServiceAccount", space, spec["serviceAccountName"])
         if "subdomain" in spec:
             self._use(source, (*path, "subdomain"), "Service", space, spec["subdomain"])
-        for index, item in _items(spec.get("imagePullSecrets")):
-            self._use(source, (*path, "imagePullSecrets", index, "name"), "Secret", space, item.get("name"))
-        for index, item in _items(spec["resourceClaims"]) if "resourceClaims" in spec else ():
+        for index, reference in _mappings_in(spec.get("imagePullSecrets")):
+            self._use(source, (*path, "imagePullSecrets", index, "name"), "Secret", space, reference.get("name"))
+        for index, claim in _mappings_in(spec["resourceClaims"]) if "resourceClaims" in spec else ():
             for key, kind in _CLAIMS.items():
-                self._use(source, (*path, "resourceClaims", index, key), kind, space, item.get(key))
-        for index, volume in _items(spec.get("volumes")):
+                self._use(source, (*path, "resourceClaims", index, key), kind, space, claim.get(key))
+        for index, volume in _mappings_in(spec.get("volumes")):
             self._volume(source, space, volume, (*path, "volumes", index))
         for where, container in containers_in(spec, path):
             if "env" in container or "envFrom" in container:
                 self._variables(source, space, container, where)
 
     def _volume(self, source: Source, space: Space, volume: Mapping[str, Any], path: KeyPath) -> None:
-        for what in volume:
-            if what in _VOLUMES:
-                self._files(source, space, _VOLUMES[what], _mapping(volume[what]), (*path, what))
-            elif what == "projected":
-                for index, item in _items(_mapping(volume[what]).get("sources")):
-                    for key in (key for key in ("configMap", "secret") if key in item):
-                        kind, where = _VOLUMES[key][0], (*path, what, "sources", index, key)
-                        self._files(source, space, (kind, "name"), _mapping(item[key]), where)
+        for source_kind in volume:
+            if source_kind in _VOLUMES:
+                self._files(source, space, _VOLUMES[source_kind], _mapping(volume[source_kind]), (*path, source_kind))
+            elif source_kind == "projected":
+                for index, projection in _mappings_in(_mapping(volume[source_kind]).get("sources")):
+                    for key in (key for key in ("configMap", "secret") if key in projection):
+                        kind, where = _VOLUMES[key][0], (*path, source_kind, "sources", index, key)
+                        self._files(source, space, (kind, "name"), _mapping(projection[key]), where)
 
     def _files(
-        self, source: Source, space: Space, named: tuple[str, str], written: Mapping[str, Any], path: KeyPath
+        self, source: Source, space: Space, named: tuple[str, str], volume_source: Mapping[str, Any], path: KeyPath
     ) -> None:
         kind, key = named
-        where, name = (*path, key), written.get(key)
-        keys = [(index, item) for index, item in _items(written.get("items")) if item.get("key")]
+        where, name = (*path, key), volume_source.get(key)
+        keys = [
+            (index, key_item) for index, key_item in _mappings_in(volume_source.get("items")) if key_item.get("key")
+        ]
         if not keys:
-            self._use(source, where, kind, space, name, written)
-        for index, item in keys if isinstance(name, str) else ():
-            is_optional, part = written.get("optional") is True, (*path, "items", index, "key")
-            self._uses.append(Use(*source, where, kind, space, str(name), is_optional, str(item["key"]), part))
+            self._use(source, where, kind, space, name, volume_source)
+        for index, key_item in keys if isinstance(name, str) else ():
+            is_optional, path_of_key = volume_source.get("optional") is True, (*path, "items", index, "key")
+            self._uses.append(
+                Use(*source, where, kind, space, str(name), is_optional, str(key_item["key"]), path_of_key)
+            )
 
     def _variables(self, source: Source, space: Space, container: Mapping[str, Any], path: KeyPath) -> None:
-        for index, item in _items(container.get("env")):
-            value = _mapping(item.get("valueFrom"))
+        for index, variable in _mappings_in(container.get("env")):
+            value = _mapping(variable.get("valueFrom"))
             for key in value:
                 if key in _KEYS:
-                    where, written = (*path, "env", index, "valueFrom", key, "name"), _mapping(value[key])
-                    self._use(source, where, _KEYS[key], space, written.get("name"), written, ("key",))
-        for index, item in _items(container.get("envFrom")):
-            for key in item:
+                    where, reference = (*path, "env", index, "valueFrom", key, "name"), _mapping(value[key])
+                    self._use(source, where, _KEYS[key], space, reference.get("name"), reference, ("key",))
+        for index, env_source in _mappings_in(container.get("envFrom")):
+            for key in env_source:
                 if key in _SOURCES:
-                    where, written = (*path, "envFrom", index, key, "name"), _mapping(item[key])
-                    self._use(source, where, _SOURCES[key], space, written.get("name"), written)
+                    where, reference = (*path, "envFrom", index, key, "name"), _mapping(env_source[key])
+                    self._use(source, where, _SOURCES[key], space, reference.get("name"), reference)
 
     def _ingress(self, source: Source, space: Space, spec: Mapping[str, Any]) -> None:
         backends: list[tuple[KeyPath, object]] = [(("spec", "defaultBackend"), spec.get("defaultBackend"))]
-        for place, rule in _items(spec.get("rules")):
-            for index, item in _items(_mapping(rule.get("http")).get("paths")):
-                backends.append((("spec", "rules", place, "http", "paths", index, "backend"), item.get("backend")))
+        for rule_index, rule in _mappings_in(spec.get("rules")):
+            for index, http_path in _mappings_in(_mapping(rule.get("http")).get("paths")):
+                backends.append(
+                    (("spec", "rules", rule_index, "http", "paths", index, "backend"), http_path.get("backend"))
+                )
         for path, backend in backends:
             service, where = _mapping(_mapping(backend).get("service")), (*path, "service", "name")
             port = _mapping(service.get("port"))
             key = next((key for key in ("number", "name") if port.get(key) is not None), None)
             if isinstance(name := service.get("name"), str):
-                part, at = ("", ()) if key is None else (str(port[key]), (*path, "service", "port", key))
-                self._uses.append(Use(*source, where, "Service", space, name, part=part, part_path=at))
-        for index, item in _items(spec.get("tls")):
-            self._use(source, ("spec", "tls", index, "secretName"), "Secret", space, item.get("secretName"))
+                port_text, at = ("", ()) if key is None else (str(port[key]), (*path, "service", "port", key))
+                self._uses.append(Use(*source, where, "Service", space, name, key_or_port=port_text, part_path=at))
+        for index, tls in _mappings_in(spec.get("tls")):
+            self._use(source, ("spec", "tls", index, "secretName"), "Secret", space, tls.get("secretName"))
 
     def _selection(self, source: Source, space: Space, spec: Mapping[str, Any], path: KeyPath) -> None:
         selector, kind = spec.get(str(path[-1])), source[1]
@@ -399,21 +428,21 @@ class Reader:
         ports = _named_ports(spec, _PORTS.get(kind, ""), ("spec",))
         if selector or (ports and kind != "Service"):
             least = spec.get("minAvailable") if kind == "PodDisruptionBudget" else 0
-            kept = least if type(least) is int else 0
+            pods_kept = least if type(least) is int else 0
             selector = {"matchLabels": selector} if kind == "Service" else selector
-            self._selections.append(Selection(*source, path, space, selector, ports, kept))
-        for index, rule in _items(spec.get("egress")) if kind == "NetworkPolicy" else ():
+            self._selections.append(Selection(*source, path, space, selector, ports, pods_kept))
+        for index, rule in _mappings_in(spec.get("egress")) if kind == "NetworkPolicy" else ():
             where: KeyPath = ("spec", "egress", index)
             ports = _named_ports(rule, "ports[].port", where)
-            for place, peer in _items(rule.get("to")) if ports else ():
+            for peer_index, peer in _mappings_in(rule.get("to")) if ports else ():
                 if isinstance(pods := peer.get("podSelector"), dict) and "namespaceSelector" not in peer:
-                    at = (*where, "to", place, "podSelector")
+                    at = (*where, "to", peer_index, "podSelector")
                     self._selections.append(Selection(*source, at, space, pods, ports, is_peer=True))
 
 
-def _named_ports(written: Mapping[str, Any], pattern: str, path: KeyPath) -> tuple[tuple[KeyPath, str], ...]:
+def _named_ports(section: Mapping[str, Any], pattern: str, path: KeyPath) -> tuple[tuple[KeyPath, str], ...]:
     """Returns the names of ports at the pattern's paths. Cilium writes numbers as text."""
-    ports = values_at(written, path_steps(pattern), path) if pattern else ()
+    ports = values_at(section, path_steps(pattern), path) if pattern else ()
     names = ((at, port) for at, port in ports if isinstance(port, str))
     return tuple((at, port) for at, port in names if not port.isdecimal() and "{{" not in port)
 
@@ -428,16 +457,16 @@ def _secrets(kind: str, name: str, spec: Mapping[str, Any]) -> Iterator[object]:
         case "Certificate":
             yield spec.get("secretName")
         case "SecretProviderClass":
-            yield from (item.get("secretName") for _, item in _items(spec.get("secretObjects")))
+            yield from (secret_object.get("secretName") for _, secret_object in _mappings_in(spec.get("secretObjects")))
         case "ExternalSecret":
             yield _mapping(spec.get("target")).get("name") or name
 
 
-def _mapping(written: object) -> Mapping[str, Any]:
+def _mapping(value: object) -> Mapping[str, Any]:
     """Returns a mapping. Empty if the value is no mapping."""
-    return written if isinstance(written, dict) else {}
+    return value if isinstance(value, dict) else {}
 
 
-def _items(written: object) -> Iterator[tuple[int, Mapping[str, Any]]]:
+def _mappings_in(value: object) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """Yields the items of a list, each with its index and as a mapping."""
-    return ((index, _mapping(item)) for index, item in enumerate(written if isinstance(written, list) else ()))
+    return ((index, _mapping(member)) for index, member in enumerate(value if isinstance(value, list) else ()))

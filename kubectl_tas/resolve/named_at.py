@@ -69,7 +69,14 @@ def named_at(data: object, path: KeyPath) -> str | None:
     if isinstance(key, str) and key in BY_KEY:
         return BY_KEY[key]
     kind, where = kind_of(data), written(path)
-    return next((what for of, pattern, what in BY_PATH if of in (kind, "*") and fnmatchcase(where, pattern)), None)
+    return next(
+        (
+            reference_kind
+            for kind_in_row, pattern, reference_kind in BY_PATH
+            if kind_in_row in (kind, "*") and fnmatchcase(where, pattern)
+        ),
+        None,
+    )
 
 
 def strings(data: Any, path: KeyPath = ()) -> Iterator[tuple[KeyPath, str]]:
@@ -84,6 +91,6 @@ def strings(data: Any, path: KeyPath = ()) -> Iterator[tuple[KeyPath, str]]:
 def names_in(data: object) -> Iterator[tuple[str, KeyPath, str]]:
     """Yields what a document names: the kind of thing, the path, and the name."""
     for path, name in strings(data):
-        what = named_at(data, path)
-        if what is not None:
-            yield what, path, name
+        reference_kind = named_at(data, path)
+        if reference_kind is not None:
+            yield reference_kind, path, name

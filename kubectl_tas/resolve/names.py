@@ -55,24 +55,24 @@ def shorten(name: str, limit: int = MAX_LABEL) -> str:
     return f"{name[: limit - 9].rstrip('-')}-{digest(name)}"
 
 
-def fitting(parts: Sequence[str], end: str) -> str:
+def label_of_parts(parts: Sequence[str], end: str) -> str:
     """Joins ``parts`` and ``end`` with '-' to a label. If the label is too long, cuts the longest parts, so that some
     of each part is left.
     """
-    room, kept = MAX_LABEL - len(end) - len(parts), dict[int, str]()
+    room, cut_parts = MAX_LABEL - len(end) - len(parts), dict[int, str]()
     shortest = sorted(range(len(parts)), key=lambda place: len(parts[place]))
-    for left, place in zip(range(len(parts), 0, -1), shortest, strict=True):
-        kept[place] = parts[place][: room // left].rstrip("-")
-        room -= len(kept[place])
-    return "-".join((*(kept[place] for place in sorted(kept)), end))
+    for remaining_parts, index in zip(range(len(parts), 0, -1), shortest, strict=True):
+        cut_parts[index] = parts[index][: room // remaining_parts].rstrip("-")
+        room -= len(cut_parts[index])
+    return "-".join((*(cut_parts[index] for index in sorted(cut_parts)), end))
 
 
 def as_label(text: str) -> str:
     """Returns ``text`` as an RFC 1123 label of at most 63 characters, with a hash if the text had to change."""
     if is_label(text):
         return shorten(text)
-    kept = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[: MAX_LABEL - 9].strip("-")
-    return f"{kept}-{digest(text)}" if kept else f"x-{digest(text)}"
+    cleaned = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[: MAX_LABEL - 9].strip("-")
+    return f"{cleaned}-{digest(text)}" if cleaned else f"x-{digest(text)}"
 
 
 def file(stem: str) -> str:
@@ -80,22 +80,24 @@ def file(stem: str) -> str:
     return f"{shorten(stem, MAX_FILE - len('.yaml'))}.yaml"
 
 
-def distinct(wanted: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+def distinct(preferred_labels: Sequence[tuple[str, str]]) -> tuple[str, ...]:
     """Returns a different name for each pair of a unique identity and the label that it prefers.
 
     An identity that equals its label gets it, else the first in order. All others get a hash of their identity.
     """
-    liked, taken, given = {label for _, label in wanted}, set[str](), dict[int, str]()
+    preferred, taken, label_of_index = {label for _, label in preferred_labels}, set[str](), dict[int, str]()
     salts: dict[tuple[str, str], Iterator[int]] = {}  # an identity that is there twice, which is an error, goes on
-    for place in sorted(range(len(wanted)), key=lambda place: wanted[place][0] != wanted[place][1]):
-        identity, label = wanted[place]
+    for index in sorted(
+        range(len(preferred_labels)), key=lambda place: preferred_labels[place][0] != preferred_labels[place][1]
+    ):
+        identity, label = preferred_labels[index]
         if label in taken:
-            own = salts.setdefault((identity, label), count())
-            hashed = (shorten(f"{label}-{digest(f'{identity}{salt or str()}')}") for salt in own)
-            label = next(name for name in hashed if name not in liked and name not in taken)
+            salts_of_identity = salts.setdefault((identity, label), count())
+            hashed = (shorten(f"{label}-{digest(f'{identity}{salt or str()}')}") for salt in salts_of_identity)
+            label = next(name for name in hashed if name not in preferred and name not in taken)
         taken.add(label)
-        given[place] = label
-    return tuple(given[place] for place in range(len(wanted)))
+        label_of_index[index] = label
+    return tuple(label_of_index[index] for index in range(len(preferred_labels)))
 
 
 def root_queue(prefix: str, namespace: str) -> str:
@@ -120,7 +122,7 @@ def pool_topology(prefix: str, namespace: str, pool: str) -> str:
 
 def pod_group(workflow: str, group: str, content: str) -> str:
     """Returns the name of the PodGroup for a workflow's group. ``content`` is the canonical text of the group."""
-    return fitting((workflow, group), digest(content))
+    return label_of_parts((workflow, group), digest(content))
 
 
 def service(pod_group_name: str) -> str:
@@ -133,8 +135,8 @@ def owned_pod_group(name: str, *identity: str) -> str:
     hash differs for other namespaces and clusters. KAI identifies a PodGroup by its name alone (0.17,
     pkg/scheduler/cache/cluster_info/cluster_info.go), so one name in two namespaces would form one gang.
     """
-    kept = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[: MAX_LABEL - HASH - 1].strip("-")
-    return f"{kept or 'x'}-{digest('/'.join(identity))}"
+    cleaned = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[: MAX_LABEL - HASH - 1].strip("-")
+    return f"{cleaned or 'x'}-{digest('/'.join(identity))}"
 
 
 def base_gang(clique_set: str, replica: int) -> str:
@@ -160,4 +162,4 @@ def pod_clique(owner: str, clique: str) -> str:
 def pod(gang: str, workflow: str, group: str, task: str) -> str:
     """Returns the name of the pod, or the Job, of a task in the group whose PodGroup is ``gang``."""
     name = f"{gang}-{task}"
-    return name if len(name) <= MAX_LABEL else fitting((workflow, group, task), digest(name))
+    return name if len(name) <= MAX_LABEL else label_of_parts((workflow, group, task), digest(name))

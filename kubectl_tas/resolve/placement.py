@@ -15,7 +15,7 @@ from kubectl_tas.model.base import OWN_METADATA, KeyPath, whole_number
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.quantities import Amounts
 from kubectl_tas.resolve.clusters import Dangling
-from kubectl_tas.resolve.pools import FleetPool, Known
+from kubectl_tas.resolve.pools import Declarations, FleetPool
 from kubectl_tas.resolve.topologies import FleetTopology, Level
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class LevelAnnotation:
     path: KeyPath
     """Path of the annotation."""
     level: Level
-    written: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Placement:
 
     topology: str
     """Name of the Topology."""
-    known: FleetTopology | None
+    fleet_topology: FleetTopology | None
     """The topology. None if the repository does not declare it; then its levels stay as written."""
     required: LevelAnnotation | None
     preferred: LevelAnnotation | None
@@ -48,7 +48,9 @@ class Placement:
     @property
     def asked(self) -> tuple[LevelAnnotation, ...]:
         """The requested levels."""
-        return tuple(asked for asked in (self.required, self.preferred) if asked is not None)
+        return tuple(
+            level_annotation for level_annotation in (self.required, self.preferred) if level_annotation is not None
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,11 +160,11 @@ class ReplicaType:
         if self.is_pod_spec or self.template is None:
             return data
         pods = self.template.spec
-        made = {
-            name: [item.model_dump(by_alias=True, exclude_defaults=True) for item in getattr(pods, name)]
+        containers = {
+            name: [container.model_dump(by_alias=True, exclude_defaults=True) for container in getattr(pods, name)]
             for name in ("containers", "initContainers")
         }
-        return {**{key: data[key] for key in _OF_PLACES if key in data}, **made}
+        return {**{key: data[key] for key in _OF_PLACES if key in data}, **containers}
 
     @property
     def job_annotations(self) -> tuple[KeyPath, dict[str, str]] | None:
@@ -180,38 +182,43 @@ class ReplicaType:
         return self.annotations.get(labels.POD_GROUP)
 
 
-def combined(root: Placement | None, own: Placement | None) -> tuple[Placement | None, tuple[LevelAnnotation, ...]]:
+def combined(outer: Placement | None, inner: Placement | None) -> tuple[Placement | None, tuple[LevelAnnotation, ...]]:
     """Combines the placements of an outer object, ``root``, and an inner one. Also returns the levels that the result
     cannot express. The inner topology wins. Of two levels, the finer one includes the other.
     """
-    if root is None or own is None:
-        return own or root, ()
-    if root.topology != own.topology:
-        return own, root.asked
-    required, less = _finer(own, root.required, own.required)
-    preferred, least = _finer(own, root.preferred, own.preferred)
-    if preferred is root.preferred and preferred and required is own.required and _says(own, required, preferred):
+    if outer is None or inner is None:
+        return inner or outer, ()
+    if outer.topology != inner.topology:
+        return inner, outer.asked
+    required, lost_required = _finer_level(inner, outer.required, inner.required)
+    preferred, lost_preferred = _finer_level(inner, outer.preferred, inner.preferred)
+    if (
+        preferred is outer.preferred
+        and preferred
+        and required is inner.required
+        and _implies(inner, required, preferred)
+    ):
         preferred = None
-    return Placement(own.topology, own.known, required, preferred), (*less, *least)
+    return Placement(inner.topology, inner.fleet_topology, required, preferred), (*lost_required, *lost_preferred)
 
 
-def _finer(
-    placement: Placement, root: LevelAnnotation | None, own: LevelAnnotation | None
+def _finer_level(
+    placement: Placement, outer: LevelAnnotation | None, inner: LevelAnnotation | None
 ) -> tuple[LevelAnnotation | None, tuple[LevelAnnotation, ...]]:
     """Returns the level that implies the other one. If unknown, returns the template's, and the other as lost."""
-    if root is None or own is None:
-        return own or root, ()
-    if _says(placement, own, root):
-        return own, ()
-    return (root, ()) if _says(placement, root, own) else (own, (root,))
+    if outer is None or inner is None:
+        return inner or outer, ()
+    if _implies(placement, inner, outer):
+        return inner, ()
+    return (outer, ()) if _implies(placement, outer, inner) else (inner, (outer,))
 
 
-def _says(placement: Placement, asked: LevelAnnotation | None, other: LevelAnnotation) -> bool:
+def _implies(placement: Placement, level: LevelAnnotation | None, other_level: LevelAnnotation) -> bool:
     """Whether pods in one domain of the ``asked`` level are always in one domain of the other level too."""
-    if asked is None or placement.known is None:
-        return asked is not None and asked.level == other.level
-    levels = placement.known.levels
-    return levels.index(asked.level) >= levels.index(other.level)
+    if level is None or placement.fleet_topology is None:
+        return level is not None and level.level == other_level.level
+    levels = placement.fleet_topology.levels
+    return levels.index(level.level) >= levels.index(other_level.level)
 
 
 ROOT: KeyPath = ("metadata", "annotations")
@@ -228,7 +235,7 @@ class AnnotationReader:
 
     declared: Declared[Workload]
     pool: FleetPool
-    known: Known
+    declarations: Declarations
     is_owned: bool
     """Whether the tool writes the PodGroup."""
     topology_names: dict[KeyPath, str] = field(default_factory=dict)
@@ -251,8 +258,8 @@ class AnnotationReader:
         self.outer = (replica_type.job_annotations,) if replica_type.job_annotations else ()
         placement = self.placement(annotations, where, OF_PODS)
         lost: tuple[LevelAnnotation, ...] = ()
-        for place, written in self.outer:
-            placement, lost = combined(self.placement(written, place, OF_PODS), placement)
+        for annotations_path, job_annotations in self.outer:
+            placement, lost = combined(self.placement(job_annotations, annotations_path, OF_PODS), placement)
         if in_gang:
             segments, ignored = self._segments(replica_type, annotations, where)
         else:
@@ -267,31 +274,31 @@ class AnnotationReader:
 
         A level without a topology, or one that the topology lacks, is dangling.
         """
-        asked = [name for name in names if name in annotations]
-        if not asked:
+        requested_names = [name for name in names if name in annotations]
+        if not requested_names:
             return None
-        found = self._topology(annotations, where)
-        if found is None:
-            for name in asked:
+        named_topology = self._topology(annotations, where)
+        if named_topology is None:
+            for name in requested_names:
                 context = f"pool {self.pool.name}"
-                self.known.dangling.append(
+                self.declarations.dangling.append(
                     Dangling("topology key", annotations[name], (), self.declared, (*where, name), context)
                 )
             return None
-        topology, known = found
-        required, preferred = (self._asked(annotations, where, name, topology, known) for name in names)
-        return Placement(topology, known, required, preferred)
+        topology, fleet_topology = named_topology
+        required, preferred = (self._asked(annotations, where, name, topology, fleet_topology) for name in names)
+        return Placement(topology, fleet_topology, required, preferred)
 
     def read_levels_of_no_segments(self, annotations: Mapping[str, str], where: KeyPath) -> None:
         """Reads the levels of segments that do not exist. `render` writes these levels like all others, if the topology
         is known.
         """
-        written, _ = self._written_topology(annotations, where)
-        known = self._topology_called(written) if written else self.pool.topology
-        if known is not None:
-            name = known.name_on(self.pool.backend)
+        name_in_file, _ = self._written_topology(annotations, where)
+        fleet_topology = self._topology_called(name_in_file) if name_in_file else self.pool.topology
+        if fleet_topology is not None:
+            name = fleet_topology.name_on(self.pool.backend)
             for level in OF_SEGMENTS:
-                self._asked(annotations, where, level, name, known)
+                self._asked(annotations, where, level, name, fleet_topology)
 
     def _topology(self, annotations: Mapping[str, str], where: KeyPath) -> tuple[str, FleetTopology | None] | None:
         """Returns the topology of the template, else of the workload, else of the pool, with its Topology's name.
@@ -299,47 +306,52 @@ class AnnotationReader:
         Adds this name to ``topology_names`` if the file has no name, or names a topology that is bound to another
         Topology.
         """
-        written, path = self._written_topology(annotations, where)
-        known = self._topology_called(written) if written else self.pool.topology
-        name = known.name_on(self.pool.backend) if known else written
+        name_in_file, path = self._written_topology(annotations, where)
+        fleet_topology = self._topology_called(name_in_file) if name_in_file else self.pool.topology
+        name = fleet_topology.name_on(self.pool.backend) if fleet_topology else name_in_file
         if name is None:
             return None
-        if name != written and (written or (*ROOT, labels.TOPOLOGY) not in self.topology_names):
+        if name != name_in_file and (name_in_file or (*ROOT, labels.TOPOLOGY) not in self.topology_names):
             self.topology_names[path] = name
-        return name, known
+        return name, fleet_topology
 
     def _written_topology(self, annotations: Mapping[str, str], where: KeyPath) -> tuple[str | None, KeyPath]:
         """Returns the topology in the file, and the path of its annotation: the template's if absent."""
-        for place, found in ((where, annotations), *self.outer, (ROOT, self.root)):
-            if found.get(labels.TOPOLOGY):
-                return found[labels.TOPOLOGY], (*place, labels.TOPOLOGY)
+        for annotations_path, outer_annotations in ((where, annotations), *self.outer, (ROOT, self.root)):
+            if outer_annotations.get(labels.TOPOLOGY):
+                return outer_annotations[labels.TOPOLOGY], (*annotations_path, labels.TOPOLOGY)
         return None, (*where, labels.TOPOLOGY)
 
     def _topology_called(self, name: str) -> FleetTopology | None:
         """Returns the topology with this name, or the one that is bound to an existing Topology of this name."""
-        backend, own = self.pool.backend, self.pool.topology
-        if own is not None and name in (own.name, own.name_on(backend)):
-            return own
-        bound = (item for item in self.known.topologies.values() if item.binding(backend) == name)
-        return self.known.topologies.get(name) or next(bound, None)
+        backend, pool_topology = self.pool.backend, self.pool.topology
+        if pool_topology is not None and name in (pool_topology.name, pool_topology.name_on(backend)):
+            return pool_topology
+        bound = (topology for topology in self.declarations.topologies.values() if topology.binding(backend) == name)
+        return self.declarations.topologies.get(name) or next(bound, None)
 
     def _asked(
-        self, annotations: Mapping[str, str], where: KeyPath, name: str, topology: str, known: FleetTopology | None
+        self,
+        annotations: Mapping[str, str],
+        where: KeyPath,
+        name: str,
+        topology: str,
+        fleet_topology: FleetTopology | None,
     ) -> LevelAnnotation | None:
-        written = annotations.get(name)
-        if written is None:
+        text = annotations.get(name)
+        if text is None:
             return None
         path = (*where, name)
-        level = Level(written, written)
-        if known is not None:
-            found = known.level(written)
-            if found is None:
-                keys = tuple(level.key for level in known.levels)
+        level = Level(text, text)
+        if fleet_topology is not None:
+            level_of_topology = fleet_topology.level(text)
+            if level_of_topology is None:
+                keys = tuple(level.key for level in fleet_topology.levels)
                 context = f"topology {topology}"
-                self.known.dangling.append(Dangling("topology key", written, keys, self.declared, path, context))
+                self.declarations.dangling.append(Dangling("topology key", text, keys, self.declared, path, context))
                 return None
-            level = found
-        self.levels[path] = LevelAnnotation(name, path, level, written)
+            level = level_of_topology
+        self.levels[path] = LevelAnnotation(name, path, level, text)
         return self.levels[path]
 
     def _segments(
@@ -380,20 +392,20 @@ class AnnotationReader:
 class SegmentSize:
     """A size of segments in the file."""
 
-    written: str
+    text: str
     path: KeyPath
 
     @property
     def pods(self) -> int | None:
         """The number of pods. None if the text is no valid number."""
-        return whole_number(self.written)
+        return whole_number(self.text)
 
 
 def segment_sizes(workload: Workload, replica_type: ReplicaType) -> tuple[SegmentSize, ...]:
     """Returns the sizes in the file for one replica type. KAI uses the first one."""
-    found, own = list[SegmentSize](), workload.own_division
-    if replica_type.is_divided and own is not None and own.size is not None:
-        found.append(SegmentSize(str(own.size), own.path))
+    sizes, own_division = list[SegmentSize](), workload.own_division
+    if replica_type.is_divided and own_division is not None and own_division.size is not None:
+        sizes.append(SegmentSize(str(own_division.size), own_division.path))
     places = [(replica_type.annotations, replica_type.annotations_path)]
     if (
         replica_type.is_divided
@@ -401,7 +413,7 @@ def segment_sizes(workload: Workload, replica_type: ReplicaType) -> tuple[Segmen
         and labels.SEGMENT_SIZE in workload.metadata.annotations
     ):
         places.insert(0, (workload.metadata.annotations, ROOT))
-    for written, where in places:
-        if labels.SEGMENT_SIZE in written:
-            found.append(SegmentSize(written[labels.SEGMENT_SIZE], (*where, labels.SEGMENT_SIZE)))
-    return tuple(found)
+    for texts, where in places:
+        if labels.SEGMENT_SIZE in texts:
+            sizes.append(SegmentSize(texts[labels.SEGMENT_SIZE], (*where, labels.SEGMENT_SIZE)))
+    return tuple(sizes)

@@ -54,7 +54,7 @@ _ARRAY = late_pattern(r"ARRAY:\[(.*)\]", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class DocumentPart:
     """A part of a document, with its path."""
 
     declared: Declared[Any]
@@ -66,7 +66,7 @@ class Placed:
 
 
 @dataclass(frozen=True, slots=True)
-class Template(Placed):
+class PlatformTemplate(DocumentPart):
     """A pod template of a pool or a platform."""
 
     body: PodTemplateBody
@@ -75,12 +75,12 @@ class Template(Placed):
     def data(self) -> dict[str, Any]:
         """The labels, annotations and fields of the template."""
         spec: dict[str, Any] = dict(self.body.spec)
-        meta = {name: part for name in ("labels", "annotations") if (part := getattr(self.body.metadata, name))}
+        meta = {name: pairs for name in ("labels", "annotations") if (pairs := getattr(self.body.metadata, name))}
         return ({"metadata": meta} if meta else {}) | ({"spec": spec} if spec else {})
 
 
 @dataclass(frozen=True, slots=True)
-class Validation(Placed):
+class PlatformValidation(DocumentPart):
     """One resource validation."""
 
     rule: ResourceAssertion
@@ -90,7 +90,7 @@ class Validation(Placed):
 class Problem:
     """A text of a template whose tokens have no value."""
 
-    place: Location
+    location: Location
     message: str
     hint: str
 
@@ -102,26 +102,29 @@ class FleetPlatform:
     name: str
     spec: Platform
     pool: Declared[Pool]
-    templates: tuple[Template, ...]
+    templates: tuple[PlatformTemplate, ...]
     """The pool's templates, then the platform's own."""
-    validations: tuple[Validation, ...]
+    validations: tuple[PlatformValidation, ...]
     """The pool's validations, then the platform's own."""
 
     @cached_property
     def nodes(self) -> Nodes:
         """Node labels and tolerations for the pods: the pool's, then the platform's own."""
-        shared, own = self.pool.spec.spec.nodes, self.spec.nodes
-        if own == Nodes.model_construct():
-            return shared
-        return Nodes(selector=shared.selector | own.selector, tolerations=(*shared.tolerations, *own.tolerations))
+        pool_nodes, platform_nodes = self.pool.spec.spec.nodes, self.spec.nodes
+        if platform_nodes == Nodes.model_construct():
+            return pool_nodes
+        return Nodes(
+            selector=pool_nodes.selector | platform_nodes.selector,
+            tolerations=(*pool_nodes.tolerations, *platform_nodes.tolerations),
+        )
 
     @property
     def chosen(self) -> dict[str, str]:
         """The node labels that the pods select with nodeSelector."""
-        written = self.merged.data.get("spec") if self.templates else None
-        selector = written.get("nodeSelector") if isinstance(written, dict) else None
-        known = selector.items() if isinstance(selector, dict) else ()
-        plain = {str(key): str(value) for key, value in known if "{{" not in f"{key}{value}"}
+        pod_spec = self.merged.data.get("spec") if self.templates else None
+        selector = pod_spec.get("nodeSelector") if isinstance(pod_spec, dict) else None
+        labels = selector.items() if isinstance(selector, dict) else ()
+        plain = {str(key): str(value) for key, value in labels if "{{" not in f"{key}{value}"}
         return {**plain, **self.nodes.selector}
 
     @property
@@ -137,12 +140,12 @@ class FleetPlatform:
     @cached_property
     def merged(self) -> Merged:
         """The templates, merged."""
-        found = Merged()
+        merged = Merged()
         for template in self.templates:
-            found.put(template.data, template.at)
+            merged.put(template.data, template.at)
         for kind, name in OSMO_CONTAINERS.items():
-            found.without(("spec", kind), name)
-        return found
+            merged.without(("spec", kind), name)
+        return merged
 
     @property
     def is_plain(self) -> bool:
@@ -182,93 +185,101 @@ class Merged:
         self.data: dict[str, Any] = dict(data or {})
         self.places: dict[KeyPath, tuple[Finder, KeyPath]] = {}
 
-    def put(self, over: Mapping[str, Any], place: Finder) -> None:
+    def put(self, over: Mapping[str, Any], finder: Finder) -> None:
         """Merges ``over`` into the data. Mappings are merged, list items are merged by name, other values are replaced,
         and None removes a value.
         """
-        self._mapping(self.data, over, (), (), place)
+        self._mapping(self.data, over, (), (), finder)
 
     def locate(self, path: KeyPath, *, key: bool = False) -> Location | None:
         """Returns the place of the merged value at ``path``. None if nothing was merged there."""
         for length in range(len(path), 0, -1):
-            found = self.places.get(path[:length])
-            if found is not None:
-                place, own = found
-                return place((*own, *path[length:]), key=key)
+            source = self.places.get(path[:length])
+            if source is not None:
+                finder, source_path = source
+                return finder((*source_path, *path[length:]), key=key)
         return None
 
     def at(self, path: KeyPath, *, key: bool = False) -> Location:
         """Returns the place of the merged value at ``path``, which must exist."""
-        found = self.locate(path, key=key)
-        assert found is not None, path
-        return found
+        location = self.locate(path, key=key)
+        assert location is not None, path
+        return location
 
     def without(self, path: KeyPath, name: str) -> None:
         """Removes the items called ``name`` from the list at ``path``. The other items keep their places."""
         holder: Any = self.data
         for step in path[:-1]:
             holder = holder.get(step) if isinstance(holder, dict) else None
-        items = holder.get(path[-1]) if isinstance(holder, dict) else None
-        if not isinstance(items, list):
+        members = holder.get(path[-1]) if isinstance(holder, dict) else None
+        if not isinstance(members, list):
             return
-        kept = [index for index, item in enumerate(items) if not (isinstance(item, dict) and item.get("name") == name)]
-        if len(kept) == len(items):
+        kept_indices = [
+            index
+            for index, member in enumerate(members)
+            if not (isinstance(member, dict) and member.get("name") == name)
+        ]
+        if len(kept_indices) == len(members):
             return
         depth = len(path)
-        moved = {old: new for new, old in enumerate(kept)}
-        places = {where: found for where, found in self.places.items() if where[:depth] != path or len(where) == depth}
-        for where, found in self.places.items():
-            if where[:depth] == path and len(where) > depth and where[depth] in moved:
-                places[(*path, moved[int(where[depth])], *where[depth + 1 :])] = found
+        moved = {old: new for new, old in enumerate(kept_indices)}
+        places = {
+            place_path: source
+            for place_path, source in self.places.items()
+            if place_path[:depth] != path or len(place_path) == depth
+        }
+        for place_path, source in self.places.items():
+            if place_path[:depth] == path and len(place_path) > depth and place_path[depth] in moved:
+                places[(*path, moved[int(place_path[depth])], *place_path[depth + 1 :])] = source
         self.places = places
-        holder[path[-1]] = [items[index] for index in kept]
-        if not kept:
+        holder[path[-1]] = [members[index] for index in kept_indices]
+        if not kept_indices:
             del holder[path[-1]]
 
     def _mapping(
-        self, under: dict[str, Any], over: Mapping[str, Any], path: KeyPath, own: KeyPath, place: Finder
+        self, under: dict[str, Any], over: Mapping[str, Any], path: KeyPath, source_path: KeyPath, finder: Finder
     ) -> None:
         for key, value in over.items():
-            here, there = (*path, key), (*own, key)
+            merged_path, value_path = (*path, key), (*source_path, key)
             if value is None:
                 under.pop(key, None)
             elif isinstance(value, dict):
                 present = under.get(key)
                 under[key] = dict(present) if isinstance(present, dict) else {}
                 if not isinstance(present, dict):
-                    self.places[here] = place, there
-                self._mapping(under[key], value, here, there, place)
+                    self.places[merged_path] = finder, value_path
+                self._mapping(under[key], value, merged_path, value_path, finder)
             elif isinstance(value, list):
                 present = under.get(key)
                 under[key] = list(present) if isinstance(present, list) else []
                 if not isinstance(present, list):
-                    self.places[here] = place, there
-                self._list(under[key], value, here, there, place)
+                    self.places[merged_path] = finder, value_path
+                self._list(under[key], value, merged_path, value_path, finder)
             else:
                 under[key] = value
-                self.places[here] = place, there
+                self.places[merged_path] = finder, value_path
 
-    def _list(self, under: list[Any], over: Sequence[Any], path: KeyPath, own: KeyPath, place: Finder) -> None:
-        named = {_name(item): index for index, item in enumerate(under)}
-        for index, item in enumerate(over):
-            is_mapping, name = isinstance(item, dict), _name(item)
-            known = None if name is None else named.get(name)
-            if known is None:
-                known = len(under)
-                under.append({} if is_mapping else item)
-                self.places[*path, known] = place, (*own, index)
+    def _list(self, under: list[Any], over: Sequence[Any], path: KeyPath, source_path: KeyPath, finder: Finder) -> None:
+        position_by_name = {_name(member): index for index, member in enumerate(under)}
+        for index, member in enumerate(over):
+            is_mapping, name = isinstance(member, dict), _name(member)
+            position = None if name is None else position_by_name.get(name)
+            if position is None:
+                position = len(under)
+                under.append({} if is_mapping else member)
+                self.places[*path, position] = finder, (*source_path, index)
             if is_mapping:
-                under[known] = dict(under[known])
-                self._mapping(under[known], item, (*path, known), (*own, index), place)
+                under[position] = dict(under[position])
+                self._mapping(under[position], member, (*path, position), (*source_path, index), finder)
 
 
-def _name(item: Any) -> str | None:
-    name = item.get("name") if isinstance(item, dict) else None
+def _name(member: Any) -> str | None:
+    name = member.get("name") if isinstance(member, dict) else None
     return name if isinstance(name, str) else None
 
 
 @dataclass(frozen=True, slots=True)
-class Filled:
+class FilledTemplates:
     """Pod templates of a platform with the token values of one task."""
 
     data: dict[str, Any]
@@ -280,11 +291,15 @@ class Filled:
         """Returns the resources whose limits or requests the templates set for a container."""
         spec = self.data.get("spec", {})
         containers = spec.get("containers") if isinstance(spec, dict) else None
-        items = containers if isinstance(containers, list) else []
-        own = [item for item in items if isinstance(item, dict) and item.get("name") == container]
-        resources = [item["resources"] for item in own if isinstance(item.get("resources"), dict)]
-        amounts = [part.get(kind) for part in resources for kind in ("limits", "requests")]
-        return frozenset(name for part in amounts if isinstance(part, dict) for name in part)
+        resources = [
+            template["resources"]
+            for template in (containers if isinstance(containers, list) else ())
+            if isinstance(template, dict)
+            and template.get("name") == container
+            and isinstance(template.get("resources"), dict)
+        ]
+        amounts = [amounts_by_kind.get(kind) for amounts_by_kind in resources for kind in ("limits", "requests")]
+        return frozenset(name for by_name in amounts if isinstance(by_name, dict) for name in by_name)
 
     def at(self, path: KeyPath, *, key: bool = False) -> Location:
         """Returns the place of the value at ``path``."""
@@ -333,16 +348,17 @@ def tokens_in(text: str) -> frozenset[str]:
         return frozenset()
 
 
-def fill(platform: FleetPlatform, values: Mapping[str, Any]) -> Filled:
+def fill(platform: FleetPlatform, values: Mapping[str, Any]) -> FilledTemplates:
     """Returns the pod templates of ``platform`` with ``values``. A text without all values stays unchanged."""
     merged, problems, spent = platform.merged, list[Problem](), Budget()
 
     def walk(value: Any, path: KeyPath) -> Any:
         if isinstance(value, dict):
-            parts = {key: walk(item, (*path, key)) for key, item in value.items()}
-            return {key: part for key, part in parts.items() if part is not None}
+            children = {key: walk(child, (*path, key)) for key, child in value.items()}
+            return {key: child for key, child in children.items() if child is not None}
         if isinstance(value, list):
-            return [part for index, item in enumerate(value) if (part := walk(item, (*path, index))) is not None]
+            members = (walk(member, (*path, index)) for index, member in enumerate(value))
+            return [member for member in members if member is not None]
         if not isinstance(value, str):
             return value
         try:
@@ -355,67 +371,69 @@ def fill(platform: FleetPlatform, values: Mapping[str, Any]) -> Filled:
         array = _ARRAY.fullmatch(text) if text is not None else None
         return array[1].split(",") if array is not None else text
 
-    return Filled(walk(merged.data, ()), tuple(problems), merged)
+    return FilledTemplates(walk(merged.data, ()), tuple(problems), merged)
 
 
-def values_of(platform: FleetPlatform, resource: Resource, task: Task, about: Mapping[str, Any]) -> dict[str, Any]:
+def values_of(
+    platform: FleetPlatform, resource: Resource, task: Task, identity_tokens: Mapping[str, Any]
+) -> dict[str, Any]:
     """Returns the values of the tokens for one task. None for a known token without a value. ``about`` has the tokens
     that identify the task's pool, workflow and group.
     """
-    own = {
+    amounts_of_resource = {
         "USER_CPU": resource.cpu or None,
         "USER_GPU": resource.asks.gpu or None,
         "USER_MEMORY": resource.memory,
         "USER_STORAGE": resource.storage,
     }
     values = {**platform.variables}
-    values |= {name: value for name, value in own.items() if value is not None or name not in values}
+    values |= {name: value for name, value in amounts_of_resource.items() if value is not None or name not in values}
     values["USER_EXCLUDED_NODES"] = f"ARRAY:[{','.join(resource.nodesExcluded)}]"
     for name in ("USER_STORAGE", "USER_MEMORY"):
-        values |= _parts(name, values[name])
-    values["USER_CACHE"] = _cache(task.cacheSize or values.get("USER_CACHE"), values["USER_STORAGE"])
-    return {**values, **about}
+        values |= _size_tokens(name, values[name])
+    values["USER_CACHE"] = _cache_size(task.cacheSize or values.get("USER_CACHE"), values["USER_STORAGE"])
+    return {**values, **identity_tokens}
 
 
-def _parts(name: str, written: Any) -> dict[str, Any]:
+def _size_tokens(name: str, size_text: Any) -> dict[str, Any]:
     """Returns the number and the unit of an amount of bytes, and the amount in each unit."""
-    found = AMOUNT.fullmatch(str(written)) if written is not None else None
-    parts: dict[str, Any] = {f"{name}_VAL": found[1] if found else None, f"{name}_UNIT": None}
-    if found:
-        parts[f"{name}_UNIT"] = found[2] or "B"
-    amount = quantities.parse(str(written)) if found else None
+    match = AMOUNT.fullmatch(str(size_text)) if size_text is not None else None
+    tokens: dict[str, Any] = {f"{name}_VAL": match[1] if match else None, f"{name}_UNIT": None}
+    if match:
+        tokens[f"{name}_UNIT"] = match[2] or "B"
+    amount = quantities.parse(str(size_text)) if match else None
     for unit, size in (("B", quantities.SUFFIXES[""]), *((unit, quantities.SUFFIXES[unit]) for unit in _SIZES)):
         number = None if amount is None else float(amount / size)
-        parts[f"{name}_{unit}"] = int(number) if number is not None and number.is_integer() else number
-    return parts
+        tokens[f"{name}_{unit}"] = int(number) if number is not None and number.is_integer() else number
+    return tokens
 
 
-def _cache(wanted: Any, storage: Any) -> str:
+def _cache_size(requested: Any, storage: Any) -> str:
     """Returns the space for cached inputs: as requested, or as a share of the storage, by default 90%."""
-    if wanted is not None and not str(wanted).endswith("%"):
-        return str(wanted)
-    share = AMOUNT.fullmatch(str(wanted or "90%").removesuffix("%"))
-    found = AMOUNT.fullmatch(str(storage)) if storage is not None else None
-    if found is None or share is None:
+    if requested is not None and not str(requested).endswith("%"):
+        return str(requested)
+    share = AMOUNT.fullmatch(str(requested or "90%").removesuffix("%"))
+    size = AMOUNT.fullmatch(str(storage)) if storage is not None else None
+    if size is None or share is None:
         return "0"
-    return f"{math.floor(float(found[1]) * math.floor(float(share[1])) / 100)}{found[2]}"
+    return f"{math.floor(float(size[1]) * math.floor(float(share[1])) / 100)}{size[2]}"
 
 
-def read_spec(written: object) -> PodSpec:
+def read_spec(pod_spec: object) -> PodSpec:
     """Returns the fields of a merged PodSpec that the tool reads. Raises ValidationError if they are invalid."""
     from kubectl_tas.model.podtemplate import PodSpec as Read  # nothing else of workflows needs it
 
-    return Read.model_validate(written)
+    return Read.model_validate(pod_spec)
 
 
-def asks_of(resource: Resource, container: str, template: Filled) -> Amounts:
+def asks_of(resource: Resource, container: str, template: FilledTemplates) -> Amounts:
     """Returns the request of a task's pod with the merged templates. If these make no valid pod, which
     check.task_platforms reports, returns the request of the resource.
     """
     if not template.data:
         return resource.asks
-    own = {name: amount for name, amount in resource.amounts.items() if name not in template.amounts_of(container)}
-    pod = Merged({"spec": {"containers": [{"name": container, "resources": {"limits": own, "requests": own}}]}})
+    amounts = {name: amount for name, amount in resource.amounts.items() if name not in template.amounts_of(container)}
+    pod = Merged({"spec": {"containers": [{"name": container, "resources": {"limits": amounts, "requests": amounts}}]}})
     pod.put(template.data, template.at)
     notes = pod.data.get("metadata", {}).get("annotations", {})
     try:
@@ -425,7 +443,7 @@ def asks_of(resource: Resource, container: str, template: Filled) -> Amounts:
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
+class RepositoryTemplates:
     """The pod templates and resource validations of a repository by name. The first of each name counts."""
 
     templates: Mapping[str, Declared[PodTemplate]]
@@ -439,41 +457,46 @@ class Shared:
         path: KeyPath = ("spec", "common_resource_validations")
         rules = tuple(self._validations(pool, spec.common_resource_validations, path))
         base = FleetPlatform("", Platform.model_construct(), pool, templates, rules)
-        found = {}
-        for name, own in spec.platforms.items():
+        by_name = {}
+        for name, platform in spec.platforms.items():
             where: KeyPath = ("spec", "platforms", name)
-            further = self._templates(pool, own.override_pod_template, (*where, "override_pod_template"))
-            judged = self._validations(pool, own.resource_validations, (*where, "resource_validations"))
-            found[name] = FleetPlatform(name, own, pool, (*templates, *further), (*rules, *judged))
-        wanted = spec.default_platform
-        if wanted is not None and wanted not in found:
-            known = (pool, ("spec", "default_platform"), f"pool {pool.spec.metadata.name}")
-            self.dangling.append(Dangling("platform", wanted, tuple(found), *known))
-        return Platforms(base, found, found.get(wanted or ""))
+            further = self._templates(pool, platform.override_pod_template, (*where, "override_pod_template"))
+            judged = self._validations(pool, platform.resource_validations, (*where, "resource_validations"))
+            by_name[name] = FleetPlatform(name, platform, pool, (*templates, *further), (*rules, *judged))
+        default_name = spec.default_platform
+        if default_name is not None and default_name not in by_name:
+            location_of_default = (pool, ("spec", "default_platform"), f"pool {pool.spec.metadata.name}")
+            self.dangling.append(Dangling("platform", default_name, tuple(by_name), *location_of_default))
+        return Platforms(base, by_name, by_name.get(default_name or ""))
 
     def _templates(
-        self, pool: Declared[Pool], written: Iterable[str | PodTemplateBody], path: KeyPath
-    ) -> Iterator[Template]:
-        for index, item in enumerate(written):
-            if isinstance(item, PodTemplateBody):
-                yield Template(pool, (*path, index), item)
-            elif item in self.templates:
-                declared = self.templates[item]
-                yield Template(declared, ("template",), declared.spec.template)
+        self, pool: Declared[Pool], names_or_bodies: Iterable[str | PodTemplateBody], path: KeyPath
+    ) -> Iterator[PlatformTemplate]:
+        for index, name_or_body in enumerate(names_or_bodies):
+            if isinstance(name_or_body, PodTemplateBody):
+                yield PlatformTemplate(pool, (*path, index), name_or_body)
+            elif name_or_body in self.templates:
+                declared = self.templates[name_or_body]
+                yield PlatformTemplate(declared, ("template",), declared.spec.template)
             else:
-                self.dangling.append(Dangling("pod template", item, tuple(self.templates), pool, (*path, index)))
+                self.dangling.append(
+                    Dangling("pod template", name_or_body, tuple(self.templates), pool, (*path, index))
+                )
 
     def _validations(
-        self, pool: Declared[Pool], written: Iterable[str | ResourceAssertion], path: KeyPath
-    ) -> Iterator[Validation]:
-        for index, item in enumerate(written):
-            if isinstance(item, ResourceAssertion):
-                yield Validation(pool, (*path, index), item)
-            elif item in self.validations:
-                declared = self.validations[item]
+        self, pool: Declared[Pool], names_or_assertions: Iterable[str | ResourceAssertion], path: KeyPath
+    ) -> Iterator[PlatformValidation]:
+        for index, name_or_assertion in enumerate(names_or_assertions):
+            if isinstance(name_or_assertion, ResourceAssertion):
+                yield PlatformValidation(pool, (*path, index), name_or_assertion)
+            elif name_or_assertion in self.validations:
+                declared = self.validations[name_or_assertion]
                 yield from (
-                    Validation(declared, ("rules", place), rule) for place, rule in enumerate(declared.spec.rules)
+                    PlatformValidation(declared, ("rules", rule_index), rule)
+                    for rule_index, rule in enumerate(declared.spec.rules)
                 )
             else:
-                known = tuple(self.validations)
-                self.dangling.append(Dangling("resource validation", item, known, pool, (*path, index)))
+                known_names = tuple(self.validations)
+                self.dangling.append(
+                    Dangling("resource validation", name_or_assertion, known_names, pool, (*path, index))
+                )

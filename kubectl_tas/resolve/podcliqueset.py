@@ -17,7 +17,7 @@ from kubectl_tas.model.repository import Declared
 from kubectl_tas.quantities import Amounts, total
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import Dangling, FleetBackend, Grove
-from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Known, LabelledSubmission, Target
+from kubectl_tas.resolve.pools import Declarations, FleetPool, FleetSubpool, LabelledSubmission, Target
 from kubectl_tas.resolve.topologies import FleetTopology
 
 if TYPE_CHECKING:
@@ -92,10 +92,10 @@ class FleetPodCliqueSet:
     @property
     def namespace(self) -> str:
         """The set's own namespace, or the first one of its pool, or that of its backend."""
-        own = self.declared.spec.metadata.namespace
-        if own is None and self.submitted is not None:
+        namespace = self.declared.spec.metadata.namespace
+        if namespace is None and self.submitted is not None:
             return self.submitted.namespace
-        return own or (self.backend.namespace if self.backend else "default")
+        return namespace or (self.backend.namespace if self.backend else "default")
 
     @property
     def key(self) -> tuple[str, str]:
@@ -227,20 +227,20 @@ class SubmittedSet(LabelledSubmission):
 
 
 def resolve_set(
-    declared: Declared[CliqueSet], known: Known, topologies: Mapping[str, FleetTopology], grove: Grove
+    declared: Declared[CliqueSet], declarations: Declarations, topologies: Mapping[str, FleetTopology], grove: Grove
 ) -> FleetPodCliqueSet:
     """Resolves a set. ``topologies`` are the cluster topologies by name."""
-    wanted, path = declared.spec.metadata.labels.get(labels.POOL), ("metadata", "labels", labels.POOL)
-    target = known.target(wanted, declared, path) if wanted else None
-    backend = target[0].backend if target else (known.backends[0] if len(known.backends) == 1 else None)
+    pool_name, path = declared.spec.metadata.labels.get(labels.POOL), ("metadata", "labels", labels.POOL)
+    target = declarations.target(pool_name, declared, path) if pool_name else None
+    backend = target[0].backend if target else (declarations.backends[0] if len(declarations.backends) == 1 else None)
     template = declared.spec.spec.template
     cliques = tuple(
         FleetClique(clique, (*TEMPLATE, "cliques", index), clique.spec.podSpec.asks_with(clique.annotations))
         for index, clique in enumerate(template.cliques)
     )
     by_name: dict[str, list[int]] = {}
-    for index, item in enumerate(cliques):
-        by_name.setdefault(item.name, []).append(index)
+    for index, clique in enumerate(cliques):
+        by_name.setdefault(clique.name, []).append(index)
     groups = tuple(
         FleetScalingGroup(
             group,
@@ -249,13 +249,15 @@ def resolve_set(
         )
         for index, group in enumerate(template.podCliqueScalingGroups)
     )
-    found = FleetPodCliqueSet(declared, backend, target, None, cliques, groups)
-    name = found.topology_name
+    clique_set = FleetPodCliqueSet(declared, backend, target, None, cliques, groups)
+    name = clique_set.topology_name
     if name is None or grove.is_disabled:
-        return found
+        return clique_set
     if name not in topologies and name != DEFAULT_TOPOLOGY:
-        known.dangling.append(Dangling("topology of a set", name, tuple(topologies), declared, found.references[0][1]))
-    return replace(found, topology=topologies.get(name))
+        declarations.dangling.append(
+            Dangling("topology of a set", name, tuple(topologies), declared, clique_set.references[0][1])
+        )
+    return replace(clique_set, topology=topologies.get(name))
 
 
 def _parts(group: FleetScalingGroup) -> int:

@@ -41,7 +41,7 @@ from kubectl_tas.quantities import (
 )
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import Dangling, FleetBackend, names_of, pick_backend
-from kubectl_tas.resolve.platforms import Platforms, Shared
+from kubectl_tas.resolve.platforms import Platforms, RepositoryTemplates
 from kubectl_tas.resolve.topologies import FleetTopology, Level, pool_topology
 
 T = TypeVar("T", bound=PodTemplate | ResourceValidation)
@@ -70,7 +70,7 @@ class FleetSubpool:
     pool: str
     name: str
     """Name of the subpool within the pool."""
-    asked: Amounts
+    requested: Amounts
     """The written quota as amounts, in any state. No limit if the pool's guarantee of a resource has none."""
     maximum: Amounts
     """The most that the subpool may hold, with its pool's maximum applied."""
@@ -90,7 +90,9 @@ class FleetSubpool:
     @property
     def quota(self) -> Amounts:
         """The current quota. Unless the subpool is ACTIVE, it is 0, except for resources without a limit."""
-        return self.asked if self.state == "ACTIVE" else each(lambda name: _nothing(self.asked.of(name)))
+        return (
+            self.requested if self.state == "ACTIVE" else each(lambda name: _zero_if_limited(self.requested.of(name)))
+        )
 
     @property
     def written(self) -> QuotaAmounts | None:
@@ -112,7 +114,7 @@ class FleetSubpool:
         """Whether the work may finish although the subpool takes no new work."""
         if self.state != "DELETING":
             return False
-        return work_name(kind, name) in {work_name(*item.split("/")) for item in self.declared.spec.spec.draining}
+        return work_name(kind, name) in {work_name(*entry.split("/")) for entry in self.declared.spec.spec.draining}
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +154,7 @@ Part = FleetSubpool | ChildPool
 
 
 @dataclass(frozen=True, slots=True)
-class Leaf:
+class LeafQueue:
     """A queue that takes work: the shared queue of a pool, or the queue of a subpool."""
 
     name: str
@@ -193,10 +195,10 @@ class FleetPool:
     @property
     def chain(self) -> tuple[FleetPool, ...]:
         """The pool, its parent, and so on up to the top."""
-        found = [self]
-        while (parent := found[-1].parent) is not None:
-            found.append(parent)
-        return tuple(found)
+        chain = [self]
+        while (parent := chain[-1].parent) is not None:
+            chain.append(parent)
+        return tuple(chain)
 
     @property
     def namespaces(self) -> tuple[str, ...]:
@@ -212,9 +214,9 @@ class FleetPool:
     def node_labels(self) -> dict[str, frozenset[str]]:
         """The labels of every node of the pool, each with its values, by the selectors of pool and platforms."""
         shared = self.nodes.selector
-        kinds = [{**shared, **item.chosen} for item in self.platforms.by_name.values()] or [shared]
-        keys = [key for key in kinds[0] if all(key in kind for kind in kinds)]
-        return {key: frozenset(kind[key] for kind in kinds) for key in keys}
+        platform_labels = [{**shared, **platform.chosen} for platform in self.platforms.by_name.values()] or [shared]
+        keys = [key for key in platform_labels[0] if all(key in selected for selected in platform_labels)]
+        return {key: frozenset(selected[key] for selected in platform_labels) for key in keys}
 
     @property
     def shard(self) -> str | None:
@@ -240,8 +242,8 @@ class FleetPool:
     @cached_property
     def maximum(self) -> Amounts:
         """The most that the pool may hold, with the maximum of its parent applied."""
-        own = self.own_maximum
-        return smaller(own, self.parent.maximum) if self.parent else own
+        own_maximum = self.own_maximum
+        return smaller(own_maximum, self.parent.maximum) if self.parent else own_maximum
 
     @property
     def own_maximum(self) -> Amounts:
@@ -277,8 +279,9 @@ class FleetPool:
     @property
     def parts_are(self) -> str:
         """The kinds of parts that take from the guarantee, in words."""
-        own = any(subpool.state != "ARCHIVED" for subpool in self.subpools)
-        return " and ".join(word for word, some in (("subpools", own), ("child pools", self.children)) if some)
+        has_subpools = any(subpool.state != "ARCHIVED" for subpool in self.subpools)
+        kinds = (("subpools", has_subpools), ("child pools", self.children))
+        return " and ".join(kind for kind, is_present in kinds if is_present)
 
     @cached_property
     def taken(self) -> Amounts:
@@ -288,8 +291,8 @@ class FleetPool:
     @cached_property
     def shared_quota(self) -> Amounts:
         """The guarantee that is left for the shared queue. 0 if the parts take too much."""
-        left = self.guarantee - self.taken
-        return each(lambda name: max(0, left.of(name)))
+        remaining = self.guarantee - self.taken
+        return each(lambda name: max(0, remaining.of(name)))
 
     @property
     def is_split(self) -> bool:
@@ -303,10 +306,12 @@ class FleetPool:
         return self.queue, self.shared_queue, *live
 
     @property
-    def leaves(self) -> tuple[Leaf, ...]:
+    def leaves(self) -> tuple[LeafQueue, ...]:
         """The shared queue of the pool, and the queues of its subpools."""
-        parts = (Leaf(item.canonical, item.queue, item.declared, item.state) for item in self.subpools)
-        return Leaf(self.name, self.shared_queue, self.declared), *parts
+        subpool_leaves = (
+            LeafQueue(subpool.canonical, subpool.queue, subpool.declared, subpool.state) for subpool in self.subpools
+        )
+        return LeafQueue(self.name, self.shared_queue, self.declared), *subpool_leaves
 
     @property
     def levels(self) -> tuple[Level, ...]:
@@ -375,14 +380,13 @@ class Submission(ABC):
     @property
     def namespace(self) -> str:
         """The namespace of the work: its own if allowed, else the first allowed one."""
-        own, allowed = self.own_namespace, self.namespaces
-        return own if own in allowed else allowed[0]
+        namespace, allowed = self.own_namespace, self.namespaces
+        return namespace if namespace in allowed else allowed[0]
 
     @property
     def kai_labels(self) -> dict[str, str]:
         """The labels by which KAI assigns pods and PodGroups to a queue, and to a shard of the scheduler."""
-        found = dict.fromkeys(self.pool.backend.queue_labels, self.queue)
-        return found | self.pool.shard_labels
+        return dict.fromkeys(self.pool.backend.queue_labels, self.queue) | self.pool.shard_labels
 
     @property
     def is_preemptible(self) -> bool:
@@ -423,8 +427,8 @@ class Submission(ABC):
     def over_quota_key(self) -> str | None:
         """The key of the work in that ``spec.overQuota``. None if absent."""
         listed = self.over_quota.spec.spec.overQuota
-        own = work_name(self.kind, self.name) if listed else ""
-        return next((name for name in listed if work_name(*name.split("/")) == own), None)
+        name_of_work = work_name(self.kind, self.name) if listed else ""
+        return next((name for name in listed if work_name(*name.split("/")) == name_of_work), None)
 
     @property
     def target(self) -> str:
@@ -449,8 +453,8 @@ class LabelledSubmission(Submission):
     @property
     def priority(self) -> Priority:
         """The priority in the label. NORMAL if the label is absent or unknown."""
-        written = self.declared.spec.metadata.labels.get(labels.PRIORITY)
-        return next((known for known in PRIORITIES if known == written), "NORMAL")
+        label = self.declared.spec.metadata.labels.get(labels.PRIORITY)
+        return next((priority for priority in PRIORITIES if priority == label), "NORMAL")
 
     @property
     def place(self) -> Location:
@@ -459,7 +463,7 @@ class LabelledSubmission(Submission):
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class Declarations:
     """The objects that names can refer to, and the list of dangling names."""
 
     backends: tuple[FleetBackend, ...]
@@ -470,19 +474,19 @@ class Known:
     """Names of all declared pools, resolved or not."""
     dangling: list[Dangling]
 
-    def target(self, wanted: str, declared: Declared[Any], path: KeyPath) -> Target | None:
+    def target(self, name: str, declared: Declared[Any], path: KeyPath) -> Target | None:
         """Returns the pool and subpool that ``wanted`` at ``path`` names. None if unknown or not resolved."""
-        pool_name, separator, short = names.fold(wanted).partition(names.SEPARATOR)
+        pool_name, separator, short = names.fold(name).partition(names.SEPARATOR)
         pool = self.pools.get(pool_name)
         if pool is None:
             if pool_name not in self.declared_pools:
-                known = tuple(sorted(self.declared_pools))
-                self.dangling.append(Dangling("pool", wanted, known, declared, path))
+                known_names = tuple(sorted(self.declared_pools))
+                self.dangling.append(Dangling("pool", name, known_names, declared, path))
             return None
-        subpool = next((item for item in pool.subpools if item.name == short), None)
+        subpool = next((subpool for subpool in pool.subpools if subpool.name == short), None)
         if separator and subpool is None:
-            known = tuple(item.canonical for item in pool.subpools)
-            self.dangling.append(Dangling("subpool", wanted, known, declared, path, f"pool {pool.name}"))
+            known_names = tuple(subpool.canonical for subpool in pool.subpools)
+            self.dangling.append(Dangling("subpool", name, known_names, declared, path, f"pool {pool.name}"))
             return None
         return pool, subpool
 
@@ -499,28 +503,30 @@ def resolve_pools(
     """
     pools: dict[str, FleetPool] = {}
     by_parent: dict[str, list[Declared[Subpool]]] = {}
-    known = names_of(repository.pools)
-    shared = Shared(_first(repository.pod_templates), _first(repository.resource_validations), dangling)
+    pool_names = names_of(repository.pools)
+    shared = RepositoryTemplates(
+        _first_of_each_name(repository.pod_templates), _first_of_each_name(repository.resource_validations), dangling
+    )
     for subpool in repository.subpools:
         parent = subpool.spec.spec.parent
         by_parent.setdefault(parent, []).append(subpool)
-        if parent not in known and subpool.spec.spec.state != "ARCHIVED":  # a record stays, its pool may go
-            dangling.append(Dangling("parent", parent, tuple(sorted(known)), subpool, ("spec", "parent")))
-    hung = _hang(repository, backends, dangling)
+        if parent not in pool_names and subpool.spec.spec.state != "ARCHIVED":  # a record stays, its pool may go
+            dangling.append(Dangling("parent", parent, tuple(sorted(pool_names)), subpool, ("spec", "parent")))
+    connected_pools = _connected_pools(repository, backends, dangling)
     children: dict[str, list[ChildPool]] = {}
-    for item in hung:
-        if item.parent is not None:
-            children.setdefault(item.parent, []).append(ChildPool(item.declared))
-    for item in hung:
-        declared, backend, name = item.declared, item.backend, item.declared.spec.metadata.name
+    for connected in connected_pools:
+        if connected.parent is not None:
+            children.setdefault(connected.parent, []).append(ChildPool(connected.declared))
+    for connected in connected_pools:
+        declared, backend, name = connected.declared, connected.backend, connected.declared.spec.metadata.name
         spec = declared.spec.spec
         where = (config.queuePrefix, backend.namespace, name)
         subpools: dict[str, FleetSubpool] = {}
-        parent_pool = pools[item.parent] if item.parent is not None else None
+        parent_pool = pools[connected.parent] if connected.parent is not None else None
         most = smaller(spec.resources.maximum, parent_pool.maximum if parent_pool else UNLIMITED)
-        for part in by_parent.get(name, ()):
-            short = part.spec.metadata.name
-            subpools.setdefault(short, _subpool(part, declared.spec, most, where))
+        for subpool_document in by_parent.get(name, ()):
+            short = subpool_document.spec.metadata.name
+            subpools.setdefault(short, _subpool(subpool_document, declared.spec, most, where))
         pools[name] = FleetPool(
             declared=declared,
             name=name,
@@ -536,16 +542,16 @@ def resolve_pools(
     return {name: pools[name] for name in sorted(pools)}
 
 
-def _first(declared: Iterable[Declared[T]]) -> dict[str, Declared[T]]:
+def _first_of_each_name(declared: Iterable[Declared[T]]) -> dict[str, Declared[T]]:
     """Returns documents by name. The first of each name counts."""
-    found: dict[str, Declared[T]] = {}
-    for item in declared:
-        found.setdefault(item.spec.metadata.name, item)
-    return found
+    by_name: dict[str, Declared[T]] = {}
+    for document in declared:
+        by_name.setdefault(document.spec.metadata.name, document)
+    return by_name
 
 
 @dataclass(frozen=True, slots=True)
-class _Hung:
+class _ConnectedPool:
     """A pool with its cluster and its parent."""
 
     declared: Declared[Pool]
@@ -553,32 +559,34 @@ class _Hung:
     parent: str | None
 
 
-def _hang(repository: Repository, backends: tuple[FleetBackend, ...], dangling: list[Dangling]) -> list[_Hung]:
+def _connected_pools(
+    repository: Repository, backends: tuple[FleetBackend, ...], dangling: list[Dangling]
+) -> list[_ConnectedPool]:
     """Returns the pools with a known backend, parents before their children, siblings by name."""
     declared: dict[str, Declared[Pool]] = {}
     for pool in sorted(repository.pools, key=lambda pool: (pool.spec.metadata.name, pool.origin.path)):
         declared.setdefault(pool.spec.metadata.name, pool)
     circular = {name for circle in circles(declared) for name in circle}
-    known, below = tuple(declared), dict[str | None, list[str]]()
+    pool_names, below = tuple(declared), dict[str | None, list[str]]()
     for name, pool in declared.items():
         parent = pool.spec.spec.parent
         if parent is not None and parent not in declared:
-            dangling.append(Dangling("parent", parent, known, pool, ("spec", "parent")))
+            dangling.append(Dangling("parent", parent, pool_names, pool, ("spec", "parent")))
         below.setdefault(parent if parent in declared and name not in circular else None, []).append(name)
-    found: dict[str, _Hung] = {}
-    left: list[tuple[str, str | None]] = [(name, None) for name in reversed(below.get(None, ()))]
-    while left:
-        name, parent = left.pop()
-        left += ((child, name) for child in reversed(below.get(name, ())))
-        pool, upper = declared[name], found.get(parent) if parent is not None else None
+    connected: dict[str, _ConnectedPool] = {}
+    pending: list[tuple[str, str | None]] = [(name, None) for name in reversed(below.get(None, ()))]
+    while pending:
+        name, parent = pending.pop()
+        pending += ((child, name) for child in reversed(below.get(name, ())))
+        pool, upper = declared[name], connected.get(parent) if parent is not None else None
         spec = pool.spec.spec
         if upper is None and spec.parent is not None and spec.backend is None and len(backends) > 1:
             continue  # its parent has a finding
-        wanted = upper.backend.name if upper and spec.backend is None else spec.backend
-        backend = pick_backend(pool, wanted, backends, ("spec", "backend"), dangling)
+        backend_name = upper.backend.name if upper and spec.backend is None else spec.backend
+        backend = pick_backend(pool, backend_name, backends, ("spec", "backend"), dangling)
         if backend is not None:
-            found[name] = _Hung(pool, backend, parent if upper and upper.backend == backend else None)
-    return list(found.values())
+            connected[name] = _ConnectedPool(pool, backend, parent if upper and upper.backend == backend else None)
+    return list(connected.values())
 
 
 def circles(pools: Mapping[str, Declared[Pool]]) -> list[tuple[str, ...]]:
@@ -588,18 +596,18 @@ def circles(pools: Mapping[str, Declared[Pool]]) -> list[tuple[str, ...]]:
 
 def circles_of(parents: Mapping[str, str | None]) -> list[tuple[str, ...]]:
     """Returns cycles in a mapping from names to their parents."""
-    found: list[tuple[str, ...]] = []
+    circles: list[tuple[str, ...]] = []
     seen: dict[str, str] = {}
     for start in sorted(parents):
-        way: list[str] = []
+        chain: list[str] = []
         name: str | None = start
         while name is not None and name in parents and name not in seen:
             seen[name] = start
-            way.append(name)
+            chain.append(name)
             name = parents[name]
         if name is not None and seen.get(name) == start:
-            found.append(tuple(way[way.index(name) :]))
-    return found
+            circles.append(tuple(chain[chain.index(name) :]))
+    return circles
 
 
 def _subpool(declared: Declared[Subpool], pool: Pool, most: Amounts, where: tuple[str, str, str]) -> FleetSubpool:
@@ -612,54 +620,54 @@ def _subpool(declared: Declared[Subpool], pool: Pool, most: Amounts, where: tupl
     if isinstance(spec.maximum, int):
         limit = replace(most, gpu=amount("gpu", spec.maximum))
     elif spec.maximum is not None:
-        limit = _own(spec.maximum, most, amount)
+        limit = _with_pool_defaults(spec.maximum, most, amount)
     return FleetSubpool(
         declared=declared,
         pool=pool.metadata.name,
         name=declared.spec.metadata.name,
-        asked=asked_quota(spec.quota, whole.guarantee),
+        requested=requested_quota(spec.quota, whole.guarantee),
         maximum=smaller(limit, most),
         limit=limit,
-        weight=whole.weight if spec.weight is None else _own(spec.weight, whole.weight),
+        weight=whole.weight if spec.weight is None else _with_pool_defaults(spec.weight, whole.weight),
         queue=spec.queue.name or names.leaf_queue(*where, declared.spec.metadata.name),
         namespaces=tuple(name for name in spec.namespaces if name in namespaces) or namespaces,
     )
 
 
-def asked_quota(quota: int | str | QuotaAmounts, guarantee: Amounts) -> Amounts:
+def requested_quota(quota: int | str | QuotaAmounts, guarantee: Amounts) -> Amounts:
     """Converts a subpool's ``quota`` to amounts: GPUs, a share of the parent's ``guarantee`` such as "33%", or each
     resource by name. If the guarantee of cpu or memory has no limit, neither has the quota. If that of GPUs has none, a
     number of GPUs counts and a share is 0, which check.quota reports.
     """
     match quota:
         case int():
-            asked = Amounts(quota)
+            amounts = Amounts(quota)
         case str():
-            asked = share(quota, guarantee)
+            amounts = share(quota, guarantee)
         case QuotaAmounts():
-            asked = Amounts(*(_part(name, getattr(quota, name), guarantee) for name in RESOURCES))
-    free = each(lambda name: NO_LIMIT if guarantee.of(name) == NO_LIMIT else asked.of(name))
-    return replace(free, gpu=asked.gpu)
+            amounts = Amounts(*(_resource_quota(name, getattr(quota, name), guarantee) for name in RESOURCES))
+    free = each(lambda name: NO_LIMIT if guarantee.of(name) == NO_LIMIT else amounts.of(name))
+    return replace(free, gpu=amounts.gpu)
 
 
-def _part(resource: ResourceName, written: int | str, guarantee: Amounts) -> Amount:
-    if isinstance(written, str) and written.endswith("%"):
-        return share(written, guarantee).of(resource)
-    return amount(resource, written)
+def _resource_quota(resource: ResourceName, amount_text: int | str, guarantee: Amounts) -> Amount:
+    if isinstance(amount_text, str) and amount_text.endswith("%"):
+        return share(amount_text, guarantee).of(resource)
+    return amount(resource, amount_text)
 
 
-def _own(
-    written: int | MaximumAmounts | Weights,
+def _with_pool_defaults(
+    amounts: int | MaximumAmounts | Weights,
     pool: Amounts,
     read: Callable[[ResourceName, Any], Amount] = lambda _, number: number,
 ) -> Amounts:
     """Returns amounts from one number for all resources, or by resource, with the pool's amounts as defaults."""
-    if isinstance(written, int):
-        return each(lambda _: written)
-    return each(lambda name: pool.of(name) if (own := getattr(written, name)) is None else read(name, own))
+    if isinstance(amounts, int):
+        return each(lambda _: amounts)
+    return each(lambda name: pool.of(name) if (own := getattr(amounts, name)) is None else read(name, own))
 
 
-def _nothing(amount: Amount) -> Amount:
+def _zero_if_limited(amount: Amount) -> Amount:
     return amount if amount == NO_LIMIT else 0
 
 
@@ -677,12 +685,12 @@ def access_to(pool: FleetPool, subpool: FleetSubpool | None = None) -> Allowed:
     """Returns the groups that may use a pool, or one of its subpools: first those of the pools above, then its own,
     without duplicates. In the same way, an OSMO role for pool/team* covers everything below a pool.
     """
-    named = [item.declared.spec.spec.access for item in reversed(pool.chain)]
+    grants = [grant.declared.spec.spec.access for grant in reversed(pool.chain)]
     if subpool is not None:
-        named.append(subpool.declared.spec.spec.access)
-    submit = _once(item.submit for item in named)
-    return Allowed(submit, tuple(group for group in _once(item.view for item in named) if group not in submit))
+        grants.append(subpool.declared.spec.spec.access)
+    submit = _once(grant.submit for grant in grants)
+    return Allowed(submit, tuple(group for group in _once(grant.view for grant in grants) if group not in submit))
 
 
-def _once(parts: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(group for part in parts for group in part))
+def _once(groups_of_levels: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(group for groups in groups_of_levels for group in groups))

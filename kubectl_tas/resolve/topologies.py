@@ -59,8 +59,10 @@ class FleetTopology:
 
     def binding(self, backend: FleetBackend) -> str | None:
         """Returns the existing topology of the backend's scheduler to use instead."""
-        wanted = backend.scheduler_name
-        return next((item.topologyReference for item in self.bindings if item.schedulerName == wanted), None)
+        scheduler_name = backend.scheduler_name
+        return next(
+            (binding.topologyReference for binding in self.bindings if binding.schedulerName == scheduler_name), None
+        )
 
     def name_on(self, backend: FleetBackend) -> str:
         """Returns the name of the Topology object on the backend."""
@@ -90,18 +92,18 @@ def cluster_topologies(declared: tuple[Declared[ClusterTopology], ...], grove: G
     configuration of Grove's operator.
     """
     created = grove.creates_topologies
-    found: dict[str, FleetTopology] = {}
-    for item in sorted(declared, key=lambda item: (item.spec.metadata.name, item.origin.path)):
-        levels = tuple(Level(level.domain, level.key) for level in item.spec.spec.levels)
-        name = item.spec.metadata.name
-        where, bindings = ("spec", "levels"), item.spec.spec.schedulerTopologyBindings
-        found.setdefault(name, FleetTopology(name, levels, item, None, where, bindings, created))
+    topologies: dict[str, FleetTopology] = {}
+    for document in sorted(declared, key=lambda item: (item.spec.metadata.name, item.origin.path)):
+        levels = tuple(Level(level.domain, level.key) for level in document.spec.spec.levels)
+        name = document.spec.metadata.name
+        where, bindings = ("spec", "levels"), document.spec.spec.schedulerTopologyBindings
+        topologies.setdefault(name, FleetTopology(name, levels, document, None, where, bindings, created))
     if grove.operator is not None and not grove.is_disabled:
         levels = tuple(Level(level.domain, level.key) for level in grove.operator.spec.topologyAwareScheduling.levels)
         path = ("topologyAwareScheduling", "levels")
-        own = FleetTopology(DEFAULT_TOPOLOGY, levels, grove.operator, None, path, (), created)
-        found = dict(sorted({**({DEFAULT_TOPOLOGY: own} if levels else {}), **found}.items()))
-    return found
+        operator_topology = FleetTopology(DEFAULT_TOPOLOGY, levels, grove.operator, None, path, (), created)
+        topologies = dict(sorted({**({DEFAULT_TOPOLOGY: operator_topology} if levels else {}), **topologies}.items()))
+    return topologies
 
 
 def pool_topology(
@@ -115,8 +117,8 @@ def pool_topology(
     spec = declared.spec.spec
     if spec.topology is not None:
         if spec.topology not in topologies:
-            known = tuple(topologies)
-            dangling.append(Dangling("topology", spec.topology, known, declared, ("spec", "topology")))
+            known_names = tuple(topologies)
+            dangling.append(Dangling("topology", spec.topology, known_names, declared, ("spec", "topology")))
         return topologies.get(spec.topology)
     if not spec.topology_keys:
         return None

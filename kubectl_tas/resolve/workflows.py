@@ -15,8 +15,8 @@ from kubectl_tas.model.repository import Declared
 from kubectl_tas.quantities import Amounts, total
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import Dangling
-from kubectl_tas.resolve.platforms import Filled, FleetPlatform, asks_of, fill, values_of
-from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Known, Submission
+from kubectl_tas.resolve.platforms import FilledTemplates, FleetPlatform, asks_of, fill, values_of
+from kubectl_tas.resolve.pools import Declarations, FleetPool, FleetSubpool, Submission
 from kubectl_tas.resolve.topologies import Level
 
 DEFAULT_RESOURCE = "default"
@@ -72,17 +72,17 @@ class FleetTask:
     @cached_property
     def values(self) -> Mapping[str, Any]:
         """The values of tokens in pod templates and resource validations."""
-        about = {
+        tokens = {
             "USER_CONTAINER_NAME": self.container,
             "WF_TASK_NAME": self.spec.name,
             "WF_PLATFORM": self.platform.name or None,
             "WF_LEAD_CONTAINER": "true" if self.spec.lead else None,
             **self.where,
         }
-        return values_of(self.platform, self.resource.spec, self.spec, about)
+        return values_of(self.platform, self.resource.spec, self.spec, tokens)
 
     @cached_property
-    def template(self) -> Filled:
+    def template(self) -> FilledTemplates:
         """The pod templates of the platform, with the values of this task."""
         return fill(self.platform, self.values)
 
@@ -176,19 +176,21 @@ class FleetWorkflow(Submission):
         return total(group.asks for group in self.groups)
 
 
-def resolve_workflow(declared: Declared[Workflow], known: Known, label_prefix: str) -> FleetWorkflow | None:
+def resolve_workflow(
+    declared: Declared[Workflow], declarations: Declarations, label_prefix: str
+) -> FleetWorkflow | None:
     """Returns the resolved workflow. None if its pool or subpool is unknown or not resolved."""
     spec = declared.spec.workflow
-    target = known.target(spec.pool, declared, ("workflow", "pool"))
+    target = declarations.target(spec.pool, declared, ("workflow", "pool"))
     if target is None:
         return None
     pool, subpool = target
-    found = _Resources(declared, pool, known.dangling)
-    groups = tuple(_group(group, path, places, found) for group, path, places in declared.spec.all_groups)
+    resources = _WorkflowResources(declared, pool, declarations.dangling)
+    groups = tuple(_group(group, path, places, resources) for group, path, places in declared.spec.all_groups)
     return FleetWorkflow(declared, names.fold(spec.name), pool, subpool, groups, label_prefix)
 
 
-class _Resources:
+class _WorkflowResources:
     """The resources of a workflow in its pool."""
 
     def __init__(self, declared: Declared[Workflow], pool: FleetPool, dangling: list[Dangling]) -> None:
@@ -201,17 +203,17 @@ class _Resources:
     def _platform(self, spec: Resource, path: KeyPath) -> FleetPlatform:
         platforms = self.pool.platforms
         if spec.platform is not None and platforms.by_name and spec.platform not in platforms.by_name:
-            where, known = (*path, "platform"), tuple(platforms.by_name)
+            where, known_names = (*path, "platform"), tuple(platforms.by_name)
             context = f"pool {self.pool.name}"
-            self.dangling.append(Dangling("platform", spec.platform, known, self.declared, where, context))
+            self.dangling.append(Dangling("platform", spec.platform, known_names, self.declared, where, context))
         return platforms.of(spec.platform)
 
     def of(self, task: Task, path: KeyPath) -> FleetResource:
         """Returns the resource of a task."""
         name = names.fold(task.resource)
-        found = self.found.get(name)
-        if found is not None:
-            return found
+        resource = self.found.get(name)
+        if resource is not None:
+            return resource
         if name != DEFAULT_RESOURCE:
             where = (*path, "resource")
             self.dangling.append(Dangling("resource", task.resource, tuple(self.found), self.declared, where))
@@ -222,32 +224,32 @@ def _requirements(
     declared: Declared[Workflow], spec: Resource, path: KeyPath, pool: FleetPool, dangling: list[Dangling]
 ) -> tuple[Requirement, ...]:
     """Returns requirements from the coarsest level to the finest. Unknown keys are dangling and left out."""
-    found = []
+    requirements = []
     for index, requirement in enumerate(spec.topology):
         where = (*path, "topology", index)
         depth = next((at for at, level in enumerate(pool.levels) if level.key == requirement.key), None)
         if depth is None:
-            known = tuple(item.key for item in pool.levels)
+            known_keys = tuple(level.key for level in pool.levels)
             context = f"pool {pool.name}"
-            dangling.append(Dangling("topology key", requirement.key, known, declared, (*where, "key"), context))
+            dangling.append(Dangling("topology key", requirement.key, known_keys, declared, (*where, "key"), context))
             continue
         group = names.fold(requirement.group)
         required = requirement.requirementType == "required"
-        found.append(Requirement(pool.levels[depth], depth, group, requirement.group, required, where))
-    return tuple(sorted(found, key=lambda requirement: requirement.depth))
+        requirements.append(Requirement(pool.levels[depth], depth, group, requirement.group, required, where))
+    return tuple(sorted(requirements, key=lambda requirement: requirement.depth))
 
 
-def _group(group: Group, path: KeyPath, places: Sequence[KeyPath], resources: _Resources) -> FleetGroup:
+def _group(group: Group, path: KeyPath, task_paths: Sequence[KeyPath], resources: _WorkflowResources) -> FleetGroup:
     name, spec = names.fold(group.name), resources.declared.spec.workflow
-    where = _where(resources.pool, spec.name, name, spec.priority)
+    identity_tokens = _identity_tokens(resources.pool, spec.name, name, spec.priority)
     tasks = (
-        FleetTask(names.fold(task.name), task, resources.of(task, place), place, where)
-        for task, place in zip(group.tasks, places, strict=True)
+        FleetTask(names.fold(task.name), task, resources.of(task, task_path), task_path, identity_tokens)
+        for task, task_path in zip(group.tasks, task_paths, strict=True)
     )
     return FleetGroup(name, group.name, tuple(tasks), path)
 
 
-def _where(pool: FleetPool, workflow: str, group: str, priority: str) -> dict[str, str]:
+def _identity_tokens(pool: FleetPool, workflow: str, group: str, priority: str) -> dict[str, str]:
     """Returns the tokens that identify the pool, the workflow and the group of a task."""
     named = {"WF_ID": workflow, "WF_GROUP_NAME": group, "WF_PRIORITY": priority}
     return {"WF_POOL": pool.name, **{token: names.shorten(names.fold(text)) for token, text in named.items()}}
@@ -257,4 +259,4 @@ def sample_task(pool: FleetPool, platform: FleetPlatform) -> FleetTask:
     """Returns a sample task, with which rules check a platform."""
     task = Task(name="task", image="image")
     resource = FleetResource(Resource(cpu=1, memory="1Gi", storage="1Gi", gpu=1), (), (), platform)
-    return FleetTask(task.name, task, resource, (), _where(pool, "workflow", "group", "NORMAL"))
+    return FleetTask(task.name, task, resource, (), _identity_tokens(pool, "workflow", "group", "NORMAL"))

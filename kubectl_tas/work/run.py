@@ -18,7 +18,7 @@ from kubectl_tas.check import check_all, check_fleet, check_work
 from kubectl_tas.diagnostics import Diagnostic, Location, has_errors
 from kubectl_tas.folders import is_below, misspelled
 from kubectl_tas.gangs.admission import Admission
-from kubectl_tas.gangs.summary import Kept, Summary
+from kubectl_tas.gangs.summary import ReleasedOrigin, Summary
 from kubectl_tas.late import dataclass
 from kubectl_tas.load.loading import Loaded, config_of, load_repository, load_work
 from kubectl_tas.load.source import CONFIG_FILE, RawFile, Source
@@ -241,7 +241,7 @@ def _summaries(alone: Mapping[str, Outcome], context: Context) -> Iterator[Summa
         for pool_name, subpool_name, location, plain in outcome.sent:
             pool = context.pools[pool_name]
             subpool = next((candidate for candidate in pool.subpools if candidate.name == subpool_name), None)
-            declared = Declared(None, Kept(path, Location(*location)))
+            declared = Declared(None, ReleasedOrigin(path, Location(*location)))
             yield Summary(declared, pool, subpool, to_sent(plain))
 
 

@@ -93,7 +93,7 @@ class TestFolding:
 
 def test_a_chain_of_sub_groups_without_end_is_cut() -> None:
     chain = tuple(SubGroup(f"s{n}", 1, 1, 0, parent=f"s{n - 1}" if n else None) for n in range(5000))
-    found = list(tree_of(Gang("pg", 1, 1, 0, parts=chain)).all)
+    found = list(tree_of(Gang("pg", 1, 1, 0, sub_groups=chain)).all)
     assert [box.name for box in found] == ["pg", *(f"s{n}" for n in range(MOST_DEEP))]
     assert found[-1].words == ("1 pod", "with more in it")
 
@@ -104,7 +104,7 @@ def test_only_a_part_with_more_in_it_says_so_where_the_picture_ends(
 ) -> None:
     parts = [SubGroup(f"s{n}", 1, 1, 0, parent=f"s{n - 1}" if n else None) for n in range(MOST_DEEP)]
     parts[-1] = replace(parts[-1], members=members)
-    *_, last = tree_of(Gang("pg", 1, 1, 0, parts=tuple(parts))).all
+    *_, last = tree_of(Gang("pg", 1, 1, 0, sub_groups=tuple(parts))).all
     assert (last.name, last.words) == (f"s{MOST_DEEP - 1}", words)
 
 

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity, TasError
-from kubectl_tas.gangs.admission import Admission, answers, kept, split_findings
+from kubectl_tas.gangs.admission import Admission, answers, over_quota_amounts, split_findings
 from kubectl_tas.load.loading import load_repository
 from kubectl_tas.load.source import FolderSource
 from kubectl_tas.quantities import Amounts
@@ -296,7 +296,7 @@ def test_of_a_gang_only_what_is_sent_now_is_new() -> None:
 
 def test_what_overquota_is_to_list() -> None:
     asks = Amounts(gpu=12, cpu=2500, memory=5 * 1024**2 + 1)
-    assert kept(asks, ("gpu", "cpu", "memory")) == {"gpu": 12, "cpu": "2.5", "memory": "6Mi"}
+    assert over_quota_amounts(asks, ("gpu", "cpu", "memory")) == {"gpu": 12, "cpu": "2.5", "memory": "6Mi"}
 
 
 @pytest.mark.parametrize("is_new", [False, True])

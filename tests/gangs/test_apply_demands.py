@@ -9,7 +9,7 @@ import pytest
 from kubectl_tas.gangs.apply_demands import demanded, entries_of, merged
 from kubectl_tas.gangs.pool_demands import Demand, Mode
 from kubectl_tas.load.document import parse
-from kubectl_tas.load.splice import Appended, Renamed, with_values
+from kubectl_tas.load.splice import Appended, RenamedEntry, with_values
 
 TOLERATION = {"key": "k", "operator": "Exists"}
 
@@ -89,10 +89,14 @@ def test_a_document_has_a_place_or_stays(text: str, path: str, fits: bool) -> No
 
 def test_data_of_entries() -> None:
     data = {"a": {"b": 1, "c": 2}, "l": [1]}
-    entries = [(("a", "b"), Renamed("n", 3), None), (("l",), Appended(({"x": 1},)), None), (("a", "c"), None, None)]
+    entries = [
+        (("a", "b"), RenamedEntry("n", 3), None),
+        (("l",), Appended(({"x": 1},)), None),
+        (("a", "c"), None, None),
+    ]
     assert merged(data, entries) == {"a": {"n": 3}, "l": [1, {"x": 1}]}
     assert data == {"a": {"b": 1, "c": 2}, "l": [1]}
-    assert list(merged({"a": 1, "b": 2, "c": 3}, [(("b",), Renamed("n", 0), None)])) == ["a", "n", "c"]
+    assert list(merged({"a": 1, "b": 2, "c": 3}, [(("b",), RenamedEntry("n", 0), None)])) == ["a", "n", "c"]
     assert list(merged({"a": 1, "b": 2}, [(("n",), 0, "a"), (("m",), 0, "x"), (("f",), 0, "")])) == [
         *("f", "a", "n", "b", "m")
     ]

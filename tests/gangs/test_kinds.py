@@ -7,7 +7,7 @@ import yaml
 
 from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.task_files import TaskFile, file_maps
-from kubectl_tas.gangs.task_pods import _both as beside
+from kubectl_tas.gangs.task_pods import _with_avoided_hosts as beside
 from kubectl_tas.gangs.task_pods import away_from
 from kubectl_tas.gangs.workload_gang import batches, own_gang, segments_of_pod, shared_gang
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
@@ -92,8 +92,8 @@ class TestJobSets:
 
     def test_jobs_are_shown_as_far_as_people_read(self) -> None:
         few, many = (own_gang(resolved(job_set(1, jobs=jobs))[0]) for jobs in (3, 1001))
-        assert [part.name for part in few.parts] == ["a", "a-replica-0", "a-replica-1", "a-replica-2"]
-        assert [(part.name, part.pods) for part in many.parts] == [("a", 1001)]
+        assert [part.name for part in few.sub_groups] == ["a", "a-replica-0", "a-replica-1", "a-replica-2"]
+        assert [(part.name, part.pods) for part in many.sub_groups] == [("a", 1001)]
 
 
 class TestTrainingJobs:
@@ -102,7 +102,7 @@ class TestTrainingJobs:
         self, workers: int, parts: list[str]
     ) -> None:
         (found,) = resolved(pytorch_job("train", workers=workers))
-        assert [part.name for part in own_gang(found).parts] == parts
+        assert [part.name for part in own_gang(found).sub_groups] == parts
 
     @pytest.mark.parametrize(("workers", "said"), [(1, "1 pod is enough"), (2, "2 pods are enough")])
     def test_a_launcher_that_waits_for_its_workers(self, workers: int, said: str) -> None:
@@ -121,7 +121,7 @@ class TestSharedGangs:
         divided = pytorch_job("train", gang, workers=4, annotations=segments(2))
         found = resolved(divided, pytorch_job("eval", gang, workers=1))
         made = shared_gang(found)
-        assert [(part.name, part.parent) for part in made.parts if part.parent] == [
+        assert [(part.name, part.parent) for part in made.sub_groups if part.parent] == [
             ("pytorchjob-eval-master", "pytorchjob-eval"),
             ("pytorchjob-eval-worker", "pytorchjob-eval"),
             ("pytorchjob-train-master", "pytorchjob-train"),
@@ -155,13 +155,13 @@ class TestSegments:
         )
         assert [item.segment for item in segments_of_pod(few, 7)] == ["worker-3"]
         assert [item.segment for item in segments_of_pod(many, 7)] == ["worker-3"]
-        assert [(part.name, part.pods) for part in own_gang(many).parts] == [("master", 1), ("worker", 4000)]
+        assert [(part.name, part.pods) for part in own_gang(many).sub_groups] == [("master", 1), ("worker", 4000)]
 
     def test_groups_of_leaders_and_workers(self) -> None:
         few, many = (resolved(leader_worker_set("serve", size=size, annotations=segments(2)))[0] for size in (8, 4001))
         assert [item.segment for item in segments_of_pod(few, 7)] == ["segment-3"]
         assert [item.segment for item in segments_of_pod(many, 7)] == ["segment-3"]
-        assert [(part.name, part.pods) for part in own_gang(many).parts] == [("leader", 1), ("workers", 4000)]
+        assert [(part.name, part.pods) for part in own_gang(many).sub_groups] == [("leader", 1), ("workers", 4000)]
 
 
 @pytest.mark.parametrize("labels", [{"kubectl-tas/podgroup": "owned"}, None])
@@ -171,7 +171,7 @@ def test_segments_of_pods_that_are_not_there_yet_have_none(labels: dict[str, str
     spec["template"]["metadata"] = {"annotations": segments(2)}
     (found,) = resolved(workload("batch/v1", "Job", "j", labels, spec))
     gang = own_gang(found)
-    assert [part.name for part in gang.parts] == ["worker", *(f"worker-{number}" for number in range(4))]
+    assert [part.name for part in gang.sub_groups] == ["worker", *(f"worker-{number}" for number in range(4))]
     assert [(item.sub_group, item.pods) for item in batches(found, gang)] == [("worker-0", 2), ("worker-1", 2)]
 
 

@@ -15,7 +15,7 @@ from kubectl_tas.model.podtemplate import PodTemplate
 from kubectl_tas.model.repository import Declared, Repository
 from kubectl_tas.resolve.clusters import resolve_backend
 from kubectl_tas.resolve.fleet_workload import FleetWorkload, resolve_workload
-from kubectl_tas.resolve.pools import Known, resolve_pools
+from kubectl_tas.resolve.pools import Declarations, resolve_pools
 from tests.support.golden import ROOT
 
 
@@ -62,7 +62,7 @@ def read(path: str, **labels: str) -> FleetWorkload:
     (declared,) = parse("team.yaml", pool)[0]
     backend = resolve_backend(config.backends[0], 0)
     pools = resolve_pools(Repository(pools=(model(declared),)), config, (backend,), {}, [])
-    found = resolve_workload(model(document), Known((backend,), {}, pools, frozenset(pools), []))
+    found = resolve_workload(model(document), Declarations((backend,), {}, pools, frozenset(pools), []))
     assert found is not None
     return found
 

@@ -37,7 +37,7 @@ def fleet(work: Object | str, spec: str = "", gitops: str = "none", version: str
 
 def lines(found: tuple[Demand, ...]) -> list[str]:
     return [
-        f"{'/'.join(map(str, item.path))} = {item.value}: {item.why} ({item.mode.value})"
+        f"{'/'.join(map(str, item.path))} = {item.value}: {item.reason} ({item.mode.value})"
         for item in found
         if item.path != ("metadata", "namespace") or item.value != "default"
     ]

@@ -67,7 +67,7 @@ def gang(root: Path) -> Gang:
 
 def test_parts_and_minimums(tmp_path: Path) -> None:
     found = gang(tmp_path)
-    assert [(part.name, part.parent, part.minimum) for part in found.parts] == [
+    assert [(part.name, part.parent, part.minimum) for part in found.sub_groups] == [
         ("decode", None, 2),
         ("prefill", None, None),
         ("leader", "prefill", 1),
@@ -76,19 +76,19 @@ def test_parts_and_minimums(tmp_path: Path) -> None:
     assert (found.kind, found.name, found.minimum) == ("PodGroup", "g", 7)
     assert [part.name for part in found.leaves] == ["decode", "leader", "workers"]
     assert found.needs_all_parts
-    assert not found.parts[1].needs_all_parts
+    assert not found.sub_groups[1].needs_all_parts
 
 
 def test_levels_by_label_and_by_alias(tmp_path: Path) -> None:
     found = gang(tmp_path)
     name = "osmo-pool-default-team-topology"
     assert found.constraint == Constraint(name, ZONE, None)
-    assert found.parts[2].constraint == Constraint(name, RACK, None)
+    assert found.sub_groups[2].constraint == Constraint(name, RACK, None)
 
 
 def test_levels_of_a_topology_that_is_not_declared(tmp_path: Path) -> None:
     unknown = Level("example.com/rack", "example.com/rack")
-    assert gang(tmp_path).parts[0].constraint == Constraint("elsewhere", None, unknown)
+    assert gang(tmp_path).sub_groups[0].constraint == Constraint("elsewhere", None, unknown)
 
 
 WORKERS = scaling_group("workers", "server", replicas=3, minimum=1)

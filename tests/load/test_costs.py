@@ -274,7 +274,7 @@ def test_the_verdict_follows_from_the_steps_of_each() -> None:
 def test_instances_take_steps() -> None:
     settings = {f"x{number}": number for number in range(2_000)}
     found = Templates(["workflows"], [])
-    given = templates.Given(
+    given = templates.TemplateValues(
         settings, [{"name": f"a{number}"} for number in range(9_000)], lambda *_: templates.Location("v")
     )
     found._given["x"] = given

@@ -15,7 +15,7 @@ from kubectl_tas.load.splice import (
     FIRST,
     Appended,
     Change,
-    Renamed,
+    RenamedEntry,
     sent_elsewhere,
     set_value,
     with_values,
@@ -294,7 +294,7 @@ def test_what_cannot_be_removed(text: str) -> None:
     ("path", "value"),
     [
         (("a", "x"), None),
-        (("a", "x"), Renamed("z", 1)),
+        (("a", "x"), RenamedEntry("z", 1)),
         (("a", "m", "y"), None),
     ],
 )

@@ -43,7 +43,7 @@ def asked(unit: Unit, shapes: tuple[PodShape, ...]) -> GangToPlace:
 
     for below in unit.below:
         part(below, None)
-    gang = Gang(**vars(of(unit)), parts=tuple(parts))
+    gang = Gang(**vars(of(unit)), sub_groups=tuple(parts))
     return GangToPlace(cast(Submission, None), gang, LEVEL, needed, re.compile(""))
 
 

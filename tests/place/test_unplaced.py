@@ -407,7 +407,7 @@ def test_work_at_a_limit_is_looked_at(workload: Object, tmp_path: Path) -> None:
 def test_work_without_a_level_is_placed_by_every_release(workload: Object, version: str, tmp_path: Path) -> None:
     (found,) = listed(tmp_path, workload, version=version)
     assert isinstance(found, GangToPlace)
-    assert found.gang.parts == ()
+    assert found.gang.sub_groups == ()
 
 
 @pytest.mark.parametrize(
@@ -512,7 +512,7 @@ def test_a_release_without_a_tree_of_sub_groups_takes_the_pods_of_all_together(
     assert len(found.request.unit.all_pods) == 3
     assert sum(map(len, found.further.values())) == 1
     assert is_set or pods_of(found) == parts
-    assert (found.gang.parts == ()) is (version == "0.9")
+    assert (found.gang.sub_groups == ()) is (version == "0.9")
 
 
 @pytest.mark.parametrize("version", ["0.9", "0.10"])

@@ -160,7 +160,7 @@ def test_work_that_a_topology_places() -> None:
         return what, "default", queue, path, line
 
     def rows(found: list[PlacedWork]) -> list[tuple[str, str, str, str, int]]:
-        return [(x.what, x.backend, x.queue, x.place.path, x.place.line) for x in found]
+        return [(x.kind_and_name, x.backend, x.queue, x.location.path, x.location.line) for x in found]
 
     assert rows([*fleet.placed_by(fleet.cluster_topologies["racks"])]) == [
         row("workflow train", "w.yaml", 3),

@@ -89,11 +89,11 @@ def test_names_are_cut_at_their_limits() -> None:
 
 
 def test_the_longest_parts_of_a_name_are_cut() -> None:
-    assert names.fitting(("a", "b"), "end") == "a-b-end"
-    assert names.fitting(("a" * 60, "bb"), "end") == f"{'a' * 56}-bb-end"
-    assert names.fitting(("a" * 60, "b" * 60), "end") == f"{'a' * 29}-{'b' * 29}-end"
-    assert names.fitting(("a" * 60, "b" * 20), "end") == f"{'a' * 38}-{'b' * 20}-end"
-    assert names.fitting((f"{'a' * 28}-{'c' * 60}", "b" * 60), "end") == f"{'a' * 28}-{'b' * 29}-end"
+    assert names.label_of_parts(("a", "b"), "end") == "a-b-end"
+    assert names.label_of_parts(("a" * 60, "bb"), "end") == f"{'a' * 56}-bb-end"
+    assert names.label_of_parts(("a" * 60, "b" * 60), "end") == f"{'a' * 29}-{'b' * 29}-end"
+    assert names.label_of_parts(("a" * 60, "b" * 20), "end") == f"{'a' * 38}-{'b' * 20}-end"
+    assert names.label_of_parts((f"{'a' * 28}-{'c' * 60}", "b" * 60), "end") == f"{'a' * 28}-{'b' * 29}-end"
 
 
 def test_names_of_queues_and_topologies() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kubectl_tas.quantities import NO_LIMIT, Amounts
-from kubectl_tas.resolve.pools import asked_quota
+from kubectl_tas.resolve.pools import requested_quota
 
 
 @pytest.mark.parametrize(
@@ -24,4 +24,4 @@ def test_a_share_is_rounded_down_and_nothing_of_a_parent_without_limit(
     quota: int | str, guarantee: int, gpus: int
 ) -> None:
     whole = Amounts(NO_LIMIT if guarantee == -1 else guarantee)
-    assert asked_quota(quota, whole) == Amounts(gpus)
+    assert requested_quota(quota, whole) == Amounts(gpus)

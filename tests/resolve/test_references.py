@@ -76,7 +76,7 @@ def companion(version: str, kind: str, rest: str) -> str:
 
 def text_of(use: Use) -> str:
     """What is named, where, and which part of it."""
-    part = f", {use.part} at {path_text(use.part_path)}" if use.part or use.part_path else ""
+    part = f", {use.key_or_port} at {path_text(use.part_path)}" if use.key_or_port or use.part_path else ""
     return f"{'optional ' if use.is_optional else ''}{use.kind} {use.name} at {path_text(use.path)}{part}"
 
 
@@ -333,7 +333,7 @@ def test_companions_name_objects(version: str, kind: str, rest: str, uses: list[
 )
 def test_companions_declare_objects(version: str, kind: str, rest: str, held: list[Any]) -> None:
     found = read(w=companion(version, kind, rest)).own_mentions.held
-    assert [(f"{item.kind} {item.name}".removeprefix(f"{kind} "), item.parts) for item in found] == held
+    assert [(f"{item.kind} {item.name}".removeprefix(f"{kind} "), item.keys_or_ports) for item in found] == held
 
 
 LABELS = {"matchLabels": {"app": "a"}}

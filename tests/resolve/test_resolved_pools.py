@@ -8,7 +8,7 @@ import pytest
 
 from kubectl_tas.quantities import NO_LIMIT, Amounts
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.pools import Allowed, Leaf, access_to
+from kubectl_tas.resolve.pools import Allowed, LeafQueue, access_to
 from tests.support.cli import pool, subpool
 from tests.support.fleets import fleet_of
 
@@ -61,15 +61,15 @@ def test_amounts_of_a_subpool(spec: str, asked: Amounts, limit: Amounts, weight:
     (team,) = fleet_of({"pools/p.yaml": shaped(WHOLE), "s.yaml": part(spec)}).pools
     (item,) = team.subpools
     most = Amounts(*(min(limit.of(name), MAXIMUM.of(name)) for name in ("gpu", "cpu", "memory")))
-    assert (item.asked, item.quota, item.limit, item.maximum, item.weight) == (asked, asked, limit, most, weight)
+    assert (item.requested, item.quota, item.limit, item.maximum, item.weight) == (asked, asked, limit, most, weight)
 
 
 def test_resources_without_a_limit_stay_without_one() -> None:
     files = {"pools/p.yaml": pool(guarantee=8), "s.yaml": subpool("a", 3), "t.yaml": subpool("b", 2, state="DELETING")}
     (team,) = fleet_of(files).pools
     first, second = team.subpools
-    assert (first.asked, first.quota) == (Amounts(3, NO_LIMIT, NO_LIMIT), Amounts(3, NO_LIMIT, NO_LIMIT))
-    assert (second.asked, second.quota) == (Amounts(2, NO_LIMIT, NO_LIMIT), Amounts(0, NO_LIMIT, NO_LIMIT))
+    assert (first.requested, first.quota) == (Amounts(3, NO_LIMIT, NO_LIMIT), Amounts(3, NO_LIMIT, NO_LIMIT))
+    assert (second.requested, second.quota) == (Amounts(2, NO_LIMIT, NO_LIMIT), Amounts(0, NO_LIMIT, NO_LIMIT))
     assert team.finite == ("gpu",)
     assert team.taken.gpu == 3
     assert team.shared_quota == Amounts(5, NO_LIMIT, NO_LIMIT)
@@ -142,8 +142,8 @@ class TestTree:
         base = "osmo-pool-default-team"
         assert team.queues == (base, f"{base}--shared", f"{base}--a", f"{base}--b")
         assert team.leaves == (
-            Leaf("team", f"{base}--shared", team.declared, "ACTIVE"),
-            *(Leaf(item.canonical, item.queue, item.declared, item.state) for item in team.subpools),
+            LeafQueue("team", f"{base}--shared", team.declared, "ACTIVE"),
+            *(LeafQueue(item.canonical, item.queue, item.declared, item.state) for item in team.subpools),
         )
         others = {f"osmo-pool-default-{name}--shared": name for name in ("free", "group")}
         live = {f"{base}--shared": "team", f"{base}--a": "team--a", f"{base}--b": "team--b"}
@@ -352,7 +352,7 @@ def test_the_first_of_two_documents_of_one_name_counts() -> None:
         {"a.yaml": pool(guarantee=1), "b.yaml": pool(guarantee=2), "c.yaml": subpool("s", 3), "d.yaml": subpool("s", 4)}
     )
     (team,) = fleet.pools
-    assert (team.guarantee.gpu, [item.asked.gpu for item in team.subpools]) == (1, [3])
+    assert (team.guarantee.gpu, [item.requested.gpu for item in team.subpools]) == (1, [3])
 
 
 def test_labels_that_all_nodes_of_a_pool_have() -> None:

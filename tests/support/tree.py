@@ -57,7 +57,7 @@ def build(tasks: Sequence[Sequence[Requirement]]) -> Tree:
     leaves = {member: leaf.name for leaf in gang.leaves for member in leaf.members}
     assert len(gang.members) + len(leaves) == len(tasks), "a task is in no part, or in two"
     nodes = []
-    for part in gang.parts:
+    for part in gang.sub_groups:
         below = gang.below(part)
         assert part.minimum == part.pods == (sum(child.pods for child in below) if below else len(part.members))
         constraint = _constraint(part.constraint)

@@ -13,7 +13,7 @@ from ruamel.yaml.nodes import Node
 
 from kubectl_tas.emit.file_plan import layout
 from kubectl_tas.emit.manifest_text import Deferred
-from kubectl_tas.load.document import Document, Nodes
+from kubectl_tas.load.document import Document, RootNodes
 from kubectl_tas.load.source import MemorySource
 from kubectl_tas.model.artifact import Artifact
 from kubectl_tas.model.config import ConfigSpec
@@ -44,7 +44,7 @@ def held_by(workflows: int) -> tuple[JudgedRepository, Counter[type]]:
 
 
 def alive() -> Counter[type]:
-    for recent in Nodes._recent:  # the same few, however much was read
+    for recent in RootNodes._recent:  # the same few, however much was read
         recent._roots, recent.keys = None, {}
     gc.collect()
     return Counter(kind for item in gc.get_objects() for kind in HELD if isinstance(item, kind))
