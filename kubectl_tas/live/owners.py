@@ -54,6 +54,15 @@ class Controller:
     """Whether the object is told to have no replicas."""
     ended: tuple[tuple[str, str], ...]
     """Conditions that hold, by type, with the reason."""
+    failed: int = 0
+    """Number of pods of a Job that have failed, the removed ones too."""
+    backoff_limit: int = 0
+    """Number of failed pods that a Job bears."""
+
+    @property
+    def retries(self) -> bool:
+        """Whether the object is a Job that makes another pod in place of failed ones."""
+        return self.kind == "Job" and 0 < self.failed <= self.backoff_limit and not self.is_suspended
 
     def why(self, types: Collection[str]) -> str | None:
         """Returns why the first condition of one of the types holds; None if no such condition holds."""
@@ -82,7 +91,11 @@ def controller(item: Mapping[str, Any]) -> Controller:
             for condition in status.get("conditions") or ()
             if condition.get("status") == "True"
         ),
+        failed=int(status.get("failed") or 0) if kind == "Job" else 0,
+        backoff_limit=int((item.get("spec") or {}).get("backoffLimit", _BACKOFF_LIMIT)) if kind == "Job" else 0,
     )
 
 
 _WHY = ("reason", "message")
+_BACKOFF_LIMIT = 6
+"""The default of Kubernetes (pkg/apis/batch/v1/defaults.go)."""
