@@ -26,9 +26,9 @@ from kubectl_tas.place.differences import differences
 from kubectl_tas.place.gangs_to_place import GangToPlace, LeftOut
 from kubectl_tas.place.holders import held_by_others
 from kubectl_tas.place.livework import ON_NODES, LiveWork
+from kubectl_tas.place.message_families import FEW_GPUS, Reading, cause_kind_of, exact_of, reading_of
 from kubectl_tas.place.node_resources import ClusterNodes, NodeResources, read_nodes
 from kubectl_tas.place.pending_reasons import (
-    FEW_GPUS,
     HINTS,
     NO_GROUP,
     REFUSED,
@@ -36,11 +36,7 @@ from kubectl_tas.place.pending_reasons import (
     UNPLACED,
     Cause,
     CauseKind,
-    Reading,
     ReportedRefusal,
-    cause_kind_of,
-    exact_of,
-    reading_of,
     refusal_of,
 )
 from kubectl_tas.quantities import Amounts

@@ -6,7 +6,8 @@ import pytest
 
 from kubectl_tas.live.reasons import ClusterAnswers, LiveGroup, LivePod, Saying
 from kubectl_tas.place.livework import LiveWork
-from kubectl_tas.place.pending_reasons import CauseKind, ReportedRefusal, cause_kind_of, is_of_waiting, refusal_of
+from kubectl_tas.place.message_families import cause_kind_of, is_of_waiting
+from kubectl_tas.place.pending_reasons import CauseKind, ReportedRefusal, refusal_of
 from kubectl_tas.place.pending_work import why
 from kubectl_tas.resolve.fleet import Fleet
 from tests.support.fleets import fleet_of
