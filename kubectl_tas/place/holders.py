@@ -50,7 +50,9 @@ def held_by_others(work: LiveWork, sent: Submission) -> Cause | None:
     holders = ", ".join(f"pool {name} holds {gpus} GPUs ({_guarantee(others[name])})" for name, gpus in held.items())
     text = f"{holders}, and KAI takes none from a pool within its guarantee"
     largest = others[max(held, key=lambda name: held[name])]
-    hint = f"Wait until work of pool {largest.name} has ended, or have its guarantee lowered."
+    is_fixed = not any(gang.is_preemptible for gang in gangs if pools[gang.name] is largest)
+    other_way = "ask for less" if is_fixed else "have its guarantee lowered"  # KAI never ends non-preemptible work
+    hint = f"Wait until work of pool {largest.name} has ended, or {other_way}."
     location = largest.declared.at("spec", "resources", "gpu", "guarantee")
     return Cause(CauseKind.ROOM, text, location=location, hint=hint)
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from kubectl_tas.late import dataclass, late_pattern
 from kubectl_tas.live.reasons import Saying, gathered
-from kubectl_tas.place.pending_reasons import HINTS, NO_GROUP, NOT_READY, REFUSED, TEXTS, UNPLACED, CauseKind
+from kubectl_tas.place.pending_reasons import HINTS, NO_GROUP, NOT_READY, REFUSED, UNPLACED, CauseKind
 from kubectl_tas.report.text import plural
 
 Groups = tuple[tuple[str, str], ...]
@@ -33,7 +33,9 @@ class Family:
     hint: str = ""
     """What to change. Empty means the hint of the ``kind``."""
     key: str = ""
-    """Key in a pod template that the cause is about, and after ``=`` its value."""
+    """Key in a pod template that the cause is about, its parent key before ``>``, other keys after ``|``, and after
+    ``=`` its value.
+    """
     is_final: bool = False
     """Whether a pod fits on no node, however empty the nodes are."""
     is_in_fit: bool = True
@@ -62,6 +64,7 @@ _SHORT = r"(?:node\(s\)|Node) didn't have enough resources?:"
 _WAIT = "Wait until other work has ended"
 _RULE_OF_NODES = "Change the rule, or the labels of nodes"
 _FRACTION = "gpu-fraction"
+_CONFIG_MAP = "configMap>name|configMapRef>name|configMapKeyRef>name={name}"
 FEW_GPUS = "too few free GPUs"
 """What nodes have if only GPUs are short."""
 FAMILIES = (
@@ -260,24 +263,24 @@ FAMILIES = (
     ),
     _family(
         CauseKind.NEEDS,
-        r"Missing required configmaps: \[(?P<name>[^]]+)\]",
+        r"Missing required configmaps: \[(?P<name>[^] ]+)",
         "the cluster has no ConfigMap {name} in namespace {namespace}",
         "Create it, or name another one; KAI tries again by itself.",
-        key="name={name}",
+        key=_CONFIG_MAP,
     ),
     _family(
         CauseKind.NEEDS,
         'configmap "(?P<name>[^"]+)" not found',
         "the cluster has no ConfigMap {name} in namespace {namespace}",
         "Create it, or name another one; KAI tries again by itself.",
-        key="name={name}",
+        key=_CONFIG_MAP,
     ),
     _family(
         CauseKind.NEEDS,
         'secret "(?P<name>[^"]+)" not found',
         "the cluster has no Secret {name} in namespace {namespace}",
         "Create it, or name another one; KAI tries again by itself.",
-        key="secretName={name}",
+        key="secretName|secretRef>name|secretKeyRef>name={name}",
     ),
     _family(
         CauseKind.NEEDS,
@@ -611,7 +614,7 @@ FAMILIES = (
     _family(
         CauseKind.TOPOLOGY,
         r"node-group (?P<domain>\S+) can allocate only (?P<found>\d+) of (?P<needed>\d+) required pods",
-        "no domain of a level that it requires has room for all {needed} pods; {domain} has room for {found}",
+        "no domain of a level that it requires has room for all {needed} pods: {domain} has room for {found}",
     ),
     _family(
         CauseKind.TOPOLOGY,
@@ -696,8 +699,6 @@ class Reading:
 
     def headline(self, namespace: str) -> str:
         """Returns the description of the cause."""
-        if not self.is_exact:
-            return TEXTS[self.kind]
         if "nodes" not in self.groups:
             return _filled(self.family.headline, (*self.groups.items(), ("namespace", namespace)))
         return f"{self.gang or 'KAI finds no node for a pod of it'}: {', '.join(map(_of_count, self.families))}"
@@ -767,9 +768,10 @@ def reading_of(saying: Saying) -> Reading:
     return Reading(families[0][0].kind, families, _gang_of(words))
 
 
-def exact_of(sayings: Iterable[Saying]) -> Reading | None:
-    """Returns the first message of a family with a description of its own; None if none is of one."""
-    return next((reading for reading in map(reading_of, gathered(sayings)) if reading.is_exact), None)
+def exact_of(kind: CauseKind, sayings: Iterable[Saying]) -> Reading | None:
+    """Returns the first message about a cause that describes it, by its family; None if none does."""
+    readings = map(reading_of, gathered(sayings))
+    return next((reading for reading in readings if reading.is_exact and reading.kind is kind), None)
 
 
 def _groups(match: re.Match[str]) -> Groups:

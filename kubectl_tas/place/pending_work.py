@@ -276,9 +276,11 @@ class _Question:
         for saying in gathered(sayings):
             by_obstacle.setdefault(reading_of(saying).subject if subject is CauseKind.NEEDS else "", []).append(saying)
         for words in by_obstacle.values():
-            reading = exact_of(words) or reading_of(words[0])
-            location = self._place_of(reading.key) or self._place(subject, words, fits)
-            yield Cause(subject, reading.headline(self.sent.namespace), tuple(words), location, reading.hint)
+            reading = exact_of(subject, words)
+            text = TEXTS[subject] if reading is None else reading.headline(self.sent.namespace)
+            hint = HINTS.get(subject, "") if reading is None else reading.hint
+            location = self._place_of(reading.key) if reading is not None else None
+            yield Cause(subject, text, tuple(words), location or self._place(subject, words, fits), hint)
 
     def _of_presence(self) -> Iterator[Cause]:
         """Yields causes if parts of the work are missing in the cluster, or PodGroups have the same name."""
@@ -348,7 +350,7 @@ class _Question:
                 text = "it has pods, but no PodGroup, and KAI places no pod without one"
                 yield Cause(CauseKind.REFUSED, text, hint=_UNGROUPED)
         for subject, text in ((CauseKind.BINDING, _UNBOUND), (CauseKind.STARTING, "its containers do not start")):
-            if subject in sayings and exact_of(sayings[subject]) is None:
+            if subject in sayings and exact_of(subject, sayings[subject]) is None:
                 saying = sayings[subject][0]
                 reason = saying.reason if subject is CauseKind.STARTING else saying.text.rpartition(": ")[2]
                 yield Cause(subject, f"{text}: {reason}", hint=HINTS[subject])
@@ -447,13 +449,15 @@ class _Question:
         return owner.declared.at("spec", "resources", name, "maximum" if refused.is_limit else "guarantee")
 
     def _place_of(self, key: str) -> Location | None:
-        """Returns the location in the file of a key in a pod template, such as hostPort or claimName=data."""
-        name, _, value = key.partition("=")
+        """Returns the location in the file of a key in a pod template, as ``Family.key`` names it."""
+        names, _, value = key.partition("=")
+        ends = [tuple(name.split(">")) for name in names.split("|")]
         templates = self.sent.templates if isinstance(self.sent, FleetWorkload) else ()
         for template in templates if key else ():
             for path in (template.metadata_path, template.spec_path):
-                for found in _paths(self.sent.declared.origin.value(path), name, value or None):
-                    return self.sent.declared.at(*path, *found)
+                for found, leaf in _paths(self.sent.declared.origin.value(path)):
+                    if value in ("", leaf) and any(found[-len(end) :] == end for end in ends):
+                        return self.sent.declared.at(*path, *found)
         return None
 
     def _of_delay(self, sayings: Mapping[CauseKind, Sequence[Saying]]) -> Iterator[Cause]:
@@ -474,7 +478,7 @@ class _Question:
         """
         predicted = [answer for answer in fits if isinstance(answer, Fit)]
         failed = [answer for answer in predicted if answer.outcome not in (FitOutcome.FITS, FitOutcome.RUNS)]
-        said = exact_of(sayings.get(CauseKind.ROOM, ()))
+        said = exact_of(CauseKind.ROOM, sayings.get(CauseKind.ROOM, ()))
         has_level = CauseKind.TOPOLOGY in sayings or any(answer.shortage and answer.shortage.level for answer in failed)
         subject = CauseKind.TOPOLOGY if has_level and not (said and said.is_final) else CauseKind.ROOM
         if failed:
@@ -501,7 +505,7 @@ class _Question:
             hint = "What KAI says may be from before. Other work may go first: fit --all shows the order."
             is_unexplained = any(saying.reason == UNPLACED for saying in sayings.get(CauseKind.OTHER, ()))
             kinds = [kind for kind in (CauseKind.TOPOLOGY, CauseKind.ROOM) if kind in sayings]
-            readings = {kind: exact_of(sayings[kind]) for kind in kinds}
+            readings = {kind: exact_of(kind, sayings[kind]) for kind in kinds}
             texts = {
                 kind: reading.headline(self.sent.namespace) if reading is not None else TEXTS[kind]
                 for kind, reading in readings.items()
@@ -522,7 +526,7 @@ class _Question:
             hint = f"Mend the GPUs of {broken[0]}. {said.hint}" if broken else said.hint
             text = f"{text}; {broken[1]}" if broken else text
             return Cause(CauseKind.ROOM, text, location=self._place_of(said.key), hint=hint)
-        asks_gpus = said is None or any(row.headline == FEW_GPUS for row, _ in said.families)
+        asks_gpus = said is None or all(row.headline == FEW_GPUS for row, _ in said.families)
         held = held_by_others(self.work, self.sent) if asks_gpus else None
         if held is not None:
             text = f"{said.gang}: {held.text}" if said is not None and said.gang else held.text
@@ -634,13 +638,12 @@ def _state_of(phases: Mapping[str, int], needed: int | None) -> State:
     return State.RUNS if on_nodes and enough else State.WAITS
 
 
-def _paths(value: object, name: str, text: str | None) -> Iterator[tuple[str | int, ...]]:
-    """Yields the paths below a value of a key, and of a certain text there if ``text`` is not None."""
+def _paths(value: object) -> Iterator[tuple[tuple[str | int, ...], object]]:
+    """Yields all paths below a value, with the values there."""
     steps = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for step, inner in steps:
-        if step == name and (text is None or inner == text):
-            yield (step,)
-        yield from ((step, *path) for path in _paths(inner, name, text))
+        yield (step,), inner
+        yield from (((step, *path), leaf) for path, leaf in _paths(inner))
 
 
 def _broken(objects: Sequence[Mapping[str, Any]], resource: str, asked: str) -> tuple[str, str] | None:

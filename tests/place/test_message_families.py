@@ -112,11 +112,14 @@ CASES: list[Case] = [
      "Wait until other work has ended, or ask for fewer GPUs a pod.", "name"),
     ("gpus-in-detail", pod("\nno nodes with enough resources were found.\n<n1>: Node didn't have enough resources: "
      "GPUs, requested: 8, used: 4, capacity: 8.\n<n2>: Node didn't have enough resources: GPUs, taking all "
-     "considerations into account."), f"{ONE}2 nodes have too few free GPUs", "Wait until other work has ended", "name"),
+     "considerations into account."), f"{ONE}2 nodes have too few free GPUs", "Wait until other work has ended",
+     "name"),
     ("cpu", nodes("1 node(s) didn't have enough resources: CPU cores"),
-     f"{OF_PODS}1 node has too few free CPU cores", "Wait until other work has ended, or ask for fewer CPU cores", "cpu"),
+     f"{OF_PODS}1 node has too few free CPU cores", "Wait until other work has ended, or ask for fewer CPU cores",
+     "cpu"),
     ("memory", nodes("3 node(s) didn't have enough resources: memory"),
-     f"{OF_PODS}3 nodes have too little free memory", "Wait until other work has ended, or ask for less memory", "memory"),
+     f"{OF_PODS}3 nodes have too little free memory", "Wait until other work has ended, or ask for less memory",
+     "memory"),
     ("scalar", nodes("3 node(s) didn't have enough resources: rdma/hca"),
      f"{OF_PODS}3 nodes have too little free rdma/hca", "Wait until other work has ended, or ask for less rdma/hca",
      "rdma/hca"),
@@ -190,9 +193,11 @@ CASES: list[Case] = [
     ("several", nodes("1 node is unschedulable. \n2 node(s) didn't match pod affinity rules. \n4 node(s) didn't have "
      "enough resources: GPUs"), f"{OF_PODS}4 nodes have too few free GPUs, 2 nodes have none of the pods that the "
      "podAffinity of its pods asks for, 1 node has a cordon", "Wait until other work has ended", "name"),
-    ("subgroup", group("Resources were found for 3 pods from all sub-groups while sub-group workers requires 4 pods for "
+    ("subgroup", group("Resources were found for 3 pods from all sub-groups while sub-group workers requires 4 pods "
+    "for "
      f"gang scheduling. Additional pods cannot be scheduled in this sub-group due to: {NODES}2 node(s) didn't have "
-     "enough resources: GPUs."), "KAI finds no nodes for all 4 pods of SubGroup workers: 2 nodes have too few free GPUs",
+     "enough resources: GPUs."),
+     "KAI finds no nodes for all 4 pods of SubGroup workers: 2 nodes have too few free GPUs",
      "Wait until other work has ended", "name"),
     ("claim-devices", nodes("1 cannot allocate all DRA claims on node n1. 1 cannot allocate all DRA claims on node n2"),
      f"{OF_PODS}2 nodes have no free devices for a ResourceClaim of its pods", "Wait until devices are free",
@@ -210,7 +215,8 @@ CASES: list[Case] = [
      f"{OF_PODS}4 nodes have a claim of its pods whose PersistentVolume is gone", "Create the claim anew", "claimName"),
     # no node ever
     ("gpus-of-no-node", pod(MET.format("MaxNodePoolResources", f"{ASKS.format('')}. {TOPPED.format('GPU', 8)}")),
-     "no node has the 16 GPUs that a pod asks for: the largest has 8", "Ask for at most 8 GPUs a pod", "nvidia.com/gpu"),
+     "no node has the 16 GPUs that a pod asks for: the largest has 8", "Ask for at most 8 GPUs a pod",
+     "nvidia.com/gpu"),
     ("cpu-of-no-node", pod(f"{ASKS.format('')}. {TOPPED.format('CPU', '96 cores')}"),
      "no node has the 200 CPU cores that a pod asks for: the largest has 96", "Ask for at most 96 CPU cores", "cpu"),
     ("memory-of-no-node", pod(f"{ASKS.format('')}. {TOPPED.format('memory', '1099.512 GB')}"),
@@ -225,10 +231,12 @@ CASES: list[Case] = [
      "no node has the MIG profile nvidia.com/mig-3g.20gb that a pod asks for", "Ask for a profile that nodes have",
      "nvidia.com/mig-3g.20gb"),
     ("no-rdma", pod(f"{ASKS.format('rdma/hca: 1000')}. {NONE.format('rdma/hca')}"),
-     "no node has as much rdma/hca as a pod asks for", "Ask for less rdma/hca, or install its device plugin", "rdma/hca"),
+     "no node has as much rdma/hca as a pod asks for", "Ask for less rdma/hca, or install its device plugin",
+     "rdma/hca"),
     # objects that pods name
     ("claim", pod(MET.format("VolumeBinding", 'persistentvolumeclaim "data" not found')),
-     "the cluster has no PersistentVolumeClaim data in namespace default", "Create it, or name another one", "claimName"),
+     "the cluster has no PersistentVolumeClaim data in namespace default", "Create it, or name another one",
+     "claimName"),
     ("claim-deleted", pod("task has deleted storage claims: [data]"),
      "the PersistentVolumeClaim data of its pods is being deleted", "Create the claim anew", "claimName"),
     ("claim-unbound", pod("pod has unbound immediate PersistentVolumeClaims"),
@@ -250,20 +258,24 @@ CASES: list[Case] = [
      "its pods have no ResourceClaim for gpu yet: Kubernetes makes it from a ResourceClaimTemplate",
      "Look whether the ResourceClaimTemplate exists", "name"),
     ("resource-claim", pod('failed to get resource claim default/big: resourceclaim.resource.k8s.io "big" not found'),
-     "the cluster has no ResourceClaim big in namespace default", "Create it, or name another one", "resourceClaimName"),
+     "the cluster has no ResourceClaim big in namespace default", "Create it, or name another one",
+     "resourceClaimName"),
     ("device-class", pod("device class gpu.example.com does not exist for claim default/big request one"),
      "the cluster has no DeviceClass gpu.example.com, which a ResourceClaim of its pods names",
      "Install the driver of these devices", "name"),
     ("claim-full", pod("resource claim default/big has reached its maximum number of consumers (256)"),
-     "256 pods use the ResourceClaim default/big already, and a claim takes no more", "Give its pods a claim of their own",
+     "256 pods use the ResourceClaim default/big already, and a claim takes no more",
+     "Give its pods a claim of their own",
      "resourceClaimName"),
     ("claim-without-queue", pod("pod default/train-x cannot be scheduled: DRA claim big is a shared GPU claim but does "
      "not have a queue label (kai.scheduler/queue)"), "the ResourceClaim big of its pods has no label "
-     "kai.scheduler/queue, and several pods may share its GPUs", "Give the ResourceClaim the label", "resourceClaimName"),
+     "kai.scheduler/queue, and several pods may share its GPUs", "Give the ResourceClaim the label",
+     "resourceClaimName"),
     ("claim-of-other-queue", pod("DRA claim big is a shared GPU claim with wrong queue label (expected queue: a, claim "
      "queue label: b)"), "the ResourceClaim big of its pods is for the queue b, and this work is in a",
      "Use a ResourceClaim of the queue a", "resourceClaimName"),
-    ("no-dra", pod("pod default/train-x cannot be scheduled, it references resource claims <gpu> while dynamic resource "
+    ("no-dra", pod("pod default/train-x cannot be scheduled, it references resource claims <gpu> while dynamic "
+    "resource "
      "allocation is not available in the cluster"),
      "its pods name ResourceClaims, and the cluster has no dynamic resource allocation",
      "Enable dynamic resource allocation", "resourceClaims"),
@@ -271,7 +283,7 @@ CASES: list[Case] = [
      "Create what is named", "name"),
     # levels
     ("level-by-pods", group("node-group a.1 can allocate only 2 of 3 required pods", "Not enough resources for the "
-     "workload"), "no domain of a level that it requires has room for all 3 pods; a.1 has room for 2",
+     "workload"), "no domain of a level that it requires has room for all 3 pods: a.1 has room for 2",
      "Require a coarser level", "name"),
     ("level-by-resource", group("node-group(s) didn't have enough resources: GPUs", "Not enough resources for the "
      "workload"), "no domain of a level that it requires has enough free GPUs for all its pods",
@@ -296,11 +308,13 @@ CASES: list[Case] = [
     ("limit", group("team quota has reached the allowable limit of GPUs. Limit is 40 GPUs, currently 32 GPUs allocated "
      "and workload requested 16 GPUs", "OverLimit"), "the maximum of pool team is 40 GPUs: 32 are held, and it asks "
      "for 16", "Wait until others of the queue have ended", "maximum"),
-    ("limit-on-a-node", nodes("1 node does not have enough capacity. Reason: OverLimit, Details: team quota has reached "
+    ("limit-on-a-node",
+     nodes("1 node does not have enough capacity. Reason: OverLimit, Details: team quota has reached "
      "the allowable limit of GPUs. Limit is 40 GPUs, currently 32 GPUs allocated and workload requested 16 GPUs"),
      "the maximum of pool team is 40 GPUs: 32 are held, and it asks for 16", "Wait until others", "maximum"),
     ("delay", group("Workload is within its preemption delay window (10m0s) and may not trigger evictions before "
-     "2026-11-23T04:03:48Z", "PreemptionDelayNotElapsed"), "its preemption delay has not passed: it makes no other work "
+     "2026-11-23T04:03:48Z", "PreemptionDelayNotElapsed"),
+     "its preemption delay has not passed: it makes no other work "
      "go before 2026-11-23T04:03:48Z", "Wait, or shorten the delay.", "name"),
     ("delay-in-text", pod("Workload is within its preemption delay window (10m0s) and may not trigger evictions before "
      "2026-11-23T04:03:48Z"), "its preemption delay has not passed: it makes no other work go before "
@@ -345,7 +359,8 @@ CASES: list[Case] = [
         ("bad-fraction-count", "fraction count annotation value must be a positive integer greater than 0",
          "Write gpu-fraction-num-devices as a whole number", "gpu-fraction-num-devices"),
         ("mps", "MPS is only supported with GPU fraction request", "Remove the annotation mps", "mps"),
-        ("sharing-disabled", "attempting to create a pod default/train-x with gpu sharing request, while GPU sharing is "
+        ("sharing-disabled",
+         "attempting to create a pod default/train-x with gpu sharing request, while GPU sharing is "
          "disabled", "Ask for whole GPUs", "gpu-fraction"),
         ("visible-devices", "container main has an environment variable NVIDIA_VISIBLE_DEVICES defined with a value of "
          "all. This is forbidden due to conflicts with Nvidia's device plugin.",
@@ -358,7 +373,8 @@ CASES: list[Case] = [
          "Write a whole number of at least 1", "kai.scheduler/batch-min-member"),
         ("segments", "segmentSize 1 is not valid. It must be greater than 1", "Choose a segment size above 1",
          "kai.scheduler/segment-size"),
-        ("topology-annotation", "topology annotation (kai.scheduler/topology) is required for the Ray head when topology "
+        ("topology-annotation",
+         "topology annotation (kai.scheduler/topology) is required for the Ray head when topology "
          "placement annotations are set", "Set the annotation kai.scheduler/topology", "name"),
         ("no-replicas", "the type of the job train doesn't allow for 0 Master pods. Please fix the replica field",
          "Give this replica type at least one replica.", "name"),
@@ -370,19 +386,23 @@ CASES: list[Case] = [
     *((name, said("gone", reason, text), line, hint, "name") for name, reason, text, line, hint in (
         ("preempted", "Evict", "Pod default/train-x was preempted by higher priority workload default/big",
          "it has run, and default/big of a higher priority preempted it", "It waits for room again. Wait, or give it"),
-        ("reclaimed", "Evict", "Pod default/train-x was preempted by workload default/big. team uses <8> with a quota of "
+        ("reclaimed", "Evict",
+         "Pod default/train-x was preempted by workload default/big. team uses <8> with a quota of "
          "<0>.", "it has run on GPUs that its pool borrowed, and default/big of another pool took them back",
          "It waits for room again. Wait, or have the guarantee"),
-        ("moved", "Evict", "Pod default/train-x was preempted and rescheduled due to bin packing (resource consolidation) "
+        ("moved", "Evict",
+         "Pod default/train-x was preempted and rescheduled due to bin packing (resource consolidation) "
          "procedure", "it has run, and KAI moves it to other nodes to join free GPUs", "It starts again by itself."),
-        ("gang-broken", "Evict", "Workload doesn't meet the minimum required number of pods (2), evicting remaining pod: "
+        ("gang-broken", "Evict",
+         "Workload doesn't meet the minimum required number of pods (2), evicting remaining pod: "
          "default/train-x", "it has run, and KAI evicted the rest when fewer pods than its minimum were left",
          "Look at why its other pods ended"),
         ("stale", "StaleJob", "Job is stale. 1 pods are active, minMember is 2", "only 1 of at least 2 pods of it run: "
          "KAI evicts them if the others do not come back", "Look at why its other pods ended"),
         ("evicted", "Preempted", "no", "it has run and was evicted", "It waits for room again."),
     )),
-    ("failed", said("gone", "DeadlineExceeded", "Job was active longer than specified deadline"), "pods of it have failed",
+    ("failed", said("gone", "DeadlineExceeded", "Job was active longer than specified deadline"),
+     "pods of it have failed",
      "Look at its logs", "name"),
 ]  # fmt: skip
 
