@@ -249,7 +249,8 @@ class _Question:
             ]
             causes += [] if any(cause.kind in _NO_PODS_FOR for cause in causes) else self._of_retries()
             causes += self._of_readiness(is_explained=any(cause.kind in _EXPLAIN_NO_PODS for cause in causes))
-            causes += self._of_room(fits, sayings, is_explained=any(cause.kind in _BEFORE_ROOM for cause in causes))
+            if self.retried is None or any(pod.waits for pod in work.pods):
+                causes += self._of_room(fits, sayings, is_explained=any(cause.kind in _BEFORE_ROOM for cause in causes))
         if CauseKind.EVICTED in sayings and "Pending" not in {pod.phase for pod in work.pods}:
             text = TEXTS[CauseKind.EVICTED] if work.pods else "KAI evicted its pods, and nothing has made them anew"
             causes.append(Cause(CauseKind.EVICTED, text, hint=_GONE))
@@ -526,7 +527,9 @@ class _Question:
             hint = f"Mend the GPUs of {broken[0]}. {said.hint}" if broken else said.hint
             text = f"{text}; {broken[1]}" if broken else text
             return Cause(CauseKind.ROOM, text, location=self._place_of(said.key), hint=hint)
-        asks_gpus = said is None or all(row.headline == FEW_GPUS for row, _ in said.families)
+        asks_gpus = all(lack.resource == GPU for lack in lacks)
+        if said is not None:
+            asks_gpus = all(row.headline == FEW_GPUS for row, _ in said.families)
         held = held_by_others(self.work, self.sent) if asks_gpus else None
         if held is not None:
             text = f"{said.gang}: {held.text}" if said is not None and said.gang else held.text
