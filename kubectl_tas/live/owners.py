@@ -68,6 +68,11 @@ class Controller:
         """Returns why the first condition of one of the types holds; None if no such condition holds."""
         return next((why for type_, why in self.ended if type_ in types), None)
 
+    @property
+    def is_limited(self) -> bool:
+        """Whether a Job gives up after a number of failed pods. With a limit for each index it has none for all."""
+        return self.backoff_limit < _NO_LIMIT
+
 
 def controller(item: Mapping[str, Any]) -> Controller:
     """Converts an object as kubectl prints it. Raises KeyError, TypeError, AttributeError or ValueError for others."""
@@ -97,5 +102,5 @@ def controller(item: Mapping[str, Any]) -> Controller:
 
 
 _WHY = ("reason", "message")
-_BACKOFF_LIMIT = 6
-"""The default of Kubernetes (pkg/apis/batch/v1/defaults.go)."""
+_BACKOFF_LIMIT, _NO_LIMIT = 6, 2**31 - 1
+"""The default, and that of a Job with ``backoffLimitPerIndex``, of Kubernetes (pkg/apis/batch/v1/defaults.go)."""

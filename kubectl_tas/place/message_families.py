@@ -31,7 +31,7 @@ class Family:
     headline: str = ""
     """Description of the cause. Empty means the description of the ``kind``."""
     hint: str = ""
-    """What to change. Empty means the hint of the ``kind``."""
+    """Advice: the change to make. Empty means the hint of the ``kind``."""
     key: str = ""
     """Key in a pod template that the cause is about, its parent key before ``>``, other keys after ``|``, and after
     ``=`` its value.
@@ -66,7 +66,7 @@ _RULE_OF_NODES = "Change the rule, or the labels of nodes"
 _FRACTION = "gpu-fraction"
 _CONFIG_MAP = "configMap>name|configMapRef>name|configMapKeyRef>name={name}"
 FEW_GPUS = "too few free GPUs"
-"""What nodes have if only GPUs are short."""
+"""Description of nodes that are short of GPUs."""
 FAMILIES = (
     # Refused by webhooks: pkg/admission/webhook/v1alpha2, pkg/binder/plugins/gpusharing/gpu-request
     _family(
@@ -654,13 +654,13 @@ _GANG = late_pattern(
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a message of the cluster says."""
+    """The meaning of a message of the cluster."""
 
     kind: CauseKind
     families: tuple[tuple[Family, Groups], ...]
     """Rows that match, with their groups; of several rows about nodes, the one with the most nodes first."""
     gang: str = ""
-    """How many pods have found nodes, in words; empty if the message does not tell."""
+    """Number of pods that have found nodes, in words; empty if the message does not tell."""
 
     @property
     def family(self) -> Family:
@@ -689,7 +689,7 @@ class Reading:
 
     @property
     def key(self) -> str:
-        """Key in a pod template that the message is about, with ``=`` and its value; empty if there is none."""
+        """Key in a pod template that the message is about, with ``=`` and its value; may be empty."""
         return _filled(self.family.key, tuple(self.groups.items()))
 
     @property
@@ -705,7 +705,7 @@ class Reading:
 
     @property
     def hint(self) -> str:
-        """What to change."""
+        """Advice: the change to make."""
         return _filled(self.family.hint, tuple(self.groups.items())) or HINTS.get(self.kind, "")
 
 

@@ -392,10 +392,8 @@ class _Question:
         failed = max(job.failed, len(pods))
         has = "has" if failed == 1 else "have"
         runs = "" if any(pod.phase in ("Pending", "Running") for pod in self.work.pods) else "has none now, and "
-        text = (
-            f"{plural(failed, 'pod')} of Job {job.name} {has} failed{reason}: the Job {runs}makes another until more "
-            f"than {job.backoff_limit} have failed (backoffLimit)"
-        )
+        until = f" until more than {job.backoff_limit} have failed (backoffLimit)" if job.is_limited else ""
+        text = f"{plural(failed, 'pod')} of Job {job.name} {has} failed{reason}: the Job {runs}makes another{until}"
         hint = f"Look at their logs: kubectl logs -l job-name={job.name} --prefix. It pauses up to 6 minutes."
         location = self.work.place_of("spec", "backoffLimit")
         yield Cause(CauseKind.FAILED, text, words, location=location, hint=hint)

@@ -309,6 +309,8 @@ LIMIT = "makes another until more than {} have failed (backoffLimit)"
         (fails(2), f"2 pods of Job train have failed (Error: container main: exit 1): the Job has none now, and "
          f"{LIMIT.format(6)}"),
         (fails(3, gone=True), f"3 pods of Job train have failed: the Job has none now, and {LIMIT.format(6)}"),
+        (fails(1, gone=True, limit=2**31 - 1),
+         "1 pod of Job train has failed: the Job has none now, and makes another"),
         (fails(1, gone=True, limit=1), f"1 pod of Job train has failed: the Job has none now, and {LIMIT.format(1)}"),
     ],
 )  # fmt: skip
