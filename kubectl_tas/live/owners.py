@@ -59,10 +59,9 @@ class Controller:
     backoff_limit: int = 0
     """Number of failed pods that a Job bears."""
 
-    @property
-    def retries(self) -> bool:
-        """Whether the object is a Job that makes another pod in place of failed ones."""
-        return self.kind == "Job" and 0 < self.failed <= self.backoff_limit and not self.is_suspended
+    def retries(self, failed: int) -> bool:
+        """Whether the object is a Job that makes others in place of this many failed pods."""
+        return self.kind == "Job" and 0 < failed <= self.backoff_limit and not self.is_suspended
 
     def why(self, types: Collection[str]) -> str | None:
         """Returns why the first condition of one of the types holds; None if no such condition holds."""

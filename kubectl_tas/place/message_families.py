@@ -62,7 +62,6 @@ _GROUPER = f"{_reasons(NO_GROUP)}.*"
 _BINDER = f"{_reasons('BindingError', 'FailedBinding')}.*"
 _SHORT = r"(?:node\(s\)|Node) didn't have enough resources?:"
 _WAIT = "Wait until other work has ended"
-_RULE_OF_NODES = "Change the rule, or the labels of nodes"
 _FRACTION = "gpu-fraction"
 _CONFIG_MAP = "configMap>name|configMapRef>name|configMapKeyRef>name={name}"
 FEW_GPUS = "too few free GPUs"
@@ -440,7 +439,7 @@ FAMILIES = (
     ),
     _of_nodes(
         rf"(?:node\(s\) pod number exceeded|{_SHORT} pods)",
-        "as many pods as they take",
+        "as many pods as they may hold",
         f"{_WAIT}, or have the kubelet's maxPods raised.",
     ),
     _of_nodes(
@@ -542,7 +541,7 @@ FAMILIES = (
     _of_nodes(
         r"node\(s\) didn't match (?:Pod's node affinity/selector|scheduler-enforced node affinity)",
         "other labels than its nodeSelector or nodeAffinity asks for",
-        f"{_RULE_OF_NODES}.",
+        "Change nodeSelector or nodeAffinity, or the labels of nodes.",
         key="nodeSelector",
     ),
     _of_nodes(

@@ -133,7 +133,7 @@ HINTS = {
     CauseKind.ROOM: "Ask for less, or free nodes.",
     CauseKind.BINDING: "Look at the nodes and volumes that are named; KAI tries again by itself.",
     CauseKind.STARTING: "Correct its image, command or volumes; the scheduler has done its part.",
-    CauseKind.FAILED: "Look at its logs; pods that have failed do not start again.",
+    CauseKind.FAILED: "Look at its logs. Failed pods do not start again; a Job makes others up to its backoffLimit.",
     CauseKind.EVICTED: "It waits for room again.",
 }
 """Hint for a cause, if nothing more exact is known."""

@@ -18,7 +18,7 @@ from kubectl_tas.late import dataclass
 from kubectl_tas.live.kubectl import complete_kinds
 from kubectl_tas.live.live_cluster import POD_GROUPS, LiveQueueUsage
 from kubectl_tas.live.owners import Controller
-from kubectl_tas.live.reasons import ClusterAnswers, LiveGroup, Saying, gathered, unnamed
+from kubectl_tas.live.reasons import ClusterAnswers, LiveGroup, LivePod, Saying, gathered, unnamed
 from kubectl_tas.model.kindlists import written
 from kubectl_tas.model.labels import NODE_POOL, POD_GROUP, PREEMPTION_DELAY, SKIP_PODGROUPER
 from kubectl_tas.place.answers import OTHER_SHARD, Fit, FitOutcome, fit, lacks_text
@@ -152,10 +152,15 @@ class _Question:
             states.append(State.WAITS)
         return next(state for state in (State.WAITS, State.FAILED, State.RUNS, State.ENDED) if state in states)
 
-    @property
+    @cached_property
     def retried(self) -> Controller | None:
         """The Job that makes another pod for each that has failed; None if none has failed, or no Job makes another."""
-        return next((job for job in self.work.controllers if job.retries and job.why(_FAILED + _DONE) is None), None)
+        jobs = (job for job in self.work.controllers if job.why(_FAILED + _DONE) is None)
+        return next((job for job in jobs if job.retries(max(job.failed, len(self._failed_pods_of(job))))), None)
+
+    def _failed_pods_of(self, job: Controller) -> list[LivePod]:
+        owned = (pod for pod in self.work.pods if (job.kind, job.name) in pod.owners)
+        return [pod for pod in owned if pod.phase == "Failed"]
 
     @property
     def _is_there(self) -> bool:
@@ -231,8 +236,9 @@ class _Question:
         work, sayings = self.work, dict[CauseKind, list[Saying]]()
         for saying in work.said:
             sayings.setdefault(cause_kind_of(saying), []).append(saying)
+        replaced = [] if self.retried is None else self._failed_pods_of(self.retried)
         for pod in work.pods:
-            if pod.phase == "Failed" and self.retried is None:
+            if pod.phase == "Failed" and pod not in replaced:
                 words = pod.sayings or (Saying(f"Pod {pod.name}", "Failed", ""),)
                 is_evicted = any(cause_kind_of(saying) is CauseKind.EVICTED for saying in words)
                 subject = CauseKind.EVICTED if is_evicted else CauseKind.FAILED
@@ -386,7 +392,7 @@ class _Question:
         job = self.retried
         if job is None:
             return
-        pods = [pod for pod in self.work.pods if pod.phase == "Failed"]
+        pods = self._failed_pods_of(job)
         words = gathered(unnamed(saying, pod.namespace, pod.name) for pod in pods for saying in pod.sayings)
         reason = f" ({words[0].reason}{f': {words[0].text}' if words[0].text else ''})" if words else ""
         failed = max(job.failed, len(pods))
@@ -394,7 +400,7 @@ class _Question:
         runs = "" if any(pod.phase in ("Pending", "Running") for pod in self.work.pods) else "has none now, and "
         until = f" until more than {job.backoff_limit} have failed (backoffLimit)" if job.is_limited else ""
         text = f"{plural(failed, 'pod')} of Job {job.name} {has} failed{reason}: the Job {runs}makes another{until}"
-        hint = f"Look at their logs: kubectl logs -l job-name={job.name} --prefix. It pauses up to 6 minutes."
+        hint = f"Look at their logs: kubectl logs -l job-name={job.name} --prefix. The next pod may take 6 minutes."
         location = self.work.place_of("spec", "backoffLimit")
         yield Cause(CauseKind.FAILED, text, words, location=location, hint=hint)
 

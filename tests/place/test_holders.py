@@ -306,6 +306,8 @@ LIMIT = "makes another until more than {} have failed (backoffLimit)"
 @pytest.mark.parametrize(
     ("change", "line"),
     [
+        (fails(0), f"2 pods of Job train have failed (Error: container main: exit 1): the Job has none now, and "
+         f"{LIMIT.format(6)}"),
         (fails(2), f"2 pods of Job train have failed (Error: container main: exit 1): the Job has none now, and "
          f"{LIMIT.format(6)}"),
         (fails(3, gone=True), f"3 pods of Job train have failed: the Job has none now, and {LIMIT.format(6)}"),

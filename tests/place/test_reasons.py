@@ -184,7 +184,7 @@ LEFT = [
     ("FailedBinding", "no: why", "binding", "KAI's binder could not bind its pods to nodes: why",
      "Look at the nodes and volumes that are named; KAI tries again by itself."),
     ("BackoffLimitExceeded", "no", "failed", "pods of it have failed",
-     "Look at its logs; pods that have failed do not start again."),
+     "Look at its logs. Failed pods do not start again; a Job makes others up to its backoffLimit."),
     ("Evict", "no", "evicted", "it has run and was evicted", "It waits for room again."),
     ("Puzzled", "no", "other", "the cluster says", ""),
 ]  # fmt: skip
