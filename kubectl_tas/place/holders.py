@@ -1,14 +1,15 @@
 """Finds who holds the GPUs that work waits for, and why KAI takes them from nobody.
 
 KAI takes GPUs of a pool only above its guarantee, and preempts only work of a lower priority in the same queue (0.17:
-pkg/scheduler/plugins/proportion/reclaimable). It leaves both alone for the pool's minimum runtime (plugin minruntime).
+pkg/scheduler/plugins/proportion/reclaimable). It leaves both alone for the pool's minimum runtime (resolver.go of the
+plugin minruntime). Defaults of a SchedulingShard are not known here.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 
 from kubectl_tas import times
@@ -27,19 +28,19 @@ def held_by_others(work: LiveWork, sent: Submission) -> Cause | None:
     """Returns the cause if KAI may take none of the GPUs that others hold; None if it may, or if that is unknown."""
     ours = {group.name for group in work.groups}
     gangs = [gang for gang in held_gangs(work.cluster.objects) if gang.asks.gpu and gang.name not in ours]
-    pools = {gang.name: _pool_of(work, gang) for gang in gangs}
-    if not gangs or None in pools.values():
+    leaves = {gang.name: _pool_of(work, gang) for gang in gangs}
+    if not gangs or None in leaves.values():
         return None
     lower = [gang for gang in gangs if gang.queue == work.queue and gang.is_preemptible and not sent.is_preemptible]
     if lower:
         return _protected(work, lower, sent.pool, "preemptMinRuntime")
     above = {pool.name for pool in sent.pool.chain}
+    pools = {name: _sibling(leaf, above) for name, leaf in leaves.items() if leaf is not None}
+    others = {pool.name: pool for pool in pools.values() if pool is not None}
     held: Counter[str] = Counter()
-    others: dict[str, FleetPool] = {}
     for gang in gangs:
         pool = pools[gang.name]
-        if pool is not None and pool.name not in above:
-            others[pool.name] = pool
+        if pool is not None:
             held[pool.name] += math.ceil(gang.asks.gpu)
     over = [pool for pool in others.values() if pool.guarantee.gpu != NO_LIMIT and held[pool.name] > pool.guarantee.gpu]
     if len(over) == 1:
@@ -57,6 +58,11 @@ def held_by_others(work: LiveWork, sent: Submission) -> Cause | None:
     return Cause(CauseKind.ROOM, text, location=location, hint=hint)
 
 
+def _sibling(pool: FleetPool, above: Collection[str]) -> FleetPool | None:
+    """Returns the pool that KAI compares with those above the work, itself or a parent; None if it is one of these."""
+    return next((parent for parent in reversed(pool.chain) if parent.name not in above), None)
+
+
 def _guarantee(pool: FleetPool) -> str:
     return "all are guaranteed" if pool.guarantee.gpu == NO_LIMIT else f"guarantee {pool.guarantee.gpu}"
 
@@ -69,8 +75,9 @@ def _pool_of(work: LiveWork, gang: HeldGang) -> FleetPool | None:
 
 
 def _protected(work: LiveWork, gangs: Sequence[HeldGang], pool: FleetPool, field: str) -> Cause | None:
-    """Returns the cause if all these gangs run for less than a minimum runtime of a pool."""
-    least = getattr(pool.declared.spec.spec, field)
+    """Returns the cause if all these gangs run for less than the minimum runtime of a pool or of the next above it."""
+    runtimes = ((parent, getattr(parent.declared.spec.spec, field)) for parent in pool.chain)
+    pool, least = next(((parent, runtime) for parent, runtime in runtimes if runtime), (pool, None))
     length = times.nanoseconds(least) if least else None
     if not length or not gangs:
         return None

@@ -75,16 +75,24 @@ def test_who_holds_more_than_the_guarantee_or_is_unknown_is_not_blamed(target: s
 
 
 @pytest.mark.parametrize(
-    ("holder", "field", "takes"),
-    [("team", "preempt", "preempts"), ("lab", "reclaim", "reclaims")],
+    ("target", "holder", "field", "takes"),
+    [
+        ("team", "team", "preempt", "preempts"),
+        ("free", "free", "reclaim", "reclaims"),
+        ("lab", "dept", "reclaim", "reclaims"),
+    ],
 )
-def test_low_work_that_has_just_started_is_left_alone(holder: str, field: str, takes: str, tmp_path: Path) -> None:
+def test_low_work_that_has_just_started_is_left_alone(
+    target: str, holder: str, field: str, takes: str, tmp_path: Path
+) -> None:
+    """A child pool has the time of the pool that is the neighbour of the work's own."""
     pools = {
         "team": pool("team", 32, f"      maximum: 40\n{RUNTIME.format('preempt')}{LEVELS}"),
-        "lab": pool("lab", 8, f"      maximum: 24\n  parent: dept\n{RUNTIME.format('reclaim')}"),
+        "free": pool("free", 8, RUNTIME.format("reclaim")),
+        "dept": pool("dept", 16, f"      maximum: 32\n{RUNTIME.format('reclaim')}"),
     }
     root = write(tmp_path, {**FILES, f"pools/{holder}.yaml": pools[holder]})
-    text, hint, place = first(root, tmp_path, holds(holder, preemptible=True, started=AT_SEVEN))
+    text, hint, place = first(root, tmp_path, holds(target, preemptible=True, started=AT_SEVEN))
     names = "pg-other-0-5a38de87-e252-4ae6-9c94-bb7deea6b391 and 2 more"
     assert text == (
         f"{SHORT}LOW work ({names}) holds 24 GPUs, and KAI {takes} none of it before 2026-11-23T04:30:00Z: "
