@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import field
+from operator import index
 from typing import Any
 
 from kubectl_tas.kinds import SET, page_of
@@ -95,8 +96,8 @@ def controller(item: Mapping[str, Any]) -> Controller:
             for condition in status.get("conditions") or ()
             if condition.get("status") == "True"
         ),
-        failed=int(status.get("failed") or 0) if kind == "Job" else 0,
-        backoff_limit=int((item.get("spec") or {}).get("backoffLimit", _BACKOFF_LIMIT)) if kind == "Job" else 0,
+        failed=index(status.get("failed") or 0) if kind == "Job" else 0,
+        backoff_limit=index((item.get("spec") or {}).get("backoffLimit", _BACKOFF_LIMIT)) if kind == "Job" else 0,
     )
 
 
