@@ -281,7 +281,7 @@ def test_what_kai_does_not_explain_gets_a_hint_where_there_is_room(tmp_path: Pat
     found = answer("one-rack", changed(tmp_path, change))
     assert abouts(found) == ["topology", "room", "other"]
     texts = (
-        "no domain of a level that it requires has room for it",
+        "no domain of a level that it requires has room for all 3 pods: a.1 has room for 2",
         "nodes have no room for all that it starts with",
         "KAI does not place it",
     )
@@ -541,7 +541,7 @@ def test_who_may_read_one_namespace_is_answered_by_it(kubectl: FakeKubectl) -> N
     result = why("one-rack")
     assert (result.code, result.err) == (1, "")
     assert result.out.count("Not known:  ") == 5
-    assert "1. No domain of a level that it requires has room for it\n" in result.out
+    assert "1. No domain of a level that it requires has room for all 3 pods: a.1 has room for 2\n" in result.out
     assert "What nodes have room for" not in result.out
 
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from kubectl_tas.diagnostics import Diagnostic
 from kubectl_tas.draw.fitpages import (
     lacks_data,
-    lacks_text,
     left_out_data,
     must_share,
     nodes_text,
@@ -20,6 +19,7 @@ from kubectl_tas.draw.fitpages import (
 )
 from kubectl_tas.gpus import Gpus
 from kubectl_tas.late import dataclass
+from kubectl_tas.place.answers import lacks_text
 from kubectl_tas.place.capacity import Capacity, DomainRoom, LevelRoom
 from kubectl_tas.place.gangs_to_place import LeftOut
 from kubectl_tas.place.grow import ClusterGrowth, Waiting

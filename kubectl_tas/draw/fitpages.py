@@ -7,16 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kubectl_tas.gangs.gang import Gang
-from kubectl_tas.gpus import GPU
 from kubectl_tas.place import solver
-from kubectl_tas.place.answers import Fit, FitOutcome, Spread
+from kubectl_tas.place.answers import Fit, FitOutcome, Spread, lacks_text
 from kubectl_tas.place.feasibility import Lack, Shortage
 from kubectl_tas.place.gangs_to_place import LeftOut
-from kubectl_tas.place.kai_allocate import MEMORY
 from kubectl_tas.place.mending import PlacementChange
 from kubectl_tas.place.node_cells import without_copy
-from kubectl_tas.place.node_resources import CPU, Domain
-from kubectl_tas.quantities import show
+from kubectl_tas.place.node_resources import Domain
 from kubectl_tas.report import style
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.topologies import Level
@@ -128,22 +125,6 @@ def why(answer: Fit) -> str:
     if answer.outcome is FitOutcome.UNKNOWN:
         return "each kind of pod has room by itself, but KAI's order finds no placement for all"
     return "each part has room by itself, but not all of them at once"
-
-
-def lacks_text(lacks: Sequence[Lack]) -> str:
-    """Says which resources a pod asks for in a larger amount than any node has free."""
-    return f"no node has what a pod asks for: {', '.join(map(_lack, lacks))}"
-
-
-def _lack(lack: Lack) -> str:
-    if lack.resource == GPU:
-        return f"{plural(lack.requested, 'GPU')}, and the most that is free on one is {lack.most}"
-    requested, most = (_amount(lack.resource, amount) for amount in (lack.requested, lack.most))
-    return f"{requested} of {lack.resource}, and the most that is free on one is {most}"
-
-
-def _amount(resource: str, amount: int) -> str:
-    return show("cpu" if resource == CPU else "memory", amount) if resource in (CPU, MEMORY) else str(amount)
 
 
 def not_tried(key: str) -> str:

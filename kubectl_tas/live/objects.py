@@ -177,7 +177,7 @@ _KINDS: dict[str, dict[str, Shape]] = {
     },
     "Node": {
         "spec": _fields(unschedulable=FLAG, taints=[_fields("key", **dict.fromkeys(("key", "value", "effect"), WORD))]),
-        "status": _fields(allocatable=AMOUNTS, conditions=_CONDITIONS),
+        "status": _fields(allocatable=AMOUNTS, capacity=AMOUNTS, conditions=_CONDITIONS),
     },
     "Pod": {
         "spec": _POD,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import field
+from operator import index
 from typing import Any
 
 from kubectl_tas.kinds import SET, page_of
@@ -54,10 +55,23 @@ class Controller:
     """Whether the object is told to have no replicas."""
     ended: tuple[tuple[str, str], ...]
     """Conditions that hold, by type, with the reason."""
+    failed: int = 0
+    """Number of pods of a Job that have failed, the removed ones too."""
+    backoff_limit: int = 0
+    """Number of failed pods that a Job bears."""
+
+    def retries(self, failed: int) -> bool:
+        """Whether the object is a Job that makes others in place of this many failed pods."""
+        return self.kind == "Job" and 0 < failed <= self.backoff_limit and not self.is_suspended
 
     def why(self, types: Collection[str]) -> str | None:
         """Returns why the first condition of one of the types holds; None if no such condition holds."""
         return next((why for type_, why in self.ended if type_ in types), None)
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether a Job gives up after a number of failed pods. With a limit for each index it has none for all."""
+        return self.backoff_limit < _NO_LIMIT
 
 
 def controller(item: Mapping[str, Any]) -> Controller:
@@ -82,7 +96,11 @@ def controller(item: Mapping[str, Any]) -> Controller:
             for condition in status.get("conditions") or ()
             if condition.get("status") == "True"
         ),
+        failed=index(status.get("failed") or 0) if kind == "Job" else 0,
+        backoff_limit=index((item.get("spec") or {}).get("backoffLimit", _BACKOFF_LIMIT)) if kind == "Job" else 0,
     )
 
 
 _WHY = ("reason", "message")
+_BACKOFF_LIMIT, _NO_LIMIT = 6, 2**31 - 1
+"""The default, and that of a Job with ``backoffLimitPerIndex``, of Kubernetes (pkg/apis/batch/v1/defaults.go)."""

@@ -7,15 +7,19 @@ from dataclasses import replace
 from enum import Enum
 
 from kubectl_tas.gangs.gang import Gang
+from kubectl_tas.gpus import GPU
 from kubectl_tas.late import dataclass
 from kubectl_tas.model.labels import NODE_POOL
 from kubectl_tas.place import kai_allocate
 from kubectl_tas.place.feasibility import Best, Existence, Lack, Shortage, best_by_level, exists, lacking, shortage_of
 from kubectl_tas.place.gangs_to_place import GangToPlace
+from kubectl_tas.place.kai_allocate import MEMORY
 from kubectl_tas.place.mending import PlacementChange
 from kubectl_tas.place.node_cells import Room, Unit, room_for, unusable, without_copy
-from kubectl_tas.place.node_resources import ClusterNodes, NodeResources
+from kubectl_tas.place.node_resources import CPU, ClusterNodes, NodeResources
 from kubectl_tas.place.suggestions import Question, changes, other_order, renaming
+from kubectl_tas.quantities import show
+from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.resolve.topologies import Level
 
@@ -182,3 +186,19 @@ def _of_all(placed: kai_allocate.Placed) -> kai_allocate.Placed:
         for domain, pods in domains.items():
             pods_by_domain[domain] = pods_by_domain.get(domain, 0) + pods
     return pods_by_unit
+
+
+def lacks_text(lacks: Sequence[Lack]) -> str:
+    """Says which resources a pod asks for in a larger amount than any node has free."""
+    return f"no node has what a pod asks for: {', '.join(map(_lack, lacks))}"
+
+
+def _lack(lack: Lack) -> str:
+    if lack.resource == GPU:
+        return f"{plural(lack.requested, 'GPU')}, and the most that is free on one is {lack.most}"
+    requested, most = (_amount(lack.resource, amount) for amount in (lack.requested, lack.most))
+    return f"{requested} of {lack.resource}, and the most that is free on one is {most}"
+
+
+def _amount(resource: str, amount: int) -> str:
+    return show("cpu" if resource == CPU else "memory", amount) if resource in (CPU, MEMORY) else str(amount)

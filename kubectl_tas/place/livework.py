@@ -17,7 +17,8 @@ from kubectl_tas.live.reasons import ClusterAnswers, LiveGroup, LivePod, Saying,
 from kubectl_tas.model.kindlists import written
 from kubectl_tas.model.labels import TASK, WORKFLOW
 from kubectl_tas.place.gangs_to_place import GangToPlace, LeftOut, Needed, unplaced
-from kubectl_tas.place.pending_reasons import NO_GROUP, NOT_READY, REFUSED, UNPLACED, is_of_waiting
+from kubectl_tas.place.message_families import is_of_waiting
+from kubectl_tas.place.pending_reasons import NO_GROUP, NOT_READY, REFUSED, UNPLACED
 from kubectl_tas.place.shapes import PodShape, shape_of
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.fleet_workload import FleetWorkload

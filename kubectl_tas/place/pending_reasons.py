@@ -1,8 +1,7 @@
-"""Sorts messages of the cluster by the cause that keeps work from running.
+"""Names the causes that keep work from running, and reads from KAI's messages which queue refuses work.
 
-KAI's reasons and messages are those of 0.12 to 0.17: ``UnschedulableReason`` of
-pkg/apis/scheduling/v2alpha2/podgroup_types.go (QueueDoesNotExist from 0.13, PreemptionDelayNotElapsed from 0.17),
-pkg/scheduler/api/common_info/job_errors.go and pod_errors.go, and pkg/scheduler/plugins/topology/job_filtering.go.
+KAI's messages are those of 0.12 to 0.17: ``UnschedulableReason`` of pkg/apis/scheduling/v2alpha2/podgroup_types.go
+(QueueDoesNotExist from 0.13, PreemptionDelayNotElapsed from 0.17).
 """
 
 from __future__ import annotations
@@ -47,51 +46,6 @@ NOT_READY = "NotReady"
 """KAI's reason if fewer pods exist than the PodGroup starts with."""
 UNPLACED = "Unschedulable"
 """KAI's reason if KAI gives no details."""
-_BY_REASON = {
-    NO_GROUP: CauseKind.REFUSED,
-    REFUSED: CauseKind.REFUSED,
-    "QueueDoesNotExist": CauseKind.QUEUE,
-    NOT_READY: CauseKind.NOT_READY,
-    "SchedulingGated": CauseKind.GATED,
-    "NonPreemptibleOverQuota": CauseKind.QUOTA,
-    "OverLimit": CauseKind.QUOTA,
-    "PreemptionDelayNotElapsed": CauseKind.DELAY,
-    "BindingError": CauseKind.BINDING,
-    "FailedBinding": CauseKind.BINDING,
-    "FailedScheduling": CauseKind.ROOM,
-    **dict.fromkeys(
-        ("BackoffLimitExceeded", "DeadlineExceeded", "PodFailurePolicy", "FailedIndexes"), CauseKind.FAILED
-    ),
-    "StaleJob": CauseKind.EVICTED,
-    "Evict": CauseKind.EVICTED,
-    "Preempted": CauseKind.EVICTED,
-    "Evicted": CauseKind.EVICTED,
-    "Preempting": CauseKind.EVICTED,
-    "Terminated": CauseKind.EVICTED,
-}
-_BY_TEXT = (
-    (CauseKind.DIFFERS, re.compile("references subgroup .* does not exist|Requested topology .* does not exist")),
-    (
-        CauseKind.NEEDS,
-        re.compile(
-            "[Pp]ersistent[Vv]olume[Cc]laim|Missing required configmaps|"
-            '(configmap|secret) ".*" not found|'
-            "[Rr]esource ?[Cc]laim|[Dd]evice class|volume node affinity"
-        ),
-    ),
-    (CauseKind.QUEUE, re.compile("QueueDoesNotExist|[Qq]ueue .*(does not|doesn't) exist")),
-    (CauseKind.QUOTA, re.compile("NonPreemptibleOverQuota|OverLimit|over quota|quota has reached|Limit is ")),
-    (CauseKind.DELAY, re.compile("preemption delay")),
-    (CauseKind.TOPOLOGY, re.compile("topology|node-group")),
-    (
-        CauseKind.ROOM,
-        re.compile(
-            "[Rr]esources were|[Nn]ot enough resources|no nodes with enough|[Nn]ode\\(s\\)|"
-            "node-pool has|single node|<.*>: "
-        ),
-    ),
-)
-"""Causes by the text of a message, if the reason, such as Unschedulable, does not tell; the first match counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +64,6 @@ class Cause:
     """Pattern of the messages about this cause, if several causes have the same ``kind``; empty means all messages."""
 
 
-_OF_NODES = ("FailedMount", "FailedAttachVolume", "CreateContainerConfigError")
-"""Reasons that kubelets give, and Kubernetes for volumes, once a pod has a node."""
 APPLY = "Apply its manifests, or change the file."
 
 
@@ -181,35 +133,7 @@ HINTS = {
     CauseKind.ROOM: "Ask for less, or free nodes.",
     CauseKind.BINDING: "Look at the nodes and volumes that are named; KAI tries again by itself.",
     CauseKind.STARTING: "Correct its image, command or volumes; the scheduler has done its part.",
-    CauseKind.FAILED: "Look at its logs; pods that have failed do not start again.",
+    CauseKind.FAILED: "Look at its logs. Failed pods do not start again; a Job makes others up to its backoffLimit.",
     CauseKind.EVICTED: "It waits for room again.",
 }
 """Hint for a cause, if nothing more exact is known."""
-
-
-def is_of_waiting(saying: Saying) -> bool:
-    """Whether a message says why KAI has not assigned nodes."""
-    keeps = (
-        CauseKind.DIFFERS,
-        CauseKind.QUEUE,
-        CauseKind.NEEDS,
-        CauseKind.QUOTA,
-        CauseKind.DELAY,
-        CauseKind.TOPOLOGY,
-        CauseKind.ROOM,
-        CauseKind.BINDING,
-    )
-    return saying.reason == UNPLACED or (cause_kind_of(saying) in keeps and saying.reason not in _OF_NODES)
-
-
-def cause_kind_of(saying: Saying) -> CauseKind:
-    """Returns the cause that a message is about."""
-    by_reason = _BY_REASON.get(saying.reason)
-    if by_reason is not None:
-        return by_reason
-    by_text = next(
-        (subject for subject, pattern in _BY_TEXT if pattern.search(f"{saying.reason}: {saying.text}")), None
-    )
-    if by_text is not None:
-        return by_text
-    return CauseKind.STARTING if saying.where == "Pod" and saying.reason != "Unschedulable" else CauseKind.OTHER

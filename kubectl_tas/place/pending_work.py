@@ -8,20 +8,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from enum import Enum
 from functools import cached_property
+from typing import Any
 
 from kubectl_tas.diagnostics import Location, TasError
 from kubectl_tas.gangs.admission import Verdict, answers
+from kubectl_tas.gpus import GPU
 from kubectl_tas.kinds import page_of
 from kubectl_tas.late import dataclass
 from kubectl_tas.live.kubectl import complete_kinds
 from kubectl_tas.live.live_cluster import POD_GROUPS, LiveQueueUsage
-from kubectl_tas.live.reasons import ClusterAnswers, LiveGroup, Saying, gathered, unnamed
+from kubectl_tas.live.owners import Controller
+from kubectl_tas.live.reasons import ClusterAnswers, LiveGroup, LivePod, Saying, gathered, unnamed
 from kubectl_tas.model.kindlists import written
 from kubectl_tas.model.labels import NODE_POOL, POD_GROUP, PREEMPTION_DELAY, SKIP_PODGROUPER
-from kubectl_tas.place.answers import OTHER_SHARD, Fit, FitOutcome, fit
+from kubectl_tas.place.answers import OTHER_SHARD, Fit, FitOutcome, fit, lacks_text
 from kubectl_tas.place.differences import differences
 from kubectl_tas.place.gangs_to_place import GangToPlace, LeftOut
+from kubectl_tas.place.holders import held_by_others
 from kubectl_tas.place.livework import ON_NODES, LiveWork
+from kubectl_tas.place.message_families import FEW_GPUS, Reading, cause_kind_of, exact_of, reading_of
 from kubectl_tas.place.node_resources import ClusterNodes, NodeResources, read_nodes
 from kubectl_tas.place.pending_reasons import (
     HINTS,
@@ -32,7 +37,6 @@ from kubectl_tas.place.pending_reasons import (
     Cause,
     CauseKind,
     ReportedRefusal,
-    cause_kind_of,
     refusal_of,
 )
 from kubectl_tas.quantities import Amounts
@@ -144,7 +148,19 @@ class _Question:
         states = [*(gang.state for gang in self.gangs), *([_state_of(self.lone, None)] if self.lone else [])]
         if (self.work.missing and not self.lone) or not states:
             states.append(State.WAITS)
+        if State.FAILED in states and self.retried is not None:
+            states.append(State.WAITS)
         return next(state for state in (State.WAITS, State.FAILED, State.RUNS, State.ENDED) if state in states)
+
+    @cached_property
+    def retried(self) -> Controller | None:
+        """The Job that makes another pod for each that has failed; None if none has failed, or no Job makes another."""
+        jobs = (job for job in self.work.controllers if job.why(_FAILED + _DONE) is None)
+        return next((job for job in jobs if job.retries(max(job.failed, len(self._failed_pods_of(job))))), None)
+
+    def _failed_pods_of(self, job: Controller) -> list[LivePod]:
+        owned = (pod for pod in self.work.pods if (job.kind, job.name) in pod.owners)
+        return [pod for pod in owned if pod.phase == "Failed"]
 
     @property
     def _is_there(self) -> bool:
@@ -220,8 +236,9 @@ class _Question:
         work, sayings = self.work, dict[CauseKind, list[Saying]]()
         for saying in work.said:
             sayings.setdefault(cause_kind_of(saying), []).append(saying)
+        replaced = [] if self.retried is None else self._failed_pods_of(self.retried)
         for pod in work.pods:
-            if pod.phase == "Failed":
+            if pod.phase == "Failed" and pod not in replaced:
                 words = pod.sayings or (Saying(f"Pod {pod.name}", "Failed", ""),)
                 is_evicted = any(cause_kind_of(saying) is CauseKind.EVICTED for saying in words)
                 subject = CauseKind.EVICTED if is_evicted else CauseKind.FAILED
@@ -234,11 +251,12 @@ class _Question:
             causes += [
                 *self._of_pods(sayings),
                 *self._of_queue(sayings),
-                *self._of_needs(sayings),
                 *self._of_delay(sayings),
             ]
-            causes += self._of_readiness(is_explained=any(cause.kind in _NO_PODS_FOR for cause in causes))
-            causes += self._of_room(fits, sayings, is_explained=any(cause.kind in _BEFORE_ROOM for cause in causes))
+            causes += [] if any(cause.kind in _NO_PODS_FOR for cause in causes) else self._of_retries()
+            causes += self._of_readiness(is_explained=any(cause.kind in _EXPLAIN_NO_PODS for cause in causes))
+            if self.retried is None or any(pod.waits for pod in work.pods):
+                causes += self._of_room(fits, sayings, is_explained=any(cause.kind in _BEFORE_ROOM for cause in causes))
         if CauseKind.EVICTED in sayings and "Pending" not in {pod.phase for pod in work.pods}:
             text = TEXTS[CauseKind.EVICTED] if work.pods else "KAI evicted its pods, and nothing has made them anew"
             causes.append(Cause(CauseKind.EVICTED, text, hint=_GONE))
@@ -255,17 +273,21 @@ class _Question:
             for cause in [candidate for candidate in causes if candidate.kind is subject]:
                 mine = [saying for saying in unclaimed if re.search(cause.claims, f"{saying.reason}: {saying.text}")]
                 unclaimed = [saying for saying in unclaimed if saying not in mine]
-                yield replace(
-                    cause, sayings=gathered(mine), location=cause.location or self._place(subject, mine, fits)
-                )
-            if unclaimed:
-                yield Cause(
-                    subject,
-                    TEXTS[subject],
-                    gathered(unclaimed),
-                    self._place(subject, unclaimed, fits),
-                    HINTS.get(subject, ""),
-                )
+                location = cause.location or self._place(subject, mine, fits)
+                yield replace(cause, sayings=gathered((*cause.sayings, *mine)), location=location)
+            yield from self._as_said(subject, unclaimed, fits)
+
+    def _as_said(self, subject: CauseKind, sayings: Sequence[Saying], fits: Sequence[Fit | LeftOut]) -> Iterator[Cause]:
+        """Yields what only messages tell: a cause for each object that pods need, and one for any other kind."""
+        by_obstacle: dict[object, list[Saying]] = {}
+        for saying in gathered(sayings):
+            by_obstacle.setdefault(reading_of(saying).subject if subject is CauseKind.NEEDS else "", []).append(saying)
+        for words in by_obstacle.values():
+            reading = exact_of(subject, words)
+            text = TEXTS[subject] if reading is None else reading.headline(self.sent.namespace)
+            hint = HINTS.get(subject, "") if reading is None else reading.hint
+            location = self._place_of(reading.key) if reading is not None else None
+            yield Cause(subject, text, tuple(words), location or self._place(subject, words, fits), hint)
 
     def _of_presence(self) -> Iterator[Cause]:
         """Yields causes if parts of the work are missing in the cluster, or PodGroups have the same name."""
@@ -316,7 +338,10 @@ class _Question:
         elif refused is not None:
             kind, _, name = refused.where.partition(" ")
             text = f"the API server refuses the pods of {kind} {name}: {_refusal(refused.text)}"
-            yield Cause(CauseKind.REFUSED, text, hint="Correct what is refused; the controller tries again by itself.")
+            hint = "Correct what is refused; the controller tries again by itself."
+            reading = reading_of(refused)
+            hint = f"{reading.family.hint or hint}"
+            yield Cause(CauseKind.REFUSED, text, hint=hint, location=self._place_of(reading.key))
         elif self.lone and "PodGroup" in self.gaps:
             text = "it has pods, but its PodGroups are unknown, and KAI places no pod without one"
             yield Cause(CauseKind.REFUSED, text, hint=_UNREAD)
@@ -326,12 +351,13 @@ class _Question:
                 yield Cause(CauseKind.REFUSED, text, hint=f"Remove the annotation, or set {POD_GROUP}.")
             elif about_podgrouper:
                 text = f"KAI's podgrouper makes no PodGroup of its pods: {about_podgrouper[0].text}"
-                yield Cause(CauseKind.REFUSED, text, hint=HINTS[CauseKind.REFUSED])
+                reading = reading_of(about_podgrouper[0])
+                yield Cause(CauseKind.REFUSED, text, hint=reading.hint, location=self._place_of(reading.key))
             elif not any(pod.group for pod in work.pods):
                 text = "it has pods, but no PodGroup, and KAI places no pod without one"
                 yield Cause(CauseKind.REFUSED, text, hint=_UNGROUPED)
         for subject, text in ((CauseKind.BINDING, _UNBOUND), (CauseKind.STARTING, "its containers do not start")):
-            if subject in sayings:
+            if subject in sayings and exact_of(subject, sayings[subject]) is None:
                 saying = sayings[subject][0]
                 reason = saying.reason if subject is CauseKind.STARTING else saying.text.rpartition(": ")[2]
                 yield Cause(subject, f"{text}: {reason}", hint=HINTS[subject])
@@ -345,7 +371,8 @@ class _Question:
         owner, sent = self.work.own, self.sent
         for gang in self.gangs if "Pod" not in self.gaps else ():
             pod_count = sum(gang.pods.values()) - gang.pods.get("Terminating", 0)
-            if gang.needed is not None and pod_count < gang.needed and (pod_count or not self._is_evicted):
+            is_explained_itself = not pod_count and (self._is_evicted or self.retried is not None)
+            if gang.needed is not None and pod_count < gang.needed and not is_explained_itself:
                 text = f"PodGroup {gang.name} has {pod_count} of the {plural(gang.needed, 'pod')} that it starts with"
                 yield Cause(CauseKind.NOT_READY, text, hint=HINTS[CauseKind.NOT_READY])
         if owner is not None and not (self.gangs or self.lone or is_explained or "Pod" in self.gaps):
@@ -359,6 +386,23 @@ class _Question:
     @property
     def _is_evicted(self) -> bool:
         return any(cause_kind_of(saying) is CauseKind.EVICTED for saying in self.work.said)
+
+    def _of_retries(self) -> Iterator[Cause]:
+        """Yields a cause if pods of a Job have failed, and the Job makes others."""
+        job = self.retried
+        if job is None:
+            return
+        pods = self._failed_pods_of(job)
+        words = gathered(unnamed(saying, pod.namespace, pod.name) for pod in pods for saying in pod.sayings)
+        reason = f" ({words[0].reason}{f': {words[0].text}' if words[0].text else ''})" if words else ""
+        failed = max(job.failed, len(pods))
+        has = "has" if failed == 1 else "have"
+        runs = "" if any(pod.phase in ("Pending", "Running") for pod in self.work.pods) else "has none now, and "
+        until = f" until more than {job.backoff_limit} have failed (backoffLimit)" if job.is_limited else ""
+        text = f"{plural(failed, 'pod')} of Job {job.name} {has} failed{reason}: the Job {runs}makes another{until}"
+        hint = f"Look at their logs: kubectl logs -l job-name={job.name} --prefix. The next pod may take 6 minutes."
+        location = self.work.place_of("spec", "backoffLimit")
+        yield Cause(CauseKind.FAILED, text, words, location=location, hint=hint)
 
     def _of_queue(self, sayings: Mapping[CauseKind, Sequence[Saying]]) -> Iterator[Cause]:
         """Yields a cause if the quota of the queue, or by KAI's words a limit or quota above, refuses the work."""
@@ -409,35 +453,16 @@ class _Question:
             owner = next(pool for pool in self.work.fleet.pools if pool.name == owner.pool).bounded_by(name)
         return owner.declared.at("spec", "resources", name, "maximum" if refused.is_limit else "guarantee")
 
-    def _of_needs(self, sayings: Mapping[CauseKind, Sequence[Saying]]) -> Iterator[Cause]:
-        """Yields a cause for each object that the pods name and the cluster lacks."""
-        seen = set[str]()
-        for saying in sayings.get(CauseKind.NEEDS, ()):
-            for kind, pattern, path in _MISSING:
-                match = pattern.search(saying.text)
-                if match is not None and f"{kind} {match[1]}" not in seen:
-                    seen.add(f"{kind} {match[1]}")
-                    text = f"the cluster has no {kind} {match[1]} in namespace {self.sent.namespace}"
-                    hint = "Create it, or name another one; KAI tries again by itself."
-                    location = self._place_of_name(path, match[1])
-                    yield Cause(CauseKind.NEEDS, text, location=location, hint=hint, claims=pattern.pattern)
-            if "unbound immediate PersistentVolumeClaims" in saying.text and "unbound" not in seen:
-                seen.add("unbound")
-                text = "a PersistentVolumeClaim of its pods has no volume yet"
-                yield Cause(
-                    CauseKind.NEEDS, text, hint="Look at the claim: kubectl describe pvc.", claims="unbound immediate"
-                )
-
-    def _place_of_name(self, key: str, name: str) -> Location | None:
-        """Returns the location in the file that names an object which the pods use."""
+    def _place_of(self, key: str) -> Location | None:
+        """Returns the location in the file of a key in a pod template, as ``Family.key`` names it."""
+        names, _, value = key.partition("=")
+        ends = [tuple(name.split(">")) for name in names.split("|")]
         templates = self.sent.templates if isinstance(self.sent, FleetWorkload) else ()
-        for template in templates:
-            path = (*template.spec_path, "volumes")
-            volumes = self.sent.declared.origin.value(path)
-            for index, volume in enumerate(volumes if isinstance(volumes, list) else ()):
-                for source in volume if isinstance(volume, dict) else ():
-                    if isinstance(volume[source], dict) and volume[source].get(key) == name:
-                        return self.sent.declared.at(*path, index, source, key)
+        for template in templates if key else ():
+            for path in (template.metadata_path, template.spec_path):
+                for found, leaf in _paths(self.sent.declared.origin.value(path)):
+                    if value in ("", leaf) and any(found[-len(end) :] == end for end in ends):
+                        return self.sent.declared.at(*path, *found)
         return None
 
     def _of_delay(self, sayings: Mapping[CauseKind, Sequence[Saying]]) -> Iterator[Cause]:
@@ -458,15 +483,16 @@ class _Question:
         """
         predicted = [answer for answer in fits if isinstance(answer, Fit)]
         failed = [answer for answer in predicted if answer.outcome not in (FitOutcome.FITS, FitOutcome.RUNS)]
+        said = exact_of(CauseKind.ROOM, sayings.get(CauseKind.ROOM, ()))
         has_level = CauseKind.TOPOLOGY in sayings or any(answer.shortage and answer.shortage.level for answer in failed)
-        subject = CauseKind.TOPOLOGY if has_level else CauseKind.ROOM
+        subject = CauseKind.TOPOLOGY if has_level and not (said and said.is_final) else CauseKind.ROOM
         if failed:
             shard = self.sent.pool.shard
             if sum(failed[0].unusable.values()) >= failed[0].nodes:
                 reasons = ", ".join(f"{count} {reason}" for reason, count in failed[0].unusable.items())
                 text = f"no node can be used by its pods: {reasons}"
                 is_shard = failed[0].unusable.get(OTHER_SHARD) == failed[0].nodes
-                location, hint = (self._shard_place, _SHARD) if is_shard else (None, _NO_NODE)
+                location, hint = (self._shard_place, _SHARD) if is_shard else self._rule_of_nodes(failed[0].unusable)
                 yield Cause(subject, text, location=location, hint=hint)
                 return
             if OTHER_SHARD in failed[0].unusable and self._fits_other_shards(failed[0].to_place):
@@ -475,15 +501,64 @@ class _Question:
                 yield Cause(CauseKind.ROOM, text, location=self._shard_place, hint=_SHARD)
                 return
             has_none = any(answer.outcome is FitOutcome.NO_ROOM for answer in failed)
-            text = _no_room(subject, failed) if has_none else "KAI's search order finds no placement"
-            yield Cause(subject, text, hint="See below what nodes have room for.")
+            if subject is CauseKind.TOPOLOGY or not has_none:
+                text = _no_room(subject, failed) if has_none else "KAI's search order finds no placement"
+                yield Cause(subject, text, hint=_BELOW)
+                return
+            yield self._without_room(failed, said)
         elif predicted and len(predicted) == len(fits) and not is_explained:
             hint = "What KAI says may be from before. Other work may go first: fit --all shows the order."
             is_unexplained = any(saying.reason == UNPLACED for saying in sayings.get(CauseKind.OTHER, ()))
-            texts = {subject: TEXTS[subject] for subject in (CauseKind.TOPOLOGY, CauseKind.ROOM) if subject in sayings}
+            kinds = [kind for kind in (CauseKind.TOPOLOGY, CauseKind.ROOM) if kind in sayings]
+            readings = {kind: exact_of(kind, sayings[kind]) for kind in kinds}
+            texts = {
+                kind: reading.headline(self.sent.namespace) if reading is not None else TEXTS[kind]
+                for kind, reading in readings.items()
+                if reading is None or reading.is_in_fit
+            }
             texts |= {CauseKind.OTHER: "KAI does not place it"} if is_unexplained else {}
             for named, text in texts.items():
                 yield Cause(named, f"{text}; but now fit finds room for it", hint=hint)
+
+    def _without_room(self, failed: Sequence[Fit], said: Reading | None) -> Cause:
+        """Returns the cause if nodes have no room: who holds it, or what KAI or else ``fit`` misses."""
+        (answer, *_), lacks = failed, failed[0].lacks
+        if said is not None and said.is_final:
+            resource = _RESOURCES.get(said.groups.get("resource", GPU), said.groups.get("resource", GPU))
+            own = [lack for lack in lacks if lack.resource == resource]
+            text = lacks_text(own) if own and "asked" not in said.groups else said.headline(self.sent.namespace)
+            broken = _broken(self.work.cluster.objects, resource, said.groups.get("asked", ""))
+            hint = f"Mend the GPUs of {broken[0]}. {said.hint}" if broken else said.hint
+            text = f"{text}; {broken[1]}" if broken else text
+            return Cause(CauseKind.ROOM, text, location=self._place_of(said.key), hint=hint)
+        asks_gpus = all(lack.resource == GPU for lack in lacks)
+        if said is not None:
+            asks_gpus = all(row.headline == FEW_GPUS for row, _ in said.families)
+        held = held_by_others(self.work, self.sent) if asks_gpus else None
+        if held is not None:
+            text = f"{said.gang}: {held.text}" if said is not None and said.gang else held.text
+            return Cause(CauseKind.ROOM, text, location=held.location, hint=held.hint)
+        if said is not None:
+            location = self._place_of(said.key)
+            return Cause(
+                CauseKind.ROOM, said.headline(self.sent.namespace), location=location, hint=f"{said.hint} {_BELOW}"
+            )
+        text = lacks_text(lacks) if lacks else _no_room(CauseKind.ROOM, [answer])
+        return Cause(CauseKind.ROOM, text, hint=_BELOW)
+
+    def _rule_of_nodes(self, unusable: Mapping[str, int]) -> tuple[Location | None, str]:
+        """Returns the location of the label that a pool or a pod asks for and most nodes lack, and what to change."""
+        pool, most = self.sent.pool, next(iter(unusable))
+        label, _, value = most.removeprefix(_WITHOUT_LABEL).partition("=")
+        if not most.startswith(_WITHOUT_LABEL):
+            return None, _NO_NODE
+        platforms = pool.declared.spec.spec.platforms
+        for path in (("spec", "nodes"), *(("spec", "platforms", name, "nodes") for name in platforms)):
+            selector = pool.declared.origin.value((*path, "selector"))
+            if isinstance(selector, dict) and str(selector.get(label)) == value:
+                hint = f"Label nodes with {label}={value}, or change the selector of pool {pool.name}."
+                return pool.declared.at(*path, "selector", label), hint
+        return self._place_of(label), f"Label nodes with {label}={value}, or change nodeSelector."
 
     def _fits_other_shards(self, gang: GangToPlace) -> bool:
         """Whether the nodes of all shards have room, but the nodes of the own shard have none, even if empty."""
@@ -529,6 +604,7 @@ class _Question:
 _UNBOUND = "KAI's binder could not bind its pods to nodes"
 _NO_PODS_FOR = (CauseKind.ABSENT, CauseKind.STOPPED, CauseKind.DELETED, CauseKind.REFUSED)
 """Causes that explain why there are no pods."""
+_EXPLAIN_NO_PODS = (*_NO_PODS_FOR, CauseKind.FAILED)
 _BEFORE_ROOM = (
     *_NO_PODS_FOR,
     CauseKind.GATED,
@@ -548,15 +624,10 @@ _AGAIN = "Correct what made it fail. Then delete it and apply it again: its cont
 _NO_PODS = "Look whether its controller runs, and at its events: kubectl describe."
 _NO_NODE = "Change what its pods ask of nodes, or the nodes: their labels, taints and cordons."
 _SHARD = "Give the nodes the label of the shard, or the pool another nodePool."
-_MISSING = (
-    ("PersistentVolumeClaim", re.compile('persistentvolumeclaim "([^"]+)" not found'), "claimName"),
-    ("ConfigMap", re.compile('(?:Missing required configmaps: \\[|configmap ")([^] "]+)'), "name"),
-    ("Secret", re.compile('secret "([^"]+)" not found'), "secretName"),
-    ("ResourceClaim", re.compile('resourceclaim(?:.resource.k8s.io)? "([^"]+)" not found'), "resourceClaimName"),
-)
-"""Objects that KAI's predicates (pkg/scheduler/k8s_internal/predicates, and Kubernetes' plugin VolumeBinding) or
-kubelets miss, with the key by which a volume names the object.
-"""
+_BELOW = "See below what nodes have room for."
+_WITHOUT_LABEL = "without the label "
+_RESOURCES = {"GPU": GPU}
+"""Names that KAI has for resources in messages."""
 _SILENT = "Ask again in a minute. Then look whether KAI runs: kubectl get pods -n kai-scheduler."
 _GONE = "What made its pods makes new ones, or else nobody does: then delete what is left of them and apply it again."
 _OF_ENDS = (CauseKind.FAILED, CauseKind.EVICTED, CauseKind.OTHER)
@@ -572,6 +643,25 @@ def _state_of(phases: Mapping[str, int], needed: int | None) -> State:
     on_nodes = sum(phases.get(phase, 0) for phase in ON_NODES)
     enough = on_nodes >= needed if needed is not None else on_nodes == all_pods
     return State.RUNS if on_nodes and enough else State.WAITS
+
+
+def _paths(value: object) -> Iterator[tuple[tuple[str | int, ...], object]]:
+    """Yields all paths below a value, with the values there."""
+    steps = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for step, inner in steps:
+        yield (step,), inner
+        yield from (((step, *path), leaf) for path, leaf in _paths(inner))
+
+
+def _broken(objects: Sequence[Mapping[str, Any]], resource: str, asked: str) -> tuple[str, str] | None:
+    """Returns a node that would have as many GPUs as a pod asks for if all were healthy, and says so."""
+    for node in objects if resource == GPU and asked.isdecimal() else ():
+        status = node.get("status") or {}
+        whole, healthy = (str((status.get(field) or {}).get(GPU) or "0") for field in ("capacity", "allocatable"))
+        if node.get("kind") == "Node" and whole.isdecimal() and healthy.isdecimal() and int(whole) >= int(asked):
+            name = f"node {node['metadata']['name']}"
+            return name, f"{name} has {whole}, of which {healthy} are healthy"
+    return None
 
 
 def _named(owner: FleetPool | FleetSubpool) -> str:

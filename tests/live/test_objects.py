@@ -336,6 +336,23 @@ def test_the_field_that_stops_a_controller(kind: str, path: str) -> None:
     assert (bare.is_scaled_down, bare.is_suspended) == (False, False)
 
 
+@pytest.mark.parametrize(
+    ("failed", "limit", "suspended", "retries"),
+    [
+        (0, 6, False, False),
+        (1, 6, False, True),
+        (6, 6, False, True),
+        (7, 6, False, False),
+        (1, 0, False, False),
+        (1, 6, True, False),
+    ],
+)
+def test_a_job_makes_another_pod_up_to_its_limit(failed: int, limit: int, suspended: bool, retries: bool) -> None:
+    spec = {"backoffLimit": limit, "suspend": suspended}
+    job = {"kind": "Job", "metadata": {"name": "j"}, "spec": spec}
+    assert owners.controller(job).retries(failed) is retries
+
+
 def test_a_controller() -> None:
     item = {
         "kind": "Job",
@@ -352,7 +369,8 @@ def test_a_controller() -> None:
                 {"type": "Suspended", "status": "False", "reason": "x"},
                 {"type": "Complete", "status": "True"},
                 {"type": "Failed", "status": "True", "reason": "Late", "message": "too late"},
-            ]
+            ],
+            "failed": 3,
         },
     }
     found = controller(item)
@@ -367,6 +385,8 @@ def test_a_controller() -> None:
         is_suspended=False,
         is_scaled_down=False,
         ended=(("Complete", ""), ("Failed", "Late: too late")),
+        failed=3,
+        backoff_limit=6,
     )
     assert [found.why(types) for types in (["Failed"], ["Complete", "Failed"], ["Suspended"])] == [
         "Late: too late",
@@ -374,6 +394,8 @@ def test_a_controller() -> None:
         None,
     ]
     assert controller({"kind": "Job", "metadata": {"name": "j"}}).namespace == "default"
+    other_kind = controller({"kind": "JobSet", "metadata": {"name": "j"}, "status": {"failed": "Job workers-0"}})
+    assert (other_kind.failed, other_kind.backoff_limit) == (0, 0)
     assert len({found, controller(item)}) == 1
     with pytest.raises(TypeError):
         controller({"kind": "Job", "metadata": {"name": "j", "labels": ["a"]}})

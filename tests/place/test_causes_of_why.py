@@ -135,6 +135,14 @@ BROKEN = [
         {"kind": "Job", "metadata": {"name": "train"}, "spec": "x"},
         "a Job of the cluster cannot be read: train: it is not",
     ),
+    (
+        {"kind": "Job", "metadata": {"name": "train"}, "status": {"failed": "x"}},
+        "a Job of the cluster cannot be read: train: it is not",
+    ),
+    (
+        {"kind": "Node", "metadata": {"name": "n"}, "status": {"capacity": []}},
+        "a Node of the cluster cannot be read: n: status.capacity is a list",
+    ),
     ({"kind": "Job", "metadata": {}}, "a Job of the cluster cannot be read: without a name: it is not"),
     ({"kind": "Job", "metadata": {"name": "train"}, "status": {"conditions": ["x"]}}, "a Job of the cluster cannot be"),
     (

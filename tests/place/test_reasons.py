@@ -6,7 +6,8 @@ import pytest
 
 from kubectl_tas.live.reasons import ClusterAnswers, LiveGroup, LivePod, Saying
 from kubectl_tas.place.livework import LiveWork
-from kubectl_tas.place.pending_reasons import CauseKind, ReportedRefusal, cause_kind_of, is_of_waiting, refusal_of
+from kubectl_tas.place.message_families import cause_kind_of, is_of_waiting
+from kubectl_tas.place.pending_reasons import CauseKind, ReportedRefusal, refusal_of
 from kubectl_tas.place.pending_work import why
 from kubectl_tas.resolve.fleet import Fleet
 from tests.support.fleets import fleet_of
@@ -183,7 +184,7 @@ LEFT = [
     ("FailedBinding", "no: why", "binding", "KAI's binder could not bind its pods to nodes: why",
      "Look at the nodes and volumes that are named; KAI tries again by itself."),
     ("BackoffLimitExceeded", "no", "failed", "pods of it have failed",
-     "Look at its logs; pods that have failed do not start again."),
+     "Look at its logs. Failed pods do not start again; a Job makes others up to its backoffLimit."),
     ("Evict", "no", "evicted", "it has run and was evicted", "It waits for room again."),
     ("Puzzled", "no", "other", "the cluster says", ""),
 ]  # fmt: skip
