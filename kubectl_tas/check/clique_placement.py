@@ -125,11 +125,11 @@ def _asks(owner: str, constraint: PackConstraint | None, path: KeyPath) -> tuple
         return ()
     base = (*path, "topologyConstraint")
     required = (*base, *constraint.required_at)
-    found = (
+    constraints = (
         ("required", constraint.required, required),
         ("preferred", constraint.preferred, (*base, "pack", "preferred")),
     )
-    return tuple(_Ask(owner, kind, domain, place) for kind, domain, place in found if domain is not None)
+    return tuple(_Ask(owner, kind, domain, ask_path) for kind, domain, ask_path in constraints if domain is not None)
 
 
 def _all_asks(clique_set: FleetPodCliqueSet) -> Iterator[tuple[tuple[_Ask, ...], tuple[tuple[_Ask, ...], ...]]]:
@@ -140,12 +140,12 @@ def _all_asks(clique_set: FleetPodCliqueSet) -> Iterator[tuple[tuple[_Ask, ...],
         yield _asks(f'the scaling group "{scaled.name}"', scaled.spec.topologyConstraint, scaled.path), (top,)
     for clique in clique_set.cliques:
         group = clique_set.group_of(clique)
-        own = _asks(f'the clique "{clique.name}"', clique.spec.topologyConstraint, clique.path)
+        set_asks = _asks(f'the clique "{clique.name}"', clique.spec.topologyConstraint, clique.path)
         if group is None:
-            yield own, (top,)
+            yield set_asks, (top,)
         else:
             above = _asks(f'its scaling group "{group.name}"', group.spec.topologyConstraint, group.path)
-            yield own, (above, top)
+            yield set_asks, (above, top)
 
 
 def _spelling(clique_set: FleetPodCliqueSet) -> Iterator[Diagnostic]:
@@ -174,8 +174,8 @@ def _disabled(clique_set: FleetPodCliqueSet, grove: Grove) -> Iterator[Diagnosti
             f'rule 3: the {SET.kind} names the cluster topology "{name}", but topology-aware scheduling is disabled'
         )
         yield Diagnostic(TAS_DISABLED, message, clique_set.declared.at(*path), related, hint=hint)
-    for own, _ in _all_asks(clique_set):
-        for ask in own:
+    for asks, _ in _all_asks(clique_set):
+        for ask in asks:
             message = f"rule 3: {ask.owner} asks for one {ask.domain}, but topology-aware scheduling is disabled"
             yield Diagnostic(TAS_DISABLED, message, clique_set.declared.at(*ask.path), related, hint=hint)
 
@@ -191,12 +191,12 @@ def _reference(clique_set: FleetPodCliqueSet) -> Iterator[Diagnostic]:
         hint = "Add a topologyConstraint, or remove the name."
         yield Diagnostic(SET_TOPOLOGY_UNUSED, message, declared.at(*path), hint=hint)
     for name, path in clique_set.references[1:]:
-        first, where = clique_set.references[0]
-        if name != first:
+        first_path, where = clique_set.references[0]
+        if name != first_path:
             is_default = path[-1] == "topologyConstraint"
-            other = f'this constraint names none, so it means "{name}"' if is_default else f'this is "{name}"'
-            message = f'rule 3: one set has one cluster topology, and that is "{first}", but {other}'
-            related = (Related(f'"{first}" is meant here', clique_set.place_of(where)),)
+            meaning = f'this constraint names none, so it means "{name}"' if is_default else f'this is "{name}"'
+            message = f'rule 3: one set has one cluster topology, and that is "{first_path}", but {meaning}'
+            related = (Related(f'"{first_path}" is meant here', clique_set.place_of(where)),)
             hint = "Name it once, at the set; scaling groups and cliques inherit it."
             yield Diagnostic(SET_TOPOLOGY_MIXED, message, clique_set.place_of(path), related, hint=hint)
 
@@ -205,16 +205,16 @@ def _domains(clique_set: FleetPodCliqueSet) -> Iterator[Diagnostic]:
     """Checks rule 1: the cluster topology has each domain that the set asks for."""
     if clique_set.topology is None:
         return
-    known = [level.key for level in clique_set.topology.levels]
-    for own, _ in _all_asks(clique_set):
-        for ask in own:
-            if ask.domain not in known:
+    level_keys = [level.key for level in clique_set.topology.levels]
+    for asks, _ in _all_asks(clique_set):
+        for ask in asks:
+            if ask.domain not in level_keys:
                 message = (
                     f"rule 1: {ask.owner} asks for one {ask.domain}, but the cluster topology "
                     f'"{clique_set.topology.name}" '
-                    f"has only {' > '.join(known)}"
+                    f"has only {' > '.join(level_keys)}"
                 )
-                hint = f"Use one of {', '.join(known)}, or name a cluster topology with {ask.domain}."
+                hint = f"Use one of {', '.join(level_keys)}, or name a cluster topology with {ask.domain}."
                 yield Diagnostic(PACK_DOMAIN_UNKNOWN, message, clique_set.declared.at(*ask.path), hint=hint)
 
 
@@ -225,19 +225,29 @@ def _hierarchy(clique_set: FleetPodCliqueSet) -> Iterator[Diagnostic]:
     required ones, and preferred with preferred. Rule 1 covers unknown domains.
     """
     order = _order(clique_set)
-    for own, parents in _all_asks(clique_set):
-        known = [ask for ask in own if ask.domain in order]
-        for ask in known:
+    for asks, parents in _all_asks(clique_set):
+        known_asks = [ask for ask in asks if ask.domain in order]
+        for ask in known_asks:
             above = [
-                parent for asks in parents for parent in asks if parent.kind == ask.kind and parent.domain in order
+                parent
+                for parent_asks in parents
+                for parent in parent_asks
+                if parent.kind == ask.kind and parent.domain in order
             ]
             wider = next((parent for parent in above if order.index(ask.domain) < order.index(parent.domain)), None)
             if wider is not None:
-                limits = [*above, *(other for other in known if other.kind == "required" and other is not ask)]
+                limits = [
+                    *above,
+                    *(
+                        narrower_ask
+                        for narrower_ask in known_asks
+                        if narrower_ask.kind == "required" and narrower_ask is not ask
+                    ),
+                ]
                 narrowest = max(limits, key=lambda limit: (order.index(limit.domain), limit.owner == ask.owner))
                 yield _broader(clique_set, ask, wider, order, narrowest)
-        if len(known) == 2:
-            required, preferred = known
+        if len(known_asks) == 2:
+            required, preferred = known_asks
             yield from check_order(order, required.domain, preferred.domain, clique_set.declared.at(*preferred.path))
 
 
@@ -252,8 +262,8 @@ def _broader(
     )
     related = (Related(f"{parent.owner} asks for {parent.domain}", clique_set.declared.at(*parent.path)),)
     narrower = order[order.index(narrowest.domain) + (narrowest.owner == ask.owner) :]
-    here = f"Ask for {' or '.join(narrower)} here" if narrower else "Leave it out"
-    hint = f"{here}, or ask for a broader domain above."
+    advice = f"Ask for {' or '.join(narrower)} here" if narrower else "Leave it out"
+    hint = f"{advice}, or ask for a broader domain above."
     return Diagnostic(PACK_HIERARCHY, message, clique_set.declared.at(*ask.path), related, hint=hint)
 
 

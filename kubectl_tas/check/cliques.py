@@ -96,9 +96,11 @@ def _replicas(clique_set: FleetPodCliqueSet) -> Iterator[Diagnostic]:
 def _restarts(clique_set: FleetPodCliqueSet) -> Iterator[Diagnostic]:
     for clique in clique_set.cliques:
         path = (*clique.path, "spec", "podSpec", "restartPolicy")
-        written = clique_set.declared.origin.value(path)
-        if written in ("OnFailure", "Never"):
-            message = f'clique {clique.name} has restartPolicy "{written}": Grove\'s webhook warns that it sets Always'
+        restart_policy = clique_set.declared.origin.value(path)
+        if restart_policy in ("OnFailure", "Never"):
+            message = (
+                f'clique {clique.name} has restartPolicy "{restart_policy}": Grove\'s webhook warns that it sets Always'
+            )
             yield Diagnostic(
                 CLIQUE_RESTART, message, clique_set.declared.origin.locate(path, key=True), hint="Remove it."
             )
@@ -119,33 +121,35 @@ def _preview(clique_set: FleetPodCliqueSet) -> Iterator[Diagnostic]:
 
 
 def _names(clique_set: FleetPodCliqueSet) -> Iterator[Diagnostic]:
-    found = [("scaling group", group.name, group.path) for group in clique_set.groups]
-    found += [("clique", clique.name, clique.path) for clique in clique_set.cliques]
-    first: dict[tuple[str, str], KeyPath] = {}
-    for what, name, path in found:
-        place = clique_set.declared.at(*path, "name")
+    named_parts = [("scaling group", group.name, group.path) for group in clique_set.groups]
+    named_parts += [("clique", clique.name, clique.path) for clique in clique_set.cliques]
+    first_paths: dict[tuple[str, str], KeyPath] = {}
+    for kind, name, path in named_parts:
+        location = clique_set.declared.at(*path, "name")
         if not names.is_label(name):
-            message = f'the {what} name "{name}" must be lower-case letters, digits and "-", not "-" at either end'
+            message = f'the {kind} name "{name}" must be lower-case letters, digits and "-", not "-" at either end'
             suggestion = names.fold(name).strip("-")
             hint = f"For example: {suggestion}." if names.is_label(suggestion) else "Choose another name."
-            yield Diagnostic(NAME_INVALID, message, place, hint=hint)
-        earlier = first.setdefault((what, name), path)
+            yield Diagnostic(NAME_INVALID, message, location, hint=hint)
+        earlier = first_paths.setdefault((kind, name), path)
         if earlier != path:
             yield _duplicate(
-                clique_set, f'the {what} "{name}" appears twice', place, clique_set.declared.at(*earlier, "name")
+                clique_set, f'the {kind} "{name}" appears twice', location, clique_set.declared.at(*earlier, "name")
             )
     roles: dict[str, FleetClique] = {}
     for clique in clique_set.cliques:
         role = clique.spec.spec.roleName or clique.name
-        other = roles.setdefault(role, clique)
-        if other is not clique and other.name != clique.name:
-            place, first_place = (_role_place(clique_set, part) for part in (clique, other))
-            yield _duplicate(clique_set, f'the roleName "{role}" appears twice', place, first_place)
+        earlier_clique = roles.setdefault(role, clique)
+        if earlier_clique is not clique and earlier_clique.name != clique.name:
+            location, first_place = (
+                _role_place(clique_set, clique_of_role) for clique_of_role in (clique, earlier_clique)
+            )
+            yield _duplicate(clique_set, f'the roleName "{role}" appears twice', location, first_place)
         group = clique_set.group_of(clique)
-        parts = [clique_set.name, *([group.name] if group else []), clique.name]
-        length = sum(map(len, parts))
+        name_parts = [clique_set.name, *([group.name] if group else []), clique.name]
+        length = sum(map(len, name_parts))
         if length > MAX_NAME:
-            message = f"the names {', '.join(parts)} have {length} characters together; Grove accepts {MAX_NAME}"
+            message = f"the names {', '.join(name_parts)} have {length} characters together; Grove accepts {MAX_NAME}"
             hint = f"Cut {length - MAX_NAME} from one of them."
             yield Diagnostic(CLIQUE_NAME_LENGTH, message, clique_set.declared.at(*clique.path, "name"), hint=hint)
 
@@ -156,22 +160,24 @@ def _role_place(clique_set: FleetPodCliqueSet, clique: FleetClique) -> Location:
     return clique_set.declared.at(*clique.path, *(("spec", "roleName") if named else ("name",)))
 
 
-def _duplicate(clique_set: FleetPodCliqueSet, message: str, location: Location, first: Location) -> Diagnostic:
-    return Diagnostic(CLIQUE_DUPLICATE, message, location, (Related("first here", first),), hint="Keep one of the two.")
+def _duplicate(clique_set: FleetPodCliqueSet, message: str, location: Location, first_location: Location) -> Diagnostic:
+    return Diagnostic(
+        CLIQUE_DUPLICATE, message, location, (Related("first here", first_location),), hint="Keep one of the two."
+    )
 
 
 def _members(clique_set: FleetPodCliqueSet) -> Iterator[Diagnostic]:
-    known = [clique.name for clique in clique_set.cliques]
-    first: dict[str, KeyPath] = {}
+    clique_names = [clique.name for clique in clique_set.cliques]
+    first_paths: dict[str, KeyPath] = {}
     for group in clique_set.groups:
         for index, name in enumerate(group.spec.cliqueNames):
             path = (*group.path, "cliqueNames", index)
             location = clique_set.declared.at(*path)
-            if name not in known:
-                hint = did_you_mean(name, known, f"Cliques here: {', '.join(known)}.")
+            if name not in clique_names:
+                hint = did_you_mean(name, clique_names, f"Cliques here: {', '.join(clique_names)}.")
                 message = f'the scaling group "{group.name}" names the clique "{name}", which the set does not have'
                 yield Diagnostic(CLIQUE_UNKNOWN, message, location, hint=hint)
-            earlier = first.setdefault(name, path)
+            earlier = first_paths.setdefault(name, path)
             if earlier != path:
                 yield _duplicate(
                     clique_set, f'the clique "{name}" is scaled twice', location, clique_set.declared.at(*earlier)
@@ -183,24 +189,32 @@ def _startup(clique_set: FleetPodCliqueSet) -> Iterator[Diagnostic]:
     (validateCliqueDependencies, 0.1.0-alpha.8 to alpha.11). The webhook reads startsAfter only with the explicit order.
     """
     origin, path = clique_set.declared.origin, (*TEMPLATE, "cliqueStartupType")
-    written = origin.value(path)
-    if written is not None and written not in STARTUP_TYPES:
-        meant = next((kind for kind in STARTUP_TYPES if kind.endswith(str(written))), "")
-        hint = write_instead(str(written), meant) if meant else did_you_mean(str(written), STARTUP_TYPES, folds=True)
-        yield invalid_value(origin, path, f"must be one of {', '.join(STARTUP_TYPES)}", written, hint)
+    startup_type = origin.value(path)
+    if startup_type is not None and startup_type not in STARTUP_TYPES:
+        intended_type = next((kind for kind in STARTUP_TYPES if kind.endswith(str(startup_type))), "")
+        hint = (
+            write_instead(str(startup_type), intended_type)
+            if intended_type
+            else did_you_mean(str(startup_type), STARTUP_TYPES, folds=True)
+        )
+        yield invalid_value(origin, path, f"must be one of {', '.join(STARTUP_TYPES)}", startup_type, hint)
     for clique in clique_set.cliques:
         where = (*clique.path, "spec", "startsAfter")
         after = origin.value(where)
-        others = [other.name for other in clique_set.cliques if other is not clique]
+        other_names = [other_clique.name for other_clique in clique_set.cliques if other_clique is not clique]
         unknown = [
-            (place, name) for place, name in enumerate(after if isinstance(after, list) else ()) if name not in others
+            (position, name)
+            for position, name in enumerate(after if isinstance(after, list) else ())
+            if name not in other_names
         ]
         for index, name in unknown:
-            what = "itself" if name == clique.name else f'"{name}", which is no other clique of the set'
-            message = f'the clique "{clique.name}" starts after {what}'
-            hint = did_you_mean(str(name), others, f"Other cliques: {', '.join(others)}." if others else "Remove it.")
+            named_clique = "itself" if name == clique.name else f'"{name}", which is no other clique of the set'
+            message = f'the clique "{clique.name}" starts after {named_clique}'
+            hint = did_you_mean(
+                str(name), other_names, f"Other cliques: {', '.join(other_names)}." if other_names else "Remove it."
+            )
             yield Diagnostic(CLIQUE_UNKNOWN, message, origin.locate((*where, index)), hint=hint)
-        if after and not unknown and written != STARTUP_TYPES[-1]:
+        if after and not unknown and startup_type != STARTUP_TYPES[-1]:
             message = f"startsAfter is read with cliqueStartupType: {STARTUP_TYPES[-1]} only, so it does nothing"
             yield Diagnostic(SET_FIELD, message, origin.locate(where, key=True), hint="Write that, or remove it.")
 
@@ -208,24 +222,24 @@ def _startup(clique_set: FleetPodCliqueSet) -> Iterator[Diagnostic]:
 def _minimums(clique_set: FleetPodCliqueSet) -> Iterator[Diagnostic]:
     for clique in clique_set.cliques:
         spec, path = clique.spec.spec, (*clique.path, "spec")
-        what = f'the clique "{clique.name}"'
+        owner = f'the clique "{clique.name}"'
         if spec.replicas == 0:
             location = clique_set.declared.at(*path, "replicas")
             hint = "Raise replicas, or leave the clique out."
-            yield Diagnostic(CLIQUE_MINIMUM, f"{what} has 0 replicas; Grove needs at least 1", location, hint=hint)
+            yield Diagnostic(CLIQUE_MINIMUM, f"{owner} has 0 replicas; Grove needs at least 1", location, hint=hint)
         else:
-            yield from _minimum(clique_set, what, spec.minAvailable, spec.replicas, path)
+            yield from _minimum(clique_set, owner, spec.minAvailable, spec.replicas, path)
     for group in clique_set.groups:
-        what = f'the scaling group "{group.name}"'
-        yield from _minimum(clique_set, what, group.spec.minAvailable, group.spec.replicas, group.path)
+        owner = f'the scaling group "{group.name}"'
+        yield from _minimum(clique_set, owner, group.spec.minAvailable, group.spec.replicas, group.path)
 
 
 def _minimum(
-    clique_set: FleetPodCliqueSet, what: str, minimum: int | None, replicas: int, path: KeyPath
+    clique_set: FleetPodCliqueSet, owner: str, minimum: int | None, replicas: int, path: KeyPath
 ) -> Iterator[Diagnostic]:
     if minimum is None or 1 <= minimum <= replicas:
         return
-    message = f"{what} needs minAvailable {minimum} of {replicas} replicas"
+    message = f"{owner} needs minAvailable {minimum} of {replicas} replicas"
     hint = f"Use a number from 1 to {replicas}." if replicas else "Raise replicas, or leave the part out."
     yield Diagnostic(CLIQUE_MINIMUM, message, clique_set.declared.at(*path, "minAvailable"), hint=hint)
 
@@ -239,5 +253,5 @@ def _versions(clique_set: FleetPodCliqueSet) -> Iterator[Diagnostic]:
     for constraint, path in clique_set.constraints:
         feature = Feature.SCALING_GROUPS if path in scaled else Feature.GROVE_CONSTRAINTS
         if constraint.asks and not backend.has(feature):
-            what = "a topologyConstraint of a scaling group" if path in scaled else "a topologyConstraint here"
-            yield unsupported(backend, feature, what, clique_set.declared.origin.locate(path, key=True))
+            used_field = "a topologyConstraint of a scaling group" if path in scaled else "a topologyConstraint here"
+            yield unsupported(backend, feature, used_field, clique_set.declared.origin.locate(path, key=True))

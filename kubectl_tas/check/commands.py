@@ -71,23 +71,23 @@ _END = late_pattern(r"&&|\|\||[\n;|&]")
 def check_command(container: Fields, _fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks the program and the options of a container or a task."""
     yield from _program(container)
-    given = _gpus_of(container)
-    if not given:
+    gpus_of_container = _gpus_of(container)
+    if not gpus_of_container:
         return
     for words in _commands(container):
         launcher = _launcher(words)
         if launcher is None or (launcher.is_alone and not _is_alone(container)):
             continue
-        number, name, place = 1, "", container.path
+        number, name, path_of_number = 1, "", container.path
         for option, value, path in _options(words):
             if option in launcher.unless or (option in launcher.options and not value.isdecimal()):
                 number = 0
             elif option in launcher.options:
-                number, name, place = number * int(value[:9]), option, path
-        if number > given:
-            message = f"--{name} makes this command use {number} GPUs, but its container has {given}"
-            hint = f"Write --{name} {given}, or ask for {number} GPUs."
-            yield Diagnostic(COMMAND_DOUBTFUL, message, container.origin.locate(place), hint=hint)
+                number, name, path_of_number = number * int(value[:9]), option, path
+        if number > gpus_of_container:
+            message = f"--{name} makes this command use {number} GPUs, but its container has {gpus_of_container}"
+            hint = f"Write --{name} {gpus_of_container}, or ask for {number} GPUs."
+            yield Diagnostic(COMMAND_DOUBTFUL, message, container.origin.locate(path_of_number), hint=hint)
 
 
 def check_processes(declared: Declared[Workload], _fleet: Fleet) -> Iterator[Diagnostic]:
@@ -95,15 +95,15 @@ def check_processes(declared: Declared[Workload], _fleet: Fleet) -> Iterator[Dia
     origin = declared.origin
     for row in declared.spec.page.pods:
         for path, template in values_at(origin.data, path_steps(row.path)) if row.gpus_used else ():
-            place = beside(row.gpus_used, path)
-            number = str(value_at(origin.data, *place))
+            path_of_number = beside(row.gpus_used, path)
+            number = str(value_at(origin.data, *path_of_number))
             below = (*path, "spec") if value_at(template, "spec") is not None else path
             pod = Fields(origin, below, origin.value(below))
-            given = sum(map(_gpus_of, pod.containers or [pod]))
-            if number.isdecimal() and 0 < given < int(number[:9]):
-                message = f"{place[-1]} is {number}, but each of these pods has {given} GPUs"
-                hint = f"Write {given}, or ask for {number} GPUs."
-                yield Diagnostic(COMMAND_DOUBTFUL, message, origin.locate(place), hint=hint)
+            gpus_of_pod = sum(map(_gpus_of, pod.containers or [pod]))
+            if number.isdecimal() and 0 < gpus_of_pod < int(number[:9]):
+                message = f"{path_of_number[-1]} is {number}, but each of these pods has {gpus_of_pod} GPUs"
+                hint = f"Write {gpus_of_pod}, or ask for {number} GPUs."
+                yield Diagnostic(COMMAND_DOUBTFUL, message, origin.locate(path_of_number), hint=hint)
 
 
 def _program(container: Fields) -> Iterator[Diagnostic]:
@@ -113,13 +113,18 @@ def _program(container: Fields) -> Iterator[Diagnostic]:
 
 
 def _named(holder: Fields) -> Iterator[Diagnostic]:
-    first = next(iter(listed(holder.get("command"))), None)
-    if not isinstance(first, str) or "{{" in first or "$(" in first or re.match(r"[A-Za-z]:\\", first):
+    first_word = next(iter(listed(holder.get("command"))), None)
+    if (
+        not isinstance(first_word, str)
+        or "{{" in first_word
+        or "$(" in first_word
+        or re.match(r"[A-Za-z]:\\", first_word)
+    ):
         return
-    name, _, rest = first.strip().partition(" ")
-    if rest and not (name.startswith("/") and "/" in rest.split()[0]):
-        message = f'no program is called "{first}": a command is a list of words'
-        words = ", ".join(f'"{word}"' for word in first.split())
+    name, _, arguments = first_word.strip().partition(" ")
+    if arguments and not (name.startswith("/") and "/" in arguments.split()[0]):
+        message = f'no program is called "{first_word}": a command is a list of words'
+        words = ", ".join(f'"{word}"' for word in first_word.split())
         hint = f"Write command: [{words}], or run it in a shell."
         yield Diagnostic(COMMAND_DOUBTFUL, message, holder.origin.locate((*holder.path, "command", 0)), hint=hint)
 
@@ -174,16 +179,16 @@ def _gpus_of(container: Fields) -> int:
     if "workflow" in origin.data:
         name = container.get("resource") or "default"
         places: Sequence[KeyPath] = (("resources", name, "gpu"), ("workflow", "resources", name, "gpu"))
-        return max(_number(origin.value(place)) for place in places)
+        return max(_number(origin.value(path_of_amount)) for path_of_amount in places)
     for holder in ("resources", "resourcesPerNode"):
-        for amounts in (container.below(holder, part) for part in ("limits", "requests")):
+        for amounts in (container.below(holder, amounts_key) for amounts_key in ("limits", "requests")):
             if any(map(amounts.has, gpus.WHOLE)):
                 return sum(_number(amounts.get(name)) for name in gpus.WHOLE)
     return 0
 
 
-def _number(written: object) -> int:
-    return int(str(written)[:9]) if str(written).isdecimal() else 0
+def _number(value: object) -> int:
+    return int(str(value)[:9]) if str(value).isdecimal() else 0
 
 
 def _is_alone(container: Fields) -> bool:
@@ -194,9 +199,9 @@ def _is_alone(container: Fields) -> bool:
     page = page_of_document(document)
     if page is None:
         return False
-    first, *others = page.pods
-    if others or first.factor or "[]" in first.path:
+    first_pods, *other_pods = page.pods
+    if other_pods or first_pods.factor or "[]" in first_pods.path:
         return False
     if page.gang.names_its_own or page.growth.scaled_alone or (page.gang.has_plugin and not page.gang.one_pod_group):
         return True
-    return all(value_at(document, *key_path(path)) in (None, 1) for path in first.count.split())
+    return all(value_at(document, *key_path(path)) in (None, 1) for path in first_pods.count.split())

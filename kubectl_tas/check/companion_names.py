@@ -107,12 +107,14 @@ def check_companion(companion: FleetCompanion, fleet: Fleet) -> Iterator[Diagnos
         yield _elsewhere(companion)
 
 
-def check_repeated(companion: FleetCompanion, first: dict[tuple[str, ...], FleetCompanion]) -> Iterator[Diagnostic]:
+def check_repeated(
+    companion: FleetCompanion, first_of_identity: dict[tuple[str, ...], FleetCompanion]
+) -> Iterator[Diagnostic]:
     """Checks that no companion before is the same object. ``first`` are those before, by identity."""
-    other = first.setdefault(companion.identity, companion)
-    if other is not companion:
-        message = f'the {companion.kind} "{companion.name}" is already defined at {other.place}'
-        related = (Related("first defined here", other.place),)
+    earlier = first_of_identity.setdefault(companion.identity, companion)
+    if earlier is not companion:
+        message = f'the {companion.kind} "{companion.name}" is already defined at {earlier.place}'
+        related = (Related("first defined here", earlier.place),)
         hint = "Rename or remove one of the two."
         yield Diagnostic(NAME_DUPLICATE, message, companion.place, related, hint=hint)
 
@@ -121,82 +123,94 @@ def check_named(fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks all names of objects that pods, autoscalers and routes use. Reports a misspelled name once, and groups the
     other missing names by kind and namespace.
     """
-    known, missing = _known(fleet), dict[tuple[str, Space], dict[str, list[_Named]]]()
-    for part in fleet.mentions:
-        for use in part.uses:
+    known_names, missing = _known(fleet), dict[tuple[str, Space], dict[str, list[_Named]]]()
+    for mentions in fleet.mentions:
+        for use in mentions.uses:
             if use.path == SCALED or use.is_optional or (use.kind, use.name) in _BUILT_IN:  # see check_scale_targets
                 continue
-            there = known.get((use.kind, use.space), {})
-            name = use.name if use.name in there else _NUMBER.sub(EACH, use.name)
-            if name in there:
-                yield from _part(part, use, there[name])
+            names_there = known_names.get((use.kind, use.space), {})
+            name = use.name if use.name in names_there else _NUMBER.sub(EACH, use.name)
+            if name in names_there:
+                yield from _part(mentions, use, names_there[name])
             else:
-                missing.setdefault((use.kind, use.space), {}).setdefault(use.name, []).append((part, use))
+                missing.setdefault((use.kind, use.space), {}).setdefault(use.name, []).append((mentions, use))
     elsewhere: dict[tuple[str, str, str], list[str]] = {}
-    for (kind, (cluster, namespace)), there in known.items() if missing else ():
-        for name in there:
+    for (kind, (cluster, namespace)), names_there in known_names.items() if missing else ():
+        for name in names_there:
             elsewhere.setdefault((kind, cluster, name), []).append(namespace)
     for (kind, space), uses in sorted(missing.items()):
-        given, nowhere = _given(fleet, kind, space), list[_Named]()
-        near = Misspellings(name for name in (*known.get((kind, space), ()), *given) if not {*name} & {EACH, "*"})
+        given_names, nowhere = _given(fleet, kind, space), list[_Named]()
+        near = Misspellings(
+            name for name in (*known_names.get((kind, space), ()), *given_names) if not {*name} & {EACH, "*"}
+        )
         for name, named in sorted(uses.items()):
-            if any(fnmatchcase(name, pattern) for pattern in given):
+            if any(fnmatchcase(name, pattern) for pattern in given_names):
                 continue
-            meant, others = near.of(name), sorted(elsewhere.get((kind, space[0], name), ()))
-            if meant is None and not others:
+            intended_name, other_namespaces = near.of(name), sorted(elsewhere.get((kind, space[0], name), ()))
+            if intended_name is None and not other_namespaces:
                 nowhere += named
             else:
-                yield _misnamed(kind, space[1], _in_order(named), meant, others)
-        if nowhere and (given or kind != "Secret"):
+                yield _misnamed(kind, space[1], _in_order(named), intended_name, other_namespaces)
+        if nowhere and (given_names or kind != "Secret"):
             listed = sorted({use.name for _, use in nowhere})
-            what = f'the {kind} "{listed[0]}"' if len(listed) == 1 else f"the {kind}s {shortened(listed)}"
-            message = f"no file declares {what} in namespace {space[1]}"
+            missing_objects = f'the {kind} "{listed[0]}"' if len(listed) == 1 else f"the {kind}s {shortened(listed)}"
+            message = f"no file declares {missing_objects} in namespace {space[1]}"
             how = "List" if kind in _NOT_DECLARED else "Declare it, or list"
             hint = f"Somebody else must create it there. {how} it in spec.given of the Config."
             yield Diagnostic(REFERENCE_ELSEWHERE, message, _place(_in_order(nowhere)[0]), hint=hint)
 
 
 def _misnamed(
-    kind: str, namespace: str, uses: Sequence[_Named], meant: str | None, others: Sequence[str]
+    kind: str, namespace: str, uses: Sequence[_Named], intended_name: str | None, other_namespaces: Sequence[str]
 ) -> Diagnostic:
     """Reports a name that is a misspelling, or that exists only in another namespace."""
     name = uses[0][1].name
     message = f'the {kind} "{name}" does not exist in namespace {namespace}'
-    first, *rest = dict.fromkeys(map(_place, uses[: 1 + MAX_LISTED]))
-    related = tuple(Related(f'"{name}" is named here too', place) for place in rest)
-    if meant is not None:
-        return Diagnostic(REFERENCE_UNKNOWN, message, first, related, hint=question(name, meant))
-    message += f"; namespace {shortened(others)} has one"
+    first_place, *other_places = dict.fromkeys(map(_place, uses[: 1 + MAX_LISTED]))
+    related = tuple(Related(f'"{name}" is named here too', location) for location in other_places)
+    if intended_name is not None:
+        return Diagnostic(REFERENCE_UNKNOWN, message, first_place, related, hint=question(name, intended_name))
+    message += f"; namespace {shortened(other_namespaces)} has one"
     hint = f"Declare one in namespace {namespace}: work uses only objects of its own namespace."
-    return Diagnostic(REFERENCE_UNKNOWN, message, first, related, hint=hint)
+    return Diagnostic(REFERENCE_UNKNOWN, message, first_place, related, hint=hint)
 
 
 def _known(fleet: Fleet) -> _Known:
-    known: _Known = {}
-    for item in (item for part in fleet.mentions for item in part.held):
-        known.setdefault((item.kind, item.space), {})[item.name] = item.keys_or_ports
+    known_names: _Known = {}
+    for declared_object in (declared_object for mentions in fleet.mentions for declared_object in mentions.held):
+        known_names.setdefault((declared_object.kind, declared_object.space), {})[declared_object.name] = (
+            declared_object.keys_or_ports
+        )
     for work in fleet.submissions:
         page = page_of(work.kind)
         for name in page.makes.services if page is not None else ():
-            there = known.setdefault(("Service", (work.pool.backend.name, work.namespace)), {})
-            there.setdefault(name.format(work.name), None)
-    return known
+            services = known_names.setdefault(("Service", (work.pool.backend.name, work.namespace)), {})
+            services.setdefault(name.format(work.name), None)
+    return known_names
 
 
-def _part(of: Mentions, use: Use, parts: Sequence[str] | None) -> Iterator[Diagnostic]:
+def _part(mentions: Mentions, use: Use, known_parts: Sequence[str] | None) -> Iterator[Diagnostic]:
     """Reports a port or key that the named object lacks."""
-    if not use.key_or_port or parts is None or use.key_or_port in parts:
+    if not use.key_or_port or known_parts is None or use.key_or_port in known_parts:
         return
-    what = "port" if use.kind == "Service" else "key"
-    message = f'the {use.kind} "{use.name}" has no {what} "{use.key_or_port}"'
-    hint = did_you_mean(use.key_or_port, parts, f"It has {shortened(parts)}." if parts else f"Add the {what} there.")
-    yield Diagnostic(REFERENCE_UNKNOWN, message, of.finder(use.document)(use.part_path), hint=hint)
+    kind_of_part = "port" if use.kind == "Service" else "key"
+    message = f'the {use.kind} "{use.name}" has no {kind_of_part} "{use.key_or_port}"'
+    hint = did_you_mean(
+        use.key_or_port,
+        known_parts,
+        f"It has {shortened(known_parts)}." if known_parts else f"Add the {kind_of_part} there.",
+    )
+    yield Diagnostic(REFERENCE_UNKNOWN, message, mentions.finder(use.document)(use.part_path), hint=hint)
 
 
 def _given(fleet: Fleet, kind: str, space: Space) -> list[str]:
     """Returns the names that spec.given of the Config lists for a kind in a namespace."""
-    given = (item for item in fleet.config.given if item.kind == kind and item.namespace in (None, space[1]))
-    return [name for item in given for name in item.names]
+    given_objects = (
+        given_object
+        for given_object in fleet.config.given
+        if given_object.kind == kind and given_object.namespace in (None, space[1])
+    )
+    return [name for given_object in given_objects for name in given_object.names]
 
 
 def _in_order(uses: Sequence[_Named]) -> list[_Named]:
@@ -204,8 +218,8 @@ def _in_order(uses: Sequence[_Named]) -> list[_Named]:
 
 
 def _place(named: _Named) -> Location:
-    part, use = named
-    return part.finder(use.document)(use.path, key=use.path[-2] == "credentials")
+    mentions, use = named
+    return mentions.finder(use.document)(use.path, key=use.path[-2] == "credentials")
 
 
 def _elsewhere(companion: FleetCompanion) -> Diagnostic:
@@ -223,16 +237,21 @@ def check_kinds(fleet: Fleet) -> Iterator[Diagnostic]:
     config = fleet.repository.config
     if config is None:
         return
-    for index, item in enumerate(fleet.config.companions):
-        reason = _reason(item)
+    for index, companion_kind in enumerate(fleet.config.companions):
+        reason = _reason(companion_kind)
         if reason is not None:
-            message = f"{item.kind} of {item.apiVersion} cannot be a companion of workloads: {reason[0]}"
+            message = (
+                f"{companion_kind.kind} of {companion_kind.apiVersion} cannot be a companion of workloads: {reason[0]}"
+            )
             yield Diagnostic(KIND_ELSEWHERE, message, config.at("spec", "companions", index), hint=reason[1])
-        elif not is_harmless(item.apiVersion, item.kind):
-            message = f"kubectl-tas does not know what controllers make of {item.kind} of {item.apiVersion}"
+        elif not is_harmless(companion_kind.apiVersion, companion_kind.kind):
+            message = (
+                f"kubectl-tas does not know what controllers make of {companion_kind.kind} "
+                f"of {companion_kind.apiVersion}"
+            )
             off = f"set {COMPANION_KIND.code}: off in spec.rules"
-            alike = [kind for group, kind in HARMLESS if group == group_of(item.apiVersion)]
-            near = did_you_mean(item.kind, alike, "Remove it.")
+            alike = [kind for group, kind in HARMLESS if group == group_of(companion_kind.apiVersion)]
+            near = did_you_mean(companion_kind.kind, alike, "Remove it.")
             hint = f"{near} If controllers make no pods and no other objects of it, {off}."
             yield Diagnostic(COMPANION_KIND, message, config.at("spec", "companions", index), hint=hint)
     for index, declared in enumerate(config.spec.spec.kinds):
@@ -246,37 +265,41 @@ def check_kinds(fleet: Fleet) -> Iterator[Diagnostic]:
 
 def _contradictions(config: Declared[Config], index: int) -> Iterator[Diagnostic]:
     """Finds contradictions within the declaration of a kind, or between two declarations."""
-    own = config.spec.spec.kinds[index]
+    own_kind = config.spec.spec.kinds[index]
     path: KeyPath = ("spec", "kinds", index)
-    if own.podGroups == "each" and own.minimum != 1:
+    if own_kind.podGroups == "each" and own_kind.minimum != 1:
         hint = "Add podGroups: one, or remove it."
-        yield invalid_value(config.origin, (*path, "minimum"), "is read with podGroups: one alone", own.minimum, hint)
+        yield invalid_value(
+            config.origin, (*path, "minimum"), "is read with podGroups: one alone", own_kind.minimum, hint
+        )
     for before in config.spec.spec.kinds[:index]:
-        if before.kind == own.kind and group_of(before.apiVersion) != group_of(own.apiVersion):
+        if before.kind == own_kind.kind and group_of(before.apiVersion) != group_of(own_kind.apiVersion):
             hint = "Declare one of the two: kubectl-tas tells declared kinds by their names."
             rule = f"is declared of another API too, {before.apiVersion}"
             yield invalid_value(config.origin, (*path, "kind"), rule, "", hint)
-        elif (before.kind, before.apiVersion) == (own.kind, own.apiVersion):
+        elif (before.kind, before.apiVersion) == (own_kind.kind, own_kind.apiVersion):
             yield invalid_value(config.origin, (*path, "kind"), "appears twice", "", "Remove one of the two.")
 
 
-def _declared_reason(item: CompanionKind | DeclaredKind) -> tuple[str, str] | None:
+def _declared_reason(declared_kind: CompanionKind | DeclaredKind) -> tuple[str, str] | None:
     """Returns why the Config cannot declare a kind, and what to do instead; None if it can."""
-    own = [kind.name for kind in KINDS if (kind.api_version, kind.name) == (item.apiVersion, item.kind)]
-    if own:
+    own_names = [
+        kind.name for kind in KINDS if (kind.api_version, kind.name) == (declared_kind.apiVersion, declared_kind.kind)
+    ]
+    if own_names:
         return "it is read and checked as what it is", "Remove it; such documents are read without it."
-    if isinstance(item, DeclaredKind) and is_harmless(item.apiVersion, item.kind):
+    if isinstance(declared_kind, DeclaredKind) and is_harmless(declared_kind.apiVersion, declared_kind.kind):
         return "it makes no pods, and already belongs to workloads", "Remove it, or move it to spec.companions."
-    elsewhere = belongs_elsewhere(item.apiVersion, item.kind)
-    return None if elsewhere is None else (why_elsewhere(item.kind), elsewhere)
+    elsewhere = belongs_elsewhere(declared_kind.apiVersion, declared_kind.kind)
+    return None if elsewhere is None else (why_elsewhere(declared_kind.kind), elsewhere)
 
 
-def _reason(item: CompanionKind) -> tuple[str, str] | None:
+def _reason(companion_kind: CompanionKind) -> tuple[str, str] | None:
     """Returns why a kind cannot be a companion, and what to do instead; None if it can."""
-    found = _declared_reason(item)
-    if found is not None:
-        return found
-    if makes_pods(item.apiVersion, item.kind):
+    reason = _declared_reason(companion_kind)
+    if reason is not None:
+        return reason
+    if makes_pods(companion_kind.apiVersion, companion_kind.kind):
         hint = "Say in spec.kinds where its pods are, or write a workload of a kind that is read."
         return "it makes pods, which no quota would count", hint
     return None

@@ -52,21 +52,21 @@ class Fields(Section):
         location = self.origin.locate((*self.path, *field), key=True)
         return Diagnostic(FIELDS_CONFLICT, message, location, hint=hint)
 
-    def wrong(self, what: str, hint: str, *field: str) -> Diagnostic:
+    def wrong(self, problem: str, hint: str, *field: str) -> Diagnostic:
         """Returns a finding at a field that says what is wrong with the whole mapping."""
-        return self.conflict(f"{written(self.path)} {what}", hint, *field)
+        return self.conflict(f"{written(self.path)} {problem}", hint, *field)
 
-    def refuse(self, field: str | int, what: str, hint: str) -> Diagnostic:
+    def refuse(self, field: str | int, problem: str, hint: str) -> Diagnostic:
         """Returns a finding that says what is wrong with a field."""
-        return self.conflict(f"{self.at(field)} {what}", hint, field)
+        return self.conflict(f"{self.at(field)} {problem}", hint, field)
 
     def invalid(self, rule: str, value: object, hint: str, *steps: str | int) -> Diagnostic:
         """Returns a finding that a value below the mapping breaks a rule of its field."""
         return invalid_value(self.origin, (*self.path, *steps), rule, value, hint)
 
-    def missing(self, field: str, known: Iterable[str] = ()) -> Diagnostic:
+    def missing(self, field: str, known_names: Iterable[str] = ()) -> Diagnostic:
         """Returns a finding that a field is missing. ``known`` are the other fields of the mapping."""
-        return missing_field(self.origin, self.path, field, {}, tuple(known))
+        return missing_field(self.origin, self.path, field, {}, tuple(known_names))
 
 
 Check = Callable[[Fields], Found]
@@ -75,10 +75,10 @@ Check = Callable[[Fields], Found]
 def one_of(lacking: str, *names: str) -> Check:
     """Returns a check that a mapping has exactly one of ``names``. ``lacking`` describes a mapping with none."""
 
-    def check(of: Fields) -> Found:
-        found = [name for name in names if of.get(name) is not None]
-        if len(found) != 1:
-            yield of.wrong(f"has {' and '.join(found) or lacking}", f"Write one of {', '.join(names)}.")
+    def check(fields: Fields) -> Found:
+        given_names = [name for name in names if fields.get(name) is not None]
+        if len(given_names) != 1:
+            yield fields.wrong(f"has {' and '.join(given_names) or lacking}", f"Write one of {', '.join(names)}.")
 
     return check
 
@@ -86,9 +86,9 @@ def one_of(lacking: str, *names: str) -> Check:
 def not_empty(field: str, hint: str) -> Check:
     """Returns a check that a list is either absent or not empty."""
 
-    def check(of: Fields) -> Found:
-        if of.get(field) == []:
-            yield of.invalid(NOT_EMPTY, [], hint, field)
+    def check(fields: Fields) -> Found:
+        if fields.get(field) == []:
+            yield fields.invalid(NOT_EMPTY, [], hint, field)
 
     return check
 
@@ -96,13 +96,13 @@ def not_empty(field: str, hint: str) -> Check:
 def all_of(*checks: Check) -> Check:
     """Returns a check that runs all given checks on a mapping."""
 
-    def check(of: Fields) -> Found:
-        for one in checks:
-            yield from one(of)
+    def check(fields: Fields) -> Found:
+        for check_of_fields in checks:
+            yield from check_of_fields(fields)
 
     return check
 
 
-def named(items: Iterable[Mapping[str, Any]]) -> list[str]:
+def named(mappings: Iterable[Mapping[str, Any]]) -> list[str]:
     """Returns the names of items."""
-    return [str(item.get("name")) for item in items]
+    return [str(mapping.get("name")) for mapping in mappings]

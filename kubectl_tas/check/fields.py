@@ -116,15 +116,15 @@ def _of_templates(declared: Declared[Workload], release: int) -> Iterator[Diagno
     """Checks a kind without a known CRD: only its metadata and its pods, by Kubernetes' own types. A kind with its own
     fields in place of a pod template is Dynamo's.
     """
-    parts: list[tuple[KeyPath, Shape]] = [(("metadata",), _shapes(release).of("meta.v1.ObjectMeta"))]
-    for item in declared.spec.pod_sets:
-        if item.is_pod_spec:
-            parts.append((item.path, _shapes(release).of("core.v1.PodTemplateSpec")))
+    shapes_at_paths: list[tuple[KeyPath, Shape]] = [(("metadata",), _shapes(release).of("meta.v1.ObjectMeta"))]
+    for pod_set in declared.spec.pod_sets:
+        if pod_set.is_pod_spec:
+            shapes_at_paths.append((pod_set.path, _shapes(release).of("core.v1.PodTemplateSpec")))
         else:
-            parts.append((item.metadata_path, _shapes(release).of("meta.v1.ObjectMeta")))
-            own = f"DynamoService.{item.spec_path[-1]}"
-            parts.append((item.spec_path, _operator_shapes("dynamo", None, release).of(own)))
-    for path, shape in dict.fromkeys(parts):
+            shapes_at_paths.append((pod_set.metadata_path, _shapes(release).of("meta.v1.ObjectMeta")))
+            name_of_service = f"DynamoService.{pod_set.spec_path[-1]}"
+            shapes_at_paths.append((pod_set.spec_path, _operator_shapes("dynamo", None, release).of(name_of_service)))
+    for path, shape in dict.fromkeys(shapes_at_paths):
         yield from _below(declared.origin, path, declared.origin.value(path), shape)
 
 
@@ -159,29 +159,29 @@ def _below(origin: Origin, path: KeyPath, value: Any, shape: Shape) -> Iterator[
     """Checks a value and everything below it. A null value counts as absent."""
     if type(value) is dict and shape.fields is not None:
         fields = shape.fields
-        for key, part in value.items():
+        for key, child in value.items():
             field = fields.get(key)
             if field is None:
-                found = unknown_field(origin, path, key, tuple(fields), otherwise=_elsewhere(key, path, fields))
-                found = replace(found, hint=shape.elsewhere(key) or found.hint)
-                yield replace(found, rule=OPERATOR_FIELD) if shape.is_foreign else found
-            elif type(part) in (dict, list) or (part is not None and type(part) not in field.accepts):
-                yield from _below(origin, (*path, key), part, field)
-            elif field.bound is not None and part is not None:
-                yield from _refused(origin, (*path, key), part, field.bound)
+                finding = unknown_field(origin, path, key, tuple(fields), otherwise=_elsewhere(key, path, fields))
+                finding = replace(finding, hint=shape.elsewhere(key) or finding.hint)
+                yield replace(finding, rule=OPERATOR_FIELD) if shape.is_foreign else finding
+            elif type(child) in (dict, list) or (child is not None and type(child) not in field.accepts):
+                yield from _below(origin, (*path, key), child, field)
+            elif field.bound is not None and child is not None:
+                yield from _refused(origin, (*path, key), child, field.bound)
         for key in shape.required:
             if value.get(key) is None:
-                found = missing_field(origin, path, key, {}, tuple(fields))
-                is_slip = shape.is_foreign and found.rule is UNKNOWN_FIELD
-                yield replace(found, rule=OPERATOR_FIELD) if is_slip else found
+                finding = missing_field(origin, path, key, {}, tuple(fields))
+                is_slip = shape.is_foreign and finding.rule is UNKNOWN_FIELD
+                yield replace(finding, rule=OPERATOR_FIELD) if is_slip else finding
         name = shape.name if shape.name in COMBINATIONS else shape.alike
         if name in COMBINATIONS and not (name in _SPEAKS and _SPEAKS[name].isdisjoint(value)):
             yield from COMBINATIONS[name](Fields(origin, path, value))
     elif shape.accepts and value is not None and type(value) not in shape.accepts:
         yield wrong_type(origin, path, value, shape.types, {})
     elif shape.items is not None and isinstance(value, (dict, list)):
-        for step, part in value.items() if isinstance(value, dict) else enumerate(value):
-            yield from _below(origin, (*path, step), part, shape.items)
+        for step, child in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _below(origin, (*path, step), child, shape.items)
     elif shape.bound is not None and value is not None:
         yield from _refused(origin, path, value, shape.bound)
 
@@ -193,8 +193,8 @@ def _refused(origin: Origin, path: KeyPath, value: Any, bound: Bound) -> Iterato
             words = [word for word in bound if word]
             hint = did_you_mean(str(value), words, folds=True)
             yield invalid_value(origin, path, f"must be one of {', '.join(words)}", value, hint)
-    elif (found := spellings.within(value, bound) if isinstance(bound, range) else bound(value)) is not None:
-        finding = invalid_value(origin, path, found[0], value, found[1])
+    elif (refusal := spellings.within(value, bound) if isinstance(bound, range) else bound(value)) is not None:
+        finding = invalid_value(origin, path, refusal[0], value, refusal[1])
         is_older = bound is kubernetes.text_of_older_releases and isinstance(value, str)
         yield replace(finding, rule=OPERATOR_FIELD, level=Severity.WARNING) if is_older else finding
 
@@ -213,23 +213,23 @@ def check_kubernetes(fleet: Fleet) -> Iterator[Diagnostic]:
     for backend in fleet.backends:
         version = backend.spec.kubernetes
         if version is not None and (minor := kubernetes.nearest(version)) != kubernetes.minor(version):
-            known = [f"1.{release}" for release in kubernetes.releases()]
+            known_releases = [f"1.{release}" for release in kubernetes.releases()]
             location = config.at("spec", "backends", backend.index, "kubernetes")
-            yield _unknown_release(f"Kubernetes {version}", known, f"1.{minor}", location)
-    operators = {name: about["releases"] for name, about in kubernetes.operators().items() if name != "grove"}
+            yield _unknown_release(f"Kubernetes {version}", known_releases, f"1.{minor}", location)
+    operators = {name: operator["releases"] for name, operator in kubernetes.operators().items() if name != "grove"}
     for name, version in fleet.config.operators.items():
         if name not in operators:
             hint = "Write grove.version of the backend." if name == "grove" else f"Known: {', '.join(operators)}."
             yield unknown_field(config.origin, ("spec", "operators"), name, tuple(operators), otherwise=hint)
             continue
-        known = operators[name]
-        used = known[kubernetes.nearest_of(name, version)]
+        known_releases = operators[name]
+        used = known_releases[kubernetes.nearest_of(name, version)]
         if not kubernetes.is_of(version, used):
-            yield _unknown_release(f"{name} {version}", known, used, config.at("spec", "operators", name))
+            yield _unknown_release(f"{name} {version}", known_releases, used, config.at("spec", "operators", name))
 
 
-def _unknown_release(what: str, known: list[str], used: str, location: Location) -> Diagnostic:
-    message = f"the fields of {what} are not known, those of {known[0]} to {known[-1]} are"
+def _unknown_release(product: str, known_releases: list[str], used: str, location: Location) -> Diagnostic:
+    message = f"the fields of {product} are not known, those of {known_releases[0]} to {known_releases[-1]} are"
     return Diagnostic(
         KUBERNETES_VERSION, message, location, hint=f"kubectl-tas checks workloads against release {used}."
     )

@@ -28,26 +28,28 @@ pkg/controller/v1beta1/inferenceservice/utils/utils.go; Tekton 1.15: pkg/contain
 """
 
 
-def expressions_of(origin: Origin, part: Part) -> Iterator[Diagnostic]:
+def expressions_of(origin: Origin, section_part: Part) -> Iterator[Diagnostic]:
     """Finds expressions in keys, in names of variables and in mount paths. In names of objects and in amounts,
     check.fields refuses them.
     """
-    what, path, written = part
+    owner, path, mapping = section_part
     texts: list[tuple[str, KeyPath, object]] = []
-    if what == "key":
-        texts.append(("the key", path, written))
-    elif what == "mount":
-        texts += (("the mount path", (*path, *below), target) for below, target in environment.mounts(written))
-    elif what == "container":
-        for variable in environment.variables(written):
+    if owner == "key":
+        texts.append(("the key", path, mapping))
+    elif owner == "mount":
+        texts += (("the mount path", (*path, *below), target) for below, target in environment.mounts(mapping))
+    elif owner == "container":
+        for variable in environment.variables(mapping):
             field = "name" if variable.path[-1] in ("value", "valueFrom") else variable.path[-1]
             texts.append(("the name of a variable", (*path, *variable.path[:-1], field), variable.name))
-        for source in Fields(origin, path, written).each("envFrom"):
+        for source in Fields(origin, path, mapping).each("envFrom"):
             texts.append(("the prefix of variables", (*source.path, "prefix"), source.get("prefix")))
             config_map = source.below("configMapRef")
             if "$(" in str(config_map.get("name")):  # of Tekton; check.fields refuses others
                 texts.append(("the name of a ConfigMap", (*config_map.path, "name"), config_map.get("name")))
-    for called, place, text in texts:
+    for called, steps, text in texts:
         if isinstance(text, str) and _EXPRESSION.search(text):
             message = f'{called}, "{text}", has an expression, which is filled in after validate has judged it'
-            yield Diagnostic(FILLED_IN, message, origin.locate(place, key=what == "key"), hint="Write the text itself.")
+            yield Diagnostic(
+                FILLED_IN, message, origin.locate(steps, key=owner == "key"), hint="Write the text itself."
+            )

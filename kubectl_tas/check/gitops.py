@@ -103,9 +103,9 @@ def check_exported(declared: Declared[Workload] | Declared[CliqueSet], _fleet: F
     refused, written_by_server = exported(origin)
     if written_by_server:
         rule = OBJECT_EXPORTED if refused else SERVER_FIELDS
-        why = "cannot be applied" if refused else "the API server writes itself"
-        what = f"this {kind} is an export of an object in a cluster"
-        message = f"{what}: it has {_paths(refused or written_by_server)}, which {why}"
+        effect = "cannot be applied" if refused else "the API server writes itself"
+        description = f"this {kind} is an export of an object in a cluster"
+        message = f"{description}: it has {_paths(refused or written_by_server)}, which {effect}"
         location = origin.locate(written_by_server[0], key=True)
         yield Diagnostic(rule, message, location, hint=f"Delete {_paths(written_by_server)}.")
 
@@ -152,8 +152,8 @@ def check_suspended(declared: Declared[Workload], _fleet: Fleet) -> Iterator[Dia
     suspending = map(key_path, spec.page.stop.suspended_by)
     path = next((path for path in suspending if origin.value(path) is True), None)
     if path is not None and KUEUE not in spec.metadata.labels:
-        what = "paused" if path[-1] == "paused" else "suspended"
-        message = f"{spec.kind} {spec.metadata.name} is {what}: no new pod of it starts until you change this file"
+        state = "paused" if path[-1] == "paused" else "suspended"
+        message = f"{spec.kind} {spec.metadata.name} is {state}: no new pod of it starts until you change this file"
         if spec.page.makes.is_scheduled and path != ("spec", "suspend"):
             run = spec.page.makes.objects[0].kind
             message = f"each {run} of {spec.kind} {spec.metadata.name} is suspended: no pod of it starts"
@@ -187,8 +187,8 @@ def check_platform(companion: FleetCompanion, fleet: Fleet) -> Iterator[Diagnost
         return
     backend, namespace = companion.backend, companion.namespace
     near = (pool.name for pool in fleet.pools if pool.backend == backend and namespace in pool.namespaces)
-    why = f"its file has work of pools {shortened(work_pools)}" if work_pools else "its file has no work"
-    applied = f"{companion.kind} {companion.name} is applied with the platform: {why}"
+    mixed_file = f"its file has work of pools {shortened(work_pools)}" if work_pools else "its file has no work"
+    applied = f"{companion.kind} {companion.name} is applied with the platform: {mixed_file}"
     message = f"{applied}; {tool} may apply no pool before it is healthy"
     hint = f"Add the label {POOL}: {' or '.join((work_pools or tuple(near))[:MAX_LISTED]) or 'POOL'}."
     yield Diagnostic(PLATFORM_WAITS, message, companion.place, hint=hint)
@@ -239,7 +239,7 @@ def _has_two_owners(workload: FleetWorkload, tool: str) -> bool:
     groups = origin.value(("spec", "workerGroupSpecs"))
     if origin.value(("spec", "enableInTreeAutoscaling")) is not True or not isinstance(groups, list):
         return False
-    for index, group in enumerate(item if isinstance(item, dict) else {} for item in groups):
+    for index, group in enumerate(owner_group if isinstance(owner_group, dict) else {} for owner_group in groups):
         least, most = group.get("minReplicas"), group.get("maxReplicas")
         is_set = tool == "Flux" or _rendered(workload, ("spec", "workerGroupSpecs", index, "replicas")) is not None
         if is_set and (least is None or least != most):
@@ -257,21 +257,23 @@ def _rendered(workload: FleetWorkload | SubmittedSet, path: KeyPath) -> object:
 
 def _replicas_path(workload: FleetWorkload | SubmittedSet) -> KeyPath:
     """Returns the path of the number that an autoscaler sets: of a Kubeflow job that of its workers."""
-    workers = (part.path for part in getattr(workload, "replicas", ()) if isinstance(workload, FleetWorkload))
+    workers = (
+        replica_type.path for replica_type in getattr(workload, "replicas", ()) if isinstance(workload, FleetWorkload)
+    )
     of_workers = next((path for path in workers if path[2:3] == ("Worker",)), None)
     return ("spec", "replicas") if of_workers is None else (*of_workers[:3], "replicas")
 
 
-def _ignoring(tool: str, what: str) -> str:
+def _ignoring(tool: str, difference: str) -> str:
     """Returns the end of a hint to ignore a field."""
-    return f"the {'Application' if tool == 'Argo CD' else 'Kustomization'} ignore {what}: docs/gitops.md."
+    return f"the {'Application' if tool == 'Argo CD' else 'Kustomization'} ignore {difference}: docs/gitops.md."
 
 
 def _owned(
     workload: FleetWorkload | SubmittedSet, path: KeyPath, owners: tuple[str, str], hint: str, *related: Related
 ) -> Diagnostic:
     """Reports a field of the manifest. ``owners`` are the tool and the other owner."""
-    tool, other = owners
-    value, what = str(_rendered(workload, path)).lower(), f"{written(path)} of {workload.kind} {workload.name}"
-    message = f"{tool} and {other} both set {what}: {tool} puts it back to {value}"
+    tool, other_owner = owners
+    value, owned_field = str(_rendered(workload, path)).lower(), f"{written(path)} of {workload.kind} {workload.name}"
+    message = f"{tool} and {other_owner} both set {owned_field}: {tool} puts it back to {value}"
     return Diagnostic(TWO_OWNERS, message, workload.declared.origin.locate(path, key=True), related, hint=hint)

@@ -63,8 +63,8 @@ def check_grove_release(backend: FleetBackend, fleet: Fleet) -> Iterator[Diagnos
         yield newer("Grove", version, grove.NEWEST, location)
     is_met = backend.release is None or backend.has(Feature.SKIP_PODGROUPER)
     if backend.grove_release.writes_pod_groups and not is_met:
-        what = f"Grove {version}, which writes the PodGroups of PodCliqueSets itself,"
-        yield unsupported(backend, Feature.SKIP_PODGROUPER, what, location, "use a Grove that leaves them to KAI")
+        feature = f"Grove {version}, which writes the PodGroups of PodCliqueSets itself,"
+        yield unsupported(backend, Feature.SKIP_PODGROUPER, feature, location, "use a Grove that leaves them to KAI")
 
 
 def check_set_release(clique_set: FleetPodCliqueSet, _fleet: Fleet) -> Iterator[Diagnostic]:
@@ -85,8 +85,8 @@ def check_set_release(clique_set: FleetPodCliqueSet, _fleet: Fleet) -> Iterator[
         return
     name = clique_set.topology_name
     if asking and name not in (None, DEFAULT_TOPOLOGY) and not release.has_names:
-        what = f'a cluster topology other than {DEFAULT_TOPOLOGY}, such as "{name}",'
-        yield _needs(backend, what, lambda row: row.has_names, clique_set.place_of(clique_set.references[0][1]))
+        feature = f'a cluster topology other than {DEFAULT_TOPOLOGY}, such as "{name}",'
+        yield _needs(backend, feature, lambda row: row.has_names, clique_set.place_of(clique_set.references[0][1]))
     for constraint, path in asking:
         if constraint.preferred is not None and not release.has_pack:
             location = clique_set.declared.at(*path, "pack", "preferred")
@@ -99,7 +99,11 @@ def check_topology_release(topology: FleetTopology, fleet: Fleet) -> Iterator[Di
     """
     if topology.pool is not None:
         return
-    used = {item.backend for item in fleet.pod_clique_sets if item.topology == topology and item.backend is not None}
+    used = {
+        clique_set.backend
+        for clique_set in fleet.pod_clique_sets
+        if clique_set.topology == topology and clique_set.backend is not None
+    }
     lacking = [backend for backend in fleet.backends if not backend.grove_release.has_free_domains]
     concerned = [backend for backend in lacking if backend in used]
     if not used and len(lacking) == len(fleet.backends):
@@ -114,34 +118,36 @@ def check_topology_release(topology: FleetTopology, fleet: Fleet) -> Iterator[Di
         for index, level in enumerate(topology.levels):
             if level.key not in DOMAINS:
                 location = declared.at(*topology.path, index, "domain")
-                what = f'the domain "{level.key}", which is not one of {", ".join(DOMAINS)},'
-                yield _needs(backend, what, lambda row: row.has_free_domains, location)
+                feature = f'the domain "{level.key}", which is not one of {", ".join(DOMAINS)},'
+                yield _needs(backend, feature, lambda row: row.has_free_domains, location)
 
 
-def _needs(backend: FleetBackend, what: str, has: Callable[[GroveRelease], bool], location: Location) -> Diagnostic:
+def _needs(backend: FleetBackend, feature: str, has: Callable[[GroveRelease], bool], location: Location) -> Diagnostic:
     """Returns a finding that ``what`` needs a later release: the first for which ``has`` is true."""
-    first = grove.first_with(has)
-    message = f"{what} needs Grove {first} or later; backend {backend.name} runs {backend.spec.grove.version}"
-    hint = f"Update Grove there to {first} or later, or leave it out."
+    first_release = grove.first_with(has)
+    message = (
+        f"{feature} needs Grove {first_release} or later; backend {backend.name} runs {backend.spec.grove.version}"
+    )
+    hint = f"Update Grove there to {first_release} or later, or leave it out."
     return Diagnostic(GROVE_UNSUPPORTED, message, location, hint=hint)
 
 
 @cache
 def _of_sets() -> _Fields:
     """Returns the fields of the CRD in any known release, and clusterTopologyName (there: topologyName)."""
-    found = _below(OperatorShapes("grove", None, kubernetes.nearest(None)).kind(SET.versions[0], SET.kind))
-    found["spec"]["template"]["clusterTopologyName"] = None
-    return found
+    set_fields = _below(OperatorShapes("grove", None, kubernetes.nearest(None)).kind(SET.versions[0], SET.kind))
+    set_fields["spec"]["template"]["clusterTopologyName"] = None
+    return set_fields
 
 
 def _below(shape: Shape) -> dict[str, Any]:
     """Returns the fields of a type that this module checks; None for other types of Kubernetes' own."""
-    found: dict[str, Any] = {}
+    fields_below: dict[str, Any] = {}
     for name, field in (shape.fields or {}).items():
-        part = field.items or field
-        is_own = part.fields and part.is_foreign and name not in _ELSEWHERE
-        found[name] = _below(part) if is_own else None
-    return found
+        inner_field = field.items or field
+        is_own = inner_field.fields and inner_field.is_foreign and name not in _ELSEWHERE
+        fields_below[name] = _below(inner_field) if is_own else None
+    return fields_below
 
 
 @cache
@@ -198,8 +204,8 @@ def check_operator_fields(fleet: Fleet) -> Iterator[Diagnostic]:
 
 def _unknown(origin: Origin, table: _Fields, kind: str) -> Iterator[Diagnostic]:
     everywhere = frozenset(_names(table))
-    for path, field, known in _walk(origin.value(()), table, ()):
-        original = closest(field, sorted(known), most=_NEARLY, folds=True)
+    for path, field, known_fields in _walk(origin.value(()), table, ()):
+        original = closest(field, sorted(known_fields), most=_NEARLY, folds=True)
         otherwise = "Move it to where it belongs." if field in everywhere else "Remove it, or waive the rule."
         where = f"{written(path)} of {kind}" if path else kind
         message = f'Grove has no field "{field}" in {where}, and drops it'
@@ -210,14 +216,14 @@ def _unknown(origin: Origin, table: _Fields, kind: str) -> Iterator[Diagnostic]:
 def _walk(value: object, table: _Fields, path: KeyPath) -> Iterator[tuple[KeyPath, str, _Fields]]:
     """Yields the unknown fields, each with the path of its mapping and the known fields of that mapping."""
     if isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from _walk(item, table, (*path, index))
+        for index, child in enumerate(value):
+            yield from _walk(child, table, (*path, index))
     elif isinstance(value, dict):
-        for field, item in value.items():
+        for field, child in value.items():
             if field not in table:
                 yield path, field, table
             elif (inner := table[field]) is not None:
-                yield from _walk(item, inner, (*path, field))
+                yield from _walk(child, inner, (*path, field))
 
 
 def _names(table: _Fields) -> Iterator[str]:

@@ -68,51 +68,61 @@ def check_autoscaler(target: tuple[Autoscaler, Scaled | None], fleet: Fleet) -> 
 
 def waits_for_sums(fleet: Fleet) -> bool:
     """Whether any workload may grow by a default. That check needs the sum of all work in the queue."""
-    return any(_grows_by_default(item) and item.gpus for item in fleet.workloads)
+    return any(_grows_by_default(workload) and workload.gpus for workload in fleet.workloads)
 
 
 def check_scale_targets(fleet: Fleet) -> Iterator[Diagnostic]:
     """Finds autoscalers of objects that no file declares."""
-    found = {id(scaler.companion.declared.origin) for scaler, scaled in scalers(fleet) if scaled is not None}
-    numbers = {number for number, item in enumerate(fleet.repository.work) if found and id(item.origin) in found}
-    lost = [(part, use) for part in fleet.mentions for use in part.uses if use.path == SCALED]
-    lost = [(part, use) for part, use in lost if part is not fleet.own_mentions or use.document not in numbers]
+    scaled_documents = {id(scaler.companion.declared.origin) for scaler, scaled in scalers(fleet) if scaled is not None}
+    numbers = {
+        number
+        for number, document in enumerate(fleet.repository.work)
+        if scaled_documents and id(document.origin) in scaled_documents
+    }
+    lost = [(mentions, use) for mentions in fleet.mentions for use in mentions.uses if use.path == SCALED]
+    lost = [
+        (mentions, use) for mentions, use in lost if mentions is not fleet.own_mentions or use.document not in numbers
+    ]
     repository = fleet.repository
-    specs = [item.spec for item in repository.workloads] + [item.spec for item in repository.pod_clique_sets]
-    declared = {(item.kind, item.metadata.name) for item in specs if lost}
+    specs = [document.spec for document in repository.workloads] + [
+        document.spec for document in repository.pod_clique_sets
+    ]
+    declared = {(document.kind, document.metadata.name) for document in specs if lost}
     placed: dict[tuple[str, Space], set[str]] = {}
-    for item in fleet.submissions if lost else ():
-        placed.setdefault((item.kind, (item.pool.backend.name, item.namespace)), set()).add(item.name)
+    for document in fleet.submissions if lost else ():
+        placed.setdefault((document.kind, (document.pool.backend.name, document.namespace)), set()).add(document.name)
     near = {key: Misspellings(placed.get(key, ())) for key in {(use.kind, use.space) for _, use in lost}}
     everywhere = {(kind, name) for (kind, _), names in placed.items() for name in names}
     unplaced = declared - everywhere  # without a pool, which has a finding
-    for part, use in lost:
+    for mentions, use in lost:
         if use.name in placed.get((use.kind, use.space), ()) or (use.kind, use.name) in unplaced:
             continue
-        place, meant = part.finder(use.document)(use.path), near[use.kind, use.space].of(use.name)
-        if meant is not None:
+        location, intended_name = mentions.finder(use.document)(use.path), near[use.kind, use.space].of(use.name)
+        if intended_name is not None:
             message = f'the {use.kind} "{use.name}" does not exist in namespace {use.space[1]}'
-            yield Diagnostic(REFERENCE_UNKNOWN, message, place, hint=question(use.name, meant))
+            yield Diagnostic(REFERENCE_UNKNOWN, message, location, hint=question(use.name, intended_name))
             continue
         message = (
             f"this {use.by} scales {use.kind} {use.name}, which this repository does not declare: "
             "no quota is compared with the GPUs that it adds"
         )
-        known = [name for kind, name in sorted(declared | everywhere) if kind == use.kind]
-        hint = did_you_mean(use.name, known, "Declare it in this repository, or correct the name.", quote="")
-        yield Diagnostic(GROWTH_UNCOUNTED, message, place, hint=hint)
+        known_names = [name for kind, name in sorted(declared | everywhere) if kind == use.kind]
+        hint = did_you_mean(use.name, known_names, "Declare it in this repository, or correct the name.", quote="")
+        yield Diagnostic(GROWTH_UNCOUNTED, message, location, hint=hint)
 
 
 def scalers(fleet: Fleet) -> Iterator[tuple[Autoscaler, Scaled | None]]:
     """Yields each autoscaler with its target, if a file declares that in the same namespace."""
-    found = list(autoscalers(fleet.companions))
+    scalers_found = list(autoscalers(fleet.companions))
     workloads = {
-        (item.pool.backend.name, item.namespace, item.kind, item.name): item for item in fleet.workloads if found
+        (scaled_work.pool.backend.name, scaled_work.namespace, scaled_work.kind, scaled_work.name): scaled_work
+        for scaled_work in fleet.workloads
+        if scalers_found
     }
     sets: dict[tuple[str, str], list[SubmittedSet]] = {}
-    for sent in fleet.submitted_sets if found else ():
+    for sent in fleet.submitted_sets if scalers_found else ():
         sets.setdefault((sent.pool.backend.name, sent.namespace), []).append(sent)
-    for scaler in found:
+    for scaler in scalers_found:
         workload = workloads.get(scaler.target)
         made = (_of_grove(sent, scaler.kind, scaler.name) for sent in sets.get(scaler.target[:2], ()))
         yield scaler, _scaled(workload) if workload is not None else next(filter(None, made), None)
@@ -125,19 +135,21 @@ def _of_grove(sent: SubmittedSet, kind: str, name: str) -> Scaled | None:
         alone = sum(_gpus(clique) for clique in sent.set.standalone)
         grouped = sum(group.spec.replicas * groups[group.name] for group in sent.set.groups)
         return Scaled(sent, sent.set.replicas, alone + grouped)
-    replica, _, part = name.removeprefix(f"{sent.name}-").partition("-")
+    replica, _, clique_name = name.removeprefix(f"{sent.name}-").partition("-")
     if not name.startswith(f"{sent.name}-") or not _is_index(replica, sent.set.replicas):
         return None
-    if kind == "PodCliqueScalingGroup" and part in groups:
-        start = next(group.spec.replicas for group in sent.set.groups if group.name == part)
-        return Scaled(sent, start, groups[part])
+    if kind == "PodCliqueScalingGroup" and clique_name in groups:
+        start = next(group.spec.replicas for group in sent.set.groups if group.name == clique_name)
+        return Scaled(sent, start, groups[clique_name])
     for clique in sent.set.cliques if kind == "PodClique" else ():
-        group, index = sent.set.group_of(clique), part.removesuffix(f"-{clique.name}")
+        group, index = sent.set.group_of(clique), clique_name.removesuffix(f"-{clique.name}")
         if group is None:
-            is_found = part == clique.name
+            is_found = clique_name == clique.name
         else:
             of_group = index.removeprefix(f"{group.name}-")
-            is_found = part == f"{group.name}-{of_group}-{clique.name}" and _is_index(of_group, group.spec.replicas)
+            is_found = clique_name == f"{group.name}-{of_group}-{clique.name}" and _is_index(
+                of_group, group.spec.replicas
+            )
         if is_found:
             return Scaled(sent, clique.spec.spec.replicas, clique.gpus)
     return None
@@ -181,9 +193,16 @@ def _measured(companion: FleetCompanion, workload: FleetWorkload | SubmittedSet)
         name = metric.get("container")
         if isinstance(name, str):
             every = (listed(pod.origin.value((*pod.path, "containers"))) for pod in pods_of(workload))
-            known = sorted({str(part.get("name")) for parts in every for part in parts if isinstance(part, dict)})
-            if known and name not in known:
-                hint = did_you_mean(name, known, f"Name {shortened(known)}.")
+            container_names = sorted(
+                {
+                    str(container.get("name"))
+                    for containers in every
+                    for container in containers
+                    if isinstance(container, dict)
+                }
+            )
+            if container_names and name not in container_names:
+                hint = did_you_mean(name, container_names, f"Name {shortened(container_names)}.")
                 location = spec.origin.locate((*metric.path, "container"))
                 message = f'{workload.kind} {workload.name} has no container "{name}"'
                 yield Diagnostic(REFERENCE_UNKNOWN, message, location, hint=hint)
@@ -192,35 +211,37 @@ def _measured(companion: FleetCompanion, workload: FleetWorkload | SubmittedSet)
 def held_gpus(fleet: Fleet) -> Held:
     """Returns the GPUs that work asks for, by cluster, queue, and whether the work is preemptible."""
     held: Held = {}
-    for item in fleet.submissions if any(map(_grows_by_default, fleet.workloads)) else ():
-        key = item.pool.backend.name, item.queue, item.is_preemptible
-        held[key] = held.get(key, 0) + item.gpus
+    for submission in fleet.submissions if any(map(_grows_by_default, fleet.workloads)) else ():
+        key = submission.pool.backend.name, submission.queue, submission.is_preemptible
+        held[key] = held.get(key, 0) + submission.gpus
     return held
 
 
-def _is_short(submission: Submission, more: Gpus, held: Held) -> bool:
+def _is_short(submission: Submission, further_gpus: Gpus, held: Held) -> bool:
     """Whether the queue has room for the work it holds, but not for more."""
     used, lent = (held.get((submission.pool.backend.name, submission.queue, low), 0) for low in (False, True))
     most = submission.maximum if submission.is_preemptible else submission.quota
     used += lent if submission.is_preemptible else 0
-    return used <= most.gpu < used + more
+    return used <= most.gpu < used + further_gpus
 
 
-def _judged(submission: Submission, parts: Iterator[Grown], held: Held) -> Iterator[Diagnostic]:
+def _judged(submission: Submission, growing_pods: Iterator[Grown], held: Held) -> Iterator[Diagnostic]:
     room = (submission.maximum if submission.is_preemptible else submission.quota).gpu
-    for part in parts:
-        if not part.gpus or (part.most is not None and part.most <= part.start):
+    for pods_of_part in growing_pods:
+        if not pods_of_part.gpus or (pods_of_part.most is not None and pods_of_part.most <= pods_of_part.start):
             continue
-        more = ((part.most or 0) - part.start) * part.gpus
-        if (part.is_default and not _is_short(submission, more, held)) or (part.is_counted and submission.gpus <= room):
+        further_gpus = ((pods_of_part.most or 0) - pods_of_part.start) * pods_of_part.gpus
+        if (pods_of_part.is_default and not _is_short(submission, further_gpus, held)) or (
+            pods_of_part.is_counted and submission.gpus <= room
+        ):
             continue
-        many = "any number" if part.most is None else str(part.most)
-        total = "without limit" if part.most is None else f"to {submission.gpus + more}"
+        many = "any number" if pods_of_part.most is None else str(pods_of_part.most)
+        total = "without limit" if pods_of_part.most is None else f"to {submission.gpus + further_gpus}"
         asks = f"{submission.gpus} GPUs of this {submission.kind} are counted, and they may grow {total}"
-        if part.is_counted:
+        if pods_of_part.is_counted:
             asks = f"this {submission.kind} then asks for {submission.gpus} GPUs; its queue may hold {room}"
-        message = f"{part.grown_parts} may grow from {part.start} to {many}{part.when}: {asks}"
-        yield Diagnostic(GROWTH_UNCOUNTED, message, submission.declared.at(*part.path), hint=part.hint)
+        message = f"{pods_of_part.grown_parts} may grow from {pods_of_part.start} to {many}{pods_of_part.when}: {asks}"
+        yield Diagnostic(GROWTH_UNCOUNTED, message, submission.declared.at(*pods_of_part.path), hint=pods_of_part.hint)
 
 
 def _grows_by_default(workload: FleetWorkload) -> bool:
@@ -256,8 +277,10 @@ def _growth_of(workload: FleetWorkload) -> Iterator[Grown]:
     """Yields the growth of a workload by itself."""
     for pods in workload.replicas:
         if pods.added:
-            start, what = pods.replicas - pods.added, f"the pods of {pods.written or pods.name}"
-            yield Grown(pods.path, start, pods.replicas, pods.gpus, what, hint="Lower the maximum.", is_counted=True)
+            start, pods_name = pods.replicas - pods.added, f"the pods of {pods.written or pods.name}"
+            yield Grown(
+                pods.path, start, pods.replicas, pods.gpus, pods_name, hint="Lower the maximum.", is_counted=True
+            )
     growing = _growing(workload)
     for at, grows in workload.declared.spec.page.growth.rows:
         for path, _ in values_at(growing.document, path_steps(at)):

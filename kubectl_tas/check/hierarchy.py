@@ -144,35 +144,41 @@ def _for_kai(topology: FleetTopology, *, aliases: bool) -> Iterator[Diagnostic]:
             message += ": the part before the '/' must be a DNS name in lower case"
             prefix, slash, name = level.label.partition("/")
             lower = f"{prefix.lower()}{slash}{name}"
-            known = re.fullmatch(QUALIFIED_NAME, lower) is not None
-            hint = f"Write {lower}; no node can carry the other." if known else "Write a label that nodes can carry."
+            is_qualified = re.fullmatch(QUALIFIED_NAME, lower) is not None
+            hint = (
+                f"Write {lower}; no node can carry the other."
+                if is_qualified
+                else "Write a label that nodes can carry."
+            )
             yield Diagnostic(LEVEL_LABEL_INVALID, message, _at(topology, index, label), hint=hint)
-        if aliases and level.key in [other.label for other in levels if other is not level]:
+        if aliases and level.key in [other_level.label for other_level in levels if other_level is not level]:
             message = f'the key "{level.key}" is the node label of another level'
             yield Diagnostic(LEVEL_ALIAS_COLLISION, message, _at(topology, index, key), hint="Rename the key.")
 
 
 def _duplicates(topology: FleetTopology, field: str, values: Iterable[str]) -> Iterator[Diagnostic]:
-    first: dict[str, int] = {}
+    first_indexes: dict[str, int] = {}
     for index, value in enumerate(values):
-        earlier = first.setdefault(value, index)
+        earlier = first_indexes.setdefault(value, index)
         if earlier != index:
             message = f'the {field} "{value}" is already that of level {earlier + 1}'
             related = (Related("the other level", _at(topology, earlier, field)),)
-            place = _at(topology, index, field)
-            yield Diagnostic(LEVEL_DUPLICATE, message, place, related, hint="Remove or rename one.")
+            location = _at(topology, index, field)
+            yield Diagnostic(LEVEL_DUPLICATE, message, location, related, hint="Remove or rename one.")
 
 
 def _order(topology: FleetTopology) -> Iterator[Diagnostic]:
     """Checks the order of levels with a known domain, by Grove's words, and in pools also by node labels."""
-    known = [(index, domain) for index, level in enumerate(topology.levels) if (domain := _domain(topology, level))]
-    for (_, coarse), (index, fine) in pairwise(known):
+    known_domains = [
+        (index, domain) for index, level in enumerate(topology.levels) if (domain := _domain(topology, level))
+    ]
+    for (_, coarse), (index, fine) in pairwise(known_domains):
         if DOMAINS.index(fine) < DOMAINS.index(coarse):
             message = f"{fine} is below {coarse}, but a {fine} is usually larger than a {coarse}"
-            place = _at(topology, index, _says(topology, topology.levels[index]))
+            location = _at(topology, index, _says(topology, topology.levels[index]))
             order = f"The order is {', '.join(DOMAINS)}"
             hint = f"{order}; levels are written from the coarsest to the finest." if topology.pool else f"{order}."
-            yield Diagnostic(DOMAIN_ORDER, message, place, hint=hint)
+            yield Diagnostic(DOMAIN_ORDER, message, location, hint=hint)
 
 
 def _domain(topology: FleetTopology, level: Level) -> str | None:
@@ -207,9 +213,9 @@ def _kind(topology: FleetTopology) -> Iterator[Diagnostic]:
 
 
 def _twice(topology: FleetTopology) -> Iterator[Diagnostic]:
-    first: dict[str, int] = {}
+    first_indexes: dict[str, int] = {}
     for index, binding in enumerate(topology.bindings):
-        earlier = first.setdefault(binding.schedulerName, index)
+        earlier = first_indexes.setdefault(binding.schedulerName, index)
         if earlier != index:
             path: KeyPath = ("spec", _FIELD, index, "schedulerName")
             related = Related("the first one", topology.declared.at("spec", _FIELD, earlier, "schedulerName"))
@@ -222,13 +228,17 @@ def _schedulers(fleet: Fleet, topology: FleetTopology) -> Iterator[Diagnostic]:
     """Finds bindings that Grove's webhook refuses (validateSchedulerTopologyReferences, 0.1.0-alpha.9 and later). If
     the OperatorConfiguration names schedulers, only those are known.
     """
-    known = tuple(dict.fromkeys(name for backend in fleet.backends for name in backend.grove_release.schedulers))
+    known_schedulers = tuple(
+        dict.fromkeys(name for backend in fleet.backends for name in backend.grove_release.schedulers)
+    )
     operator = fleet.grove.operator
     enabled = [profile.name for profile in operator.spec.scheduler.profiles] if operator else []
-    for index, binding in enumerate(topology.bindings if known else ()):
+    for index, binding in enumerate(topology.bindings if known_schedulers else ()):
         name = binding.schedulerName
-        if name not in known:
-            message = f'Grove knows no scheduler "{name}", and refuses the binding; it knows {", ".join(known)}'
+        if name not in known_schedulers:
+            message = (
+                f'Grove knows no scheduler "{name}", and refuses the binding; it knows {", ".join(known_schedulers)}'
+            )
         elif name != grove.KAI_SCHEDULER:
             message = f'Grove does not place by topology with the scheduler "{name}", and refuses the binding'
         elif enabled and name not in enabled:
@@ -242,10 +252,14 @@ def _schedulers(fleet: Fleet, topology: FleetTopology) -> Iterator[Diagnostic]:
 
 def _other_name(fleet: Fleet, topology: FleetTopology) -> Iterator[Diagnostic]:
     """Finds bindings to a Topology with another name than Grove writes into PodGangs (podgang.go, buildResource)."""
-    names = {other.name_on(backend) for backend in fleet.backends for other in fleet.topologies}
+    names = {other_topology.name_on(backend) for backend in fleet.backends for other_topology in fleet.topologies}
     for backend in fleet.backends:
         bound = topology.binding(backend)
-        users = [item for item in fleet.pod_clique_sets if item.topology == topology and item.backend == backend]
+        users = [
+            clique_set
+            for clique_set in fleet.pod_clique_sets
+            if clique_set.topology == topology and clique_set.backend == backend
+        ]
         if users and bound not in (None, topology.name) and topology.name not in names:
             message = (
                 f'the gangs of the {SET.kind} {users[0].name} ask for the Topology "{topology.name}", '
@@ -257,23 +271,27 @@ def _other_name(fleet: Fleet, topology: FleetTopology) -> Iterator[Diagnostic]:
 
 def check_bound_levels(backend: FleetBackend, fleet: Fleet) -> Iterator[Diagnostic]:
     """Finds cluster topologies of one backend that share a Topology but have different levels."""
-    first: dict[str, FleetTopology] = {}
-    there = [topology for topology in fleet.topologies if topology.backend in (None, backend)]
-    for topology in sorted(there, key=lambda item: item.binding(backend) is not None):
+    first_by_name: dict[str, FleetTopology] = {}
+    topologies_there = [topology for topology in fleet.topologies if topology.backend in (None, backend)]
+    for topology in sorted(topologies_there, key=lambda item: item.binding(backend) is not None):
         name = topology.name_on(backend)
-        other = first.setdefault(name, topology)
-        labels, others = ([level.label for level in item.levels] for item in (topology, other))
-        if other is not topology and topology.binding(backend) is not None and labels != others:
+        earlier = first_by_name.setdefault(name, topology)
+        labels, earlier_labels = (
+            [level.label for level in topology_there.levels] for topology_there in (topology, earlier)
+        )
+        if earlier is not topology and topology.binding(backend) is not None and labels != earlier_labels:
             message = (
                 f'the Topology "{name}" is bound here with the levels {" > ".join(labels)}, '
-                f"but has {' > '.join(others)}"
+                f"but has {' > '.join(earlier_labels)}"
             )
-            related = (Related(f"the levels of {name}", other.declared.origin.locate(other.path, key=True)),)
+            related = (Related(f"the levels of {name}", earlier.declared.origin.locate(earlier.path, key=True)),)
             hint = "Bind a Topology that has these levels, or declare the same ones here."
             yield Diagnostic(TOPOLOGY_BINDING, message, _place(topology, backend), related, hint=hint)
 
 
 def _place(topology: FleetTopology, backend: FleetBackend) -> Location:
-    wanted = backend.scheduler_name
-    index = next(n for n, item in enumerate(topology.bindings) if item.schedulerName == wanted)
+    scheduler_name = backend.scheduler_name
+    index = next(
+        n for n, topology_binding in enumerate(topology.bindings) if topology_binding.schedulerName == scheduler_name
+    )
     return topology.declared.at("spec", _FIELD, index, "topologyReference")

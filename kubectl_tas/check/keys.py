@@ -226,9 +226,9 @@ KNOWN = {
 }
 
 
-def keys_of(origin: Origin, part: Part) -> Iterator[Diagnostic]:
+def keys_of(origin: Origin, section_part: Part) -> Iterator[Diagnostic]:
     """Checks the keys of labels and annotations."""
-    where, path, keys = part
+    where, path, keys = section_part
     if where in ("labels", "annotations"):
         for key in keys:
             yield from _key(origin, where, (*path, key))
@@ -236,18 +236,18 @@ def keys_of(origin: Origin, part: Part) -> Iterator[Diagnostic]:
 
 def _key(origin: Origin, where: str, path: KeyPath) -> Iterator[Diagnostic]:
     key = str(path[-1])
-    other = "labels" if where == "annotations" else "annotations"
+    other_map = "labels" if where == "annotations" else "annotations"
     if key in KNOWN[where] or key in KNOWN["both"]:
         return
     location = origin.locate(path, key=True)
     if (finding := _part_of_gpu(origin, path) or leftover(origin, path)) is not None:
         yield finding
         return
-    if key.startswith(labels.OWN_PREFIX) and (where == "labels" or key in KNOWN[other]):
+    if key.startswith(labels.OWN_PREFIX) and (where == "labels" or key in KNOWN[other_map]):
         return  # check.workload_labels says more of those
-    if key in KNOWN[other]:
-        message = f"{key} is read among the {other}, not among the {where}"
-        hint = f"Remove it: {_WRITTEN}." if key in _BY_NOBODY else f"Move it to {other}."
+    if key in KNOWN[other_map]:
+        message = f"{key} is read among the {other_map}, not among the {where}"
+        hint = f"Remove it: {_WRITTEN}." if key in _BY_NOBODY else f"Move it to {other_map}."
         yield Diagnostic(KEY_MISPLACED, message, location, hint=hint)
         return
     domain, slash, name = key.partition("/")
@@ -258,13 +258,15 @@ def _key(origin: Origin, where: str, path: KeyPath) -> Iterator[Diagnostic]:
         return
     bare = next((domain.removesuffix(ending) for ending in _ENDINGS if domain.endswith(ending)), domain)
     likely = (closest(text, DOMAINS, most=min(_SLIPS, len(text) // 4), folds=True) for text in (domain, bare))
-    meant = domain if domain in DOMAINS else next(filter(None, likely), None)
-    if meant is None:
+    intended_domain = domain if domain in DOMAINS else next(filter(None, likely), None)
+    if intended_domain is None:
         return
-    known = sorted(item for items in KNOWN.values() for item in items if item.startswith(f"{meant}/"))
-    here = (item for item in known if item not in KNOWN[other] and item not in STATE)
-    near = closest(f"{meant}/{name}", known)
-    hint = question(key, near) if near else f"Known: {', '.join(here)}."
+    known_keys = sorted(
+        known_key for keys in KNOWN.values() for known_key in keys if known_key.startswith(f"{intended_domain}/")
+    )
+    keys_here = (known_key for known_key in known_keys if known_key not in KNOWN[other_map] and known_key not in STATE)
+    near = closest(f"{intended_domain}/{name}", known_keys)
+    hint = question(key, near) if near else f"Known: {', '.join(keys_here)}."
     hint = f"Did you mean {near}? Remove it: {_WRITTEN}." if near in _BY_NOBODY else hint
     yield Diagnostic(KEY_UNKNOWN, f'nothing reads the key "{key}"', location, hint=hint)
 
@@ -273,24 +275,24 @@ def _part_of_gpu(origin: Origin, path: KeyPath) -> Diagnostic | None:
     """Returns a finding about an annotation for a part of a GPU with a domain, as node labels of GPUs have one."""
     key, value = str(path[-1]), origin.value(path)
     domain, _, name = key.partition("/")
-    meant = re.sub("[._]", "-", name.lower())
-    if domain not in _OF_GPUS or meant not in (gpus.FRACTION, gpus.MEMORY):
+    hyphenated = re.sub("[._]", "-", name.lower())
+    if domain not in _OF_GPUS or hyphenated not in (gpus.FRACTION, gpus.MEMORY):
         return None
-    mebibytes = quantities.parse(value) if meant == gpus.MEMORY and not str(value).isdecimal() else None
+    mebibytes = quantities.parse(value) if hyphenated == gpus.MEMORY and not str(value).isdecimal() else None
     text = f"{mebibytes / 2**20:.0f}" if mebibytes else value
-    hint = f'Write {meant}: "{text}"' + (", a number of MiB." if meant == gpus.MEMORY else ".")
+    hint = f'Write {hyphenated}: "{text}"' + (", a number of MiB." if hyphenated == gpus.MEMORY else ".")
     message = f"nothing reads {key}, so these pods get no part of a GPU by it"
     return Diagnostic(KEY_UNKNOWN, message, origin.locate(path, key=True), hint=hint)
 
 
-def reserved_of(origin: Origin, part: Part) -> Iterator[Diagnostic]:
+def reserved_of(origin: Origin, section_part: Part) -> Iterator[Diagnostic]:
     """Reports labels and annotations that only KAI or Grove may write."""
-    what, path, written = part
+    owner, path, mapping = section_part
     label, value = RESERVATION
-    if what in ("labels", "keys") and written.get(label) == value:
+    if owner in ("labels", "keys") and mapping.get(label) == value:
         message = f"only KAI may write {label}: {value}: KAI counts no GPU of such a pod as used"
         yield Diagnostic(KEY_RESERVED, message, origin.locate((*path, label)), hint="Write another value.")
-    for key in written if what in _TABLES else ():
+    for key in mapping if owner in _TABLES else ():
         row = state_of(str(key))
         if row is not None:
             message = f"only {setter_of(row.key)} may write {key}: {row.effect}"
@@ -306,29 +308,29 @@ def check_argo_plugin(companion: FleetCompanion, _fleet: Fleet) -> Iterator[Diag
         yield Diagnostic(QUOTA_BYPASS, message, location, hint="Remove it; an administrator installs plugins.")
 
 
-def backdoors_of(origin: Origin, part: Part, values: Mapping[Decides, tuple[str, str]]) -> Iterator[Diagnostic]:
+def backdoors_of(origin: Origin, section_part: Part, values: Mapping[Decides, tuple[str, str]]) -> Iterator[Diagnostic]:
     """Reports keys and fields that differ from the pool's values in ``values``, or that are never allowed."""
-    what, path, written = part
-    if what == "field" and path == (*OWN_METADATA, "ownerReferences"):
+    owner, path, mapping = section_part
+    if owner == "field" and path == (*OWN_METADATA, "ownerReferences"):
         return  # check.gitops refuses it
-    if what == "field":
-        yield from _opened(origin, FIELDS[str(path[-1])], path, written, values)
+    if owner == "field":
+        yield from _opened(origin, FIELDS[str(path[-1])], path, mapping, values)
         return
-    table = _TABLES.get(what, {})
-    for key in written if table else ():
+    table = _TABLES.get(owner, {})
+    for key in mapping if table else ():
         door = table.get(key)
         if door is not None and (door.decides is not Decides.SYNC or path == ("metadata", "annotations")):
-            yield from _opened(origin, door, (*path, key), written[key], values)
+            yield from _opened(origin, door, (*path, key), mapping[key], values)
 
 
-def java_options_of(origin: Origin, part: Part) -> Iterator[Diagnostic]:
+def java_options_of(origin: Origin, section_part: Part) -> Iterator[Diagnostic]:
     """Reports variables with options for Java by which Spark makes other pods than those of the file. The driver takes
     each option -Dspark.NAME=VALUE as a setting (SparkSubmitCommandBuilder.java of Spark 3.5).
     """
-    what, path, written = part
-    if what != "container" or group_of(str(origin.data.get("apiVersion"))) != _SPARK_GROUP:
+    owner, path, mapping = section_part
+    if owner != "container" or group_of(str(origin.data.get("apiVersion"))) != _SPARK_GROUP:
         return
-    for variable in environment.variables(written):
+    for variable in environment.variables(mapping):
         is_changing = variable.is_elsewhere or OPTIONS.search(environment.unquoted(str(variable.value)))
         if variable.name in environment.JAVA and is_changing:
             message = f"{variable.name}: it changes pods, or their number, after validate has judged them"
@@ -337,60 +339,64 @@ def java_options_of(origin: Origin, part: Part) -> Iterator[Diagnostic]:
 
 
 def queue_of_project(
-    origin: Origin, part: Part, queues: Collection[str], values: Mapping[Decides, tuple[str, str]]
+    origin: Origin, section_part: Part, queues: Collection[str], values: Mapping[Decides, tuple[str, str]]
 ) -> Iterator[Diagnostic]:
     """Reports a label ``project`` that names another queue: it counts for pods without a queue, such as those of a
     runtime. Follows calculateQueueName of KAI 0.17 (default_grouper.go).
     """
-    what, path, written = part
-    queue = written.get(labels.PROJECT) if what == "labels" else None
-    value, why = values.get(Decides.QUEUE, ("", ""))
+    owner, path, mapping = section_part
+    queue = mapping.get(labels.PROJECT) if owner == "labels" else None
+    value, reason = values.get(Decides.QUEUE, ("", ""))
     if value and isinstance(queue, str) and queue in queues and queue != value:
-        yield conflict(origin, (*path, labels.PROJECT), value, why, queue)
+        yield conflict(origin, (*path, labels.PROJECT), value, reason, queue)
 
 
-def joining_of(part: Part, item: object) -> Iterator[Diagnostic]:
+def joining_of(section_part: Part, declared_value: object) -> Iterator[Diagnostic]:
     """Reports annotations by which pods join a PodGroup, in a place from which an operator may copy them to pods.
     ``item`` is the work of the document, or None. ``check.owned`` judges those of its pod templates.
     """
-    what, path, written = part
-    if what not in ("annotations", "keys") or not isinstance(item, FleetWorkload | SubmittedSet):
+    owner, path, mapping = section_part
+    if owner not in ("annotations", "keys") or not isinstance(declared_value, FleetWorkload | SubmittedSet):
         return
-    asked = [key for key in _JOINING if key in written]
-    if asked and path not in notes_above(item):
-        read = [pod.notes for pod in pods_of(item)] if isinstance(item, FleetWorkload) else []
-        for key in asked if path not in read else ():
+    joining_keys = [key for key in _JOINING if key in mapping]
+    if joining_keys and path not in notes_above(declared_value):
+        read = [pod.notes for pod in pods_of(declared_value)] if isinstance(declared_value, FleetWorkload) else []
+        for key in joining_keys if path not in read else ():
             message = f"an operator may copy {key} from here to pods, and they would join a PodGroup that nobody checks"
-            location = item.declared.origin.locate((*path, key), key=True)
+            location = declared_value.declared.origin.locate((*path, key), key=True)
             yield Diagnostic(QUOTA_BYPASS, message, location, hint="Remove it.")
 
 
 def _opened(
-    origin: Origin, door: Backdoor, path: KeyPath, written: object, values: Mapping[Decides, tuple[str, str]]
+    origin: Origin, door: Backdoor, path: KeyPath, value_there: object, values: Mapping[Decides, tuple[str, str]]
 ) -> Iterator[Diagnostic]:
     if door.decides in values:
-        value, why = values[door.decides]
-        if written is not None and written != value:
-            yield conflict(origin, path, value, why, written)
+        value, reason = values[door.decides]
+        if value_there is not None and value_there != value:
+            yield conflict(origin, path, value, reason, value_there)
     elif door.decides is Decides.SYNC:
-        if re.search(door.values, str(written)):
-            message = f"{door.key}: {written} takes the object out of the sync: {door.effect}"
+        if re.search(door.values, str(value_there)):
+            message = f"{door.key}: {value_there} takes the object out of the sync: {door.effect}"
             hint = "Remove it, or let spec.rules of the Config allow it."
             yield Diagnostic(SYNC_BYPASS, message, origin.locate(path, key=True), hint=hint)
-    elif door.effect and written and door.decides is not Decides.STATE and _counts(door, written):
-        keys = written if door.values and isinstance(written, dict) else ()
+    elif door.effect and value_there and door.decides is not Decides.STATE and _counts(door, value_there):
+        keys = value_there if door.values and isinstance(value_there, dict) else ()
         named = next((key for key in keys if re.search(door.values, str(key))), None)
         path = path if named is None else (*path, named)
         is_long = door.decides is Decides.UNSEEN
-        message = f"{named or door.key}: {door.effect}" if is_long else f'{door.key} is "{written}": {door.effect}'
+        message = f"{named or door.key}: {door.effect}" if is_long else f'{door.key} is "{value_there}": {door.effect}'
         seen = "Remove it, and write what it is for in the object itself."
         hint = seen if door.decides is Decides.UNSEEN else "Remove it; nodeSelector and affinity choose nodes too."
         yield Diagnostic(QUOTA_BYPASS, message, origin.locate(path, key=True), hint=hint)
 
 
-def _counts(door: Backdoor, written: object) -> bool:
+def _counts(door: Backdoor, value_there: object) -> bool:
     """Whether a written value is one that bypasses the pool."""
-    text = " ".join(f"{key}={value}" for key, value in written.items()) if isinstance(written, dict) else str(written)
+    text = (
+        " ".join(f"{key}={value}" for key, value in value_there.items())
+        if isinstance(value_there, dict)
+        else str(value_there)
+    )
     text = environment.unquoted(text) if door.is_quoted else text
     return not door.values or re.search(door.values, text) is not None
 
@@ -398,8 +404,8 @@ def _counts(door: Backdoor, written: object) -> bool:
 def check_reserved(companion: Declared[Companion], _fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks a companion that may make pods for keys of KAI and Grove."""
     if not is_harmless(companion.spec.apiVersion, companion.spec.kind):
-        for part in parts(companion.origin.data):
-            yield from reserved_of(companion.origin, part)
+        for section_part in parts(companion.origin.data):
+            yield from reserved_of(companion.origin, section_part)
 
 
 class WorkDocument(NamedTuple):
@@ -435,15 +441,15 @@ def check_document(document: WorkDocument, around: Surroundings) -> Iterator[Dia
     """Checks a workload, a PodCliqueSet or a PodGroup at any depth, whether its pool exists or not."""
     origin, values = document.origin, around.agreed(document)
     namespace = values.get(Decides.NAMESPACE, ("", ""))[0]
-    for part in parts(origin.data):
-        yield from keys_of(origin, part)
-        yield from labels_below(origin, part)
-        yield from reserved_of(origin, part)
-        yield from backdoors_of(origin, part, values)
-        yield from queue_of_project(origin, part, around.queues, values)
-        yield from resources_of(origin, part)
-        yield from java_options_of(origin, part)
-        yield from joining_of(part, document.sent)
-        yield from devices_of(origin, part, around.maps, namespace, channels=around.channels.get(namespace, ()))
-        yield from secrets_of(origin, part)
-        yield from expressions_of(origin, part)
+    for section_part in parts(origin.data):
+        yield from keys_of(origin, section_part)
+        yield from labels_below(origin, section_part)
+        yield from reserved_of(origin, section_part)
+        yield from backdoors_of(origin, section_part, values)
+        yield from queue_of_project(origin, section_part, around.queues, values)
+        yield from resources_of(origin, section_part)
+        yield from java_options_of(origin, section_part)
+        yield from joining_of(section_part, document.sent)
+        yield from devices_of(origin, section_part, around.maps, namespace, channels=around.channels.get(namespace, ()))
+        yield from secrets_of(origin, section_part)
+        yield from expressions_of(origin, section_part)

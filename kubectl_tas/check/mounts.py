@@ -77,30 +77,36 @@ def check_mounts(declared: Declared[Workflow], fleet: Fleet) -> Iterator[Diagnos
 
 def _mounts(declared: Declared[Workflow], task: Task, path: KeyPath) -> Iterator[Diagnostic]:
     values = data_paths(task)
-    wanted: list[tuple[_Kind, str, KeyPath]] = [
-        *(("volumeMount", item.rpartition(":")[2], ("volumeMounts", i)) for i, item in enumerate(task.volumeMounts)),
+    wanted_mounts: list[tuple[_Kind, str, KeyPath]] = [
+        *(
+            ("volumeMount", volume_mount.rpartition(":")[2], ("volumeMounts", i))
+            for i, volume_mount in enumerate(task.volumeMounts)
+        ),
         *(("file", file.path, ("files", index, "path")) for index, file in enumerate(task.files)),
         *(("Secret", folder, ("credentials", name)) for name, folder in mounted_secrets(task).items()),
     ]
-    known: dict[str, _Mount] = {}
-    for kind, written, place in wanted:
-        mount = _Mount(kind, filled(written, values), declared.at(*path, *place))
+    mounts_by_path: dict[str, _Mount] = {}
+    for kind, spelling, key_path in wanted_mounts:
+        mount = _Mount(kind, filled(spelling, values), declared.at(*path, *key_path))
         problem = None if kind == "volumeMount" else _misplaced(mount)
         if problem is not None:
             yield Diagnostic(MOUNT_PATH, f"{mount.words} {problem[0]}", mount.place, hint=problem[1])
             continue
         spelled = normal(mount.path)
-        first = known.setdefault(spelled, mount)
-        if first is not mount:
-            related = (Related("the other one", first.place),)
-            message = f"{mount.words} has the path of {first.words}"
+        earlier = mounts_by_path.setdefault(spelled, mount)
+        if earlier is not mount:
+            related = (Related("the other one", earlier.place),)
+            message = f"{mount.words} has the path of {earlier.words}"
             yield Diagnostic(MOUNT_PATH, message, mount.place, related, hint="Change one of the paths.")
-    for spelled, mount in known.items():
-        above = (known.get(str(parent)) for parent in PurePosixPath(spelled).parents)
-        outer = next((item for item in above if item is not None and item.kind != "volumeMount"), None)
+    for spelled, mount in mounts_by_path.items():
+        above = (mounts_by_path.get(str(parent)) for parent in PurePosixPath(spelled).parents)
+        outer = next(
+            (volume_mount for volume_mount in above if volume_mount is not None and volume_mount.kind != "volumeMount"),
+            None,
+        )
         if outer is not None:
-            what = "is no folder" if outer.kind == "file" else "holds nothing but its keys"
-            message = f"{mount.words} lies below {outer.words}, which {what}"
+            limitation = "is no folder" if outer.kind == "file" else "holds nothing but its keys"
+            message = f"{mount.words} lies below {outer.words}, which {limitation}"
             related = (Related("the other one", outer.place),)
             yield Diagnostic(MOUNT_PATH, message, mount.place, related, hint="Change one of the paths.")
 
@@ -129,13 +135,13 @@ def _misplaced(mount: _Mount) -> tuple[str, str] | None:
 
 def _contents(fleet: Fleet, declared: Declared[Workflow], task: Task, path: KeyPath) -> Iterator[Diagnostic]:
     origin, local_files = declared.origin.path, fleet.repository.local_files
-    for index, item in enumerate(task.files):
-        file = task_file(item, origin, local_files)
-        field = "localpath" if item.contents is None else "contents"
+    for index, file_entry in enumerate(task.files):
+        file = task_file(file_entry, origin, local_files)
+        field = "localpath" if file_entry.contents is None else "contents"
         location = declared.at(*path, "files", index, field)
         if file is None:
-            local = None if item.localpath is None else local_path(origin, item.localpath)
-            if item.base64 and (item.contents is not None if local is None else local in local_files):
+            local = None if file_entry.localpath is None else local_path(origin, file_entry.localpath)
+            if file_entry.base64 and (file_entry.contents is not None if local is None else local in local_files):
                 message = f'files[{index}] of the task "{task.name}" is no base64'
                 yield Diagnostic(TASK_DATA, message, location, hint="Write it in base64, or remove base64: true.")
             continue
@@ -158,9 +164,9 @@ def _credentials(declared: Declared[Workflow], task: Task, path: KeyPath) -> Ite
             hint = "Letters, digits, '-', '_' and '.', a letter or digit at both ends."
             yield _wrong(f'"{name}" cannot be the name of a Secret', declared.origin.locate(where, key=True), hint)
         if isinstance(keys, str):
-            first = mounted.setdefault(secret, name)
-            if first != name:
-                message = f'"{first}" and "{name}" are one Secret, and are mounted twice'
+            first_name = mounted.setdefault(secret, name)
+            if first_name != name:
+                message = f'"{first_name}" and "{name}" are one Secret, and are mounted twice'
                 yield _wrong(message, declared.origin.locate(where, key=True), "Mount it once.")
             continue
         for variable, key in keys.items():

@@ -54,7 +54,10 @@ LEVEL_LABEL_UNKNOWN = Rule(
     "at that line.",
 )
 _KUBERNETES = ("topology.kubernetes.io/region", "topology.kubernetes.io/zone", HOSTNAME)
-_KNOWN = (*(place.label for place in PLACES), *(f"nvidia.com/gpu.{name}" for name in ("count", "machine", "product")))
+_KNOWN = (
+    *(node_place.label for node_place in PLACES),
+    *(f"nvidia.com/gpu.{name}" for name in ("count", "machine", "product")),
+)
 _MANY = late_pattern(r"(fabric\.topograph\.run/tier|topology\.k8s\.aws/network-node-layer)-[0-9]+")
 """Families of labels with a number at the end, which has no known maximum."""
 _OF_KUBERNETES = late_pattern(r"((topology|node)\.)?(kubernetes|k8s)\.io")
@@ -63,10 +66,12 @@ _SLIPS = 2
 
 def node_label(origin: Origin, path: KeyPath, label: str) -> Iterator[Diagnostic]:
     """Reports a misspelled node label of Kubernetes. The label is the key or the value at ``path``."""
-    meant = _of_kubernetes(label)
-    if meant is not None:
+    intended_label = _of_kubernetes(label)
+    if intended_label is not None:
         location = origin.locate(path, key=path[-1] == label)
-        yield Diagnostic(NODE_LABEL, f'no node has the label "{label}"', location, hint=f'Did you mean "{meant}"?')
+        yield Diagnostic(
+            NODE_LABEL, f'no node has the label "{label}"', location, hint=f'Did you mean "{intended_label}"?'
+        )
 
 
 def _of_kubernetes(label: str) -> str | None:
@@ -77,18 +82,20 @@ def _of_kubernetes(label: str) -> str | None:
 def check_labels_of_levels(sent: FleetWorkload | SubmittedSet, fleet: Fleet) -> Iterator[Diagnostic]:
     """Finds node labels in pods that misspell the label of a level of their pool."""
     levels = [level.label for level in sent.pool.levels]
-    known = (
+    known_labels = (
         {*NODE_LABELS, *(level.label for topology in fleet.topologies for level in topology.levels)} if levels else ()
     )
     origin = sent.declared.origin
     for pods in pods_of(sent) if levels else ():
         for path in pods_at(origin.data, pods.path):
-            for place, label in _labels_in(Fields(origin, path, origin.value(path))):
-                meant = None if label in known else misspelled(label, levels)
-                if meant is not None and _of_kubernetes(label) is None:  # else node_label reports it
-                    message = f'no node has the label "{label}"; a level of pool {sent.pool.name} has "{meant}"'
-                    where = origin.locate(place, key=place[-1] == label)
-                    yield Diagnostic(NODE_LABEL, message, where, hint=question(label, meant))
+            for label_path, label in _labels_in(Fields(origin, path, origin.value(path))):
+                intended_label = None if label in known_labels else misspelled(label, levels)
+                if intended_label is not None and _of_kubernetes(label) is None:  # else node_label reports it
+                    message = (
+                        f'no node has the label "{label}"; a level of pool {sent.pool.name} has "{intended_label}"'
+                    )
+                    where = origin.locate(label_path, key=label_path[-1] == label)
+                    yield Diagnostic(NODE_LABEL, message, where, hint=question(label, intended_label))
 
 
 def _labels_in(spec: Fields) -> Iterator[tuple[KeyPath, str]]:
@@ -129,9 +136,9 @@ def check_level_labels(topology: FleetTopology, _fleet: Fleet) -> Iterator[Diagn
             message = f"Topograph sets the node label {level.label} before its release 1.0; since then it sets {now}"
             hint = f"Write {now}, or waive this where an older Topograph runs."
             yield Diagnostic(LEVEL_LABEL_UNKNOWN, message, location, hint=hint)
-        elif (meant := _meant(level.label)) is not None:
+        elif (intended_label := _meant(level.label)) is not None:
             message = f'nothing sets the node label "{level.label}", so KAI would find no node for this topology'
-            yield Diagnostic(LEVEL_LABEL_UNKNOWN, message, location, hint=question(level.label, meant))
+            yield Diagnostic(LEVEL_LABEL_UNKNOWN, message, location, hint=question(level.label, intended_label))
 
 
 @lru_cache(maxsize=4096)
@@ -139,15 +146,15 @@ def _meant(label: str) -> str | None:
     """Returns the known label that ``label`` most likely misspells; None if there is no such label."""
     if label in _KNOWN or _MANY.fullmatch(label) or not re.fullmatch(QUALIFIED_NAME, label):
         return None
-    same = next((known for known in _KNOWN if _letters(known) == _letters(label)), None)
+    same = next((known_label for known_label in _KNOWN if _letters(known_label) == _letters(label)), None)
     if same is not None:
         return same
     domain, _, name = label.rpartition("/")
     if _OF_KUBERNETES.fullmatch(domain):
         name = "hostname" if name in ("host", "node") and domain == "kubernetes.io" else name
-        found = next((known for known in _KUBERNETES if known.endswith(f"/{name}")), None)
-        if found is not None:
-            return found
+        kubernetes_label = next((known_label for known_label in _KUBERNETES if known_label.endswith(f"/{name}")), None)
+        if kubernetes_label is not None:
+            return kubernetes_label
     return closest(label, _KNOWN, most=_SLIPS)
 
 

@@ -60,18 +60,18 @@ def check_pool_name(pool: Declared[Pool], _fleet: Fleet) -> Iterator[Diagnostic]
 
 def check_topology_name(topology: Declared[ClusterTopology], fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks the name of a cluster topology, and the names that its bindings refer to."""
-    name, place = topology.spec.metadata.name, topology.at("metadata", "name")
+    name, location = topology.spec.metadata.name, topology.at("metadata", "name")
     early = [backend for backend in fleet.backends if not backend.grove_release.has_names]
     if name == RESERVED_TOPOLOGY and early:
         version = early[0].spec.grove.version
         message = f'the topology name "{name}" is reserved for the operator of Grove {version}'
         hint = "Choose another name, and let pools and workloads refer to that."
-        yield Diagnostic(NAME_RESERVED, message, place, hint=hint)
+        yield Diagnostic(NAME_RESERVED, message, location, hint=hint)
     else:
-        yield from _subdomain("topology name", name, place)
+        yield from _subdomain("topology name", name, location)
     for index, binding in enumerate(topology.spec.spec.schedulerTopologyBindings):
-        place = topology.at("spec", "schedulerTopologyBindings", index, "topologyReference")
-        yield from _subdomain("topologyReference", binding.topologyReference, place)
+        location = topology.at("spec", "schedulerTopologyBindings", index, "topologyReference")
+        yield from _subdomain("topologyReference", binding.topologyReference, location)
 
 
 def _backends(fleet: Fleet) -> Iterator[Diagnostic]:
@@ -94,49 +94,51 @@ def _backends(fleet: Fleet) -> Iterator[Diagnostic]:
         yield from _subdomain("priority class", name, config.at("spec", "priorityClasses", priority))
 
 
-def label_problems(what: str, name: str, location: Location, *, limit: int | None = None) -> Iterator[Diagnostic]:
+def label_problems(
+    described_name: str, name: str, location: Location, *, limit: int | None = None
+) -> Iterator[Diagnostic]:
     """Checks the name of a pool, subpool or namespace. ``limit`` is its maximum number of characters."""
     if not names.is_label(name) and names.SEPARATOR not in name.strip("-"):
-        yield _invalid(f"{what} name", name, location)
+        yield _invalid(f"{described_name} name", name, location)
     elif names.SEPARATOR in name:
-        message = f'the {what} name "{name}" contains "--", which separates a pool from its subpool'
+        message = f'the {described_name} name "{name}" contains "--", which separates a pool from its subpool'
         yield Diagnostic(NAME_DELIMITER, message, location, hint="Use a single '-'.")
     elif limit is not None and len(name) > limit:
-        yield _long(f"{what} name", name, location, limit)
+        yield _long(f"{described_name} name", name, location, limit)
 
 
 def check_subpool_name(subpool: Declared[Subpool], _fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks the name of a subpool."""
-    name, place = subpool.spec.metadata.name, subpool.at("metadata", "name")
+    name, location = subpool.spec.metadata.name, subpool.at("metadata", "name")
     short = name.removeprefix(f"{subpool.spec.spec.parent}{names.SEPARATOR}")
     if short != name and names.is_label(short):
         message = f'the subpool name "{name}" contains the name of its pool, which spec.parent says'
-        yield Diagnostic(NAME_DELIMITER, message, place, hint=f"Write {short}.")
+        yield Diagnostic(NAME_DELIMITER, message, location, hint=f"Write {short}.")
     elif names.fold(name) == names.SHARED:
         message = f'the subpool name "{name}" is reserved for the queue of the pool itself'
-        yield Diagnostic(NAME_RESERVED, message, place, hint="Choose another name.")
+        yield Diagnostic(NAME_RESERVED, message, location, hint="Choose another name.")
     elif name.startswith("_"):
         message = f'the subpool name "{name}" begins with "_", which is reserved for queues of the tool'
-        yield Diagnostic(NAME_RESERVED, message, place, hint="Choose a name without the '_' in front.")
+        yield Diagnostic(NAME_RESERVED, message, location, hint="Choose a name without the '_' in front.")
     else:
-        yield from label_problems("subpool", name, place)
+        yield from label_problems("subpool", name, location)
 
 
-def _subdomain(what: str, name: str, location: Location) -> Iterator[Diagnostic]:
+def _subdomain(described_name: str, name: str, location: Location) -> Iterator[Diagnostic]:
     if len(name) > MAX_NAME:
-        yield _long(what, name, location)
-    elif not all(names.is_label(part) for part in name.split(".")):
-        yield _invalid(what, name, location, dots=True)
+        yield _long(described_name, name, location)
+    elif not all(names.is_label(label_of_name) for label_of_name in name.split(".")):
+        yield _invalid(described_name, name, location, dots=True)
 
 
-def _long(what: str, name: str, location: Location, limit: int = MAX_NAME) -> Diagnostic:
-    message = f"the {what} has {len(name)} characters, more than the {limit} of a Kubernetes name"
+def _long(described_name: str, name: str, location: Location, limit: int = MAX_NAME) -> Diagnostic:
+    message = f"the {described_name} has {len(name)} characters, more than the {limit} of a Kubernetes name"
     return Diagnostic(NAME_INVALID, message, location, hint="Shorten it.")
 
 
-def _invalid(what: str, name: str, location: Location, *, dots: bool = False) -> Diagnostic:
+def _invalid(described_name: str, name: str, location: Location, *, dots: bool = False) -> Diagnostic:
     characters = "lower-case letters, digits, '-' and '.'" if dots else "lower-case letters, digits and '-'"
-    message = f'the {what} "{name}" must be {characters}, a letter or digit first and last'
+    message = f'the {described_name} "{name}" must be {characters}, a letter or digit first and last'
     return Diagnostic(NAME_INVALID, message, location, hint=_example(name))
 
 
@@ -149,12 +151,13 @@ def _example(name: str) -> str:
 
 def check_workflow_names(declared: Declared[Workflow], _fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks the names in a workflow. Each name must be a valid label after folding."""
-    for what, name, path in (*workflow_names(declared.spec), *_topology_groups(declared.spec)):
+    for described_name, name, path in (*workflow_names(declared.spec), *_topology_groups(declared.spec)):
         if not names.is_label(names.fold(name)):
             message = (
-                f"the {what} name \"{name}\" must be letters, digits, '-' and '_', a letter or digit first and last"
+                f"the {described_name} name \"{name}\" must be letters, digits, '-' and '_', "
+                "a letter or digit first and last"
             )
-            location = declared.origin.locate(path, key=what == "resource")
+            location = declared.origin.locate(path, key=described_name == "resource")
             yield Diagnostic(NAME_INVALID, message, location, hint=_example(name))
 
 
@@ -170,8 +173,8 @@ def workflow_names(workflow: Workflow) -> Iterator[tuple[str, str, KeyPath]]:
     for group, path, places in workflow.all_groups:
         if workflow.workflow.groups:
             yield "group", group.name, (*path, "name")
-        for task, place in zip(group.tasks, places, strict=True):
-            yield "task", task.name, (*place, "name")
+        for task, task_path in zip(group.tasks, places, strict=True):
+            yield "task", task.name, (*task_path, "name")
     for name, _, path in workflow.all_resources:
         yield "resource", name, path
 
@@ -186,19 +189,19 @@ def _queue_lengths(fleet: Fleet) -> Iterator[Diagnostic]:
         if len(pool.shared_queue) > MAX_LABEL:
             yield _too_long(pool.shared_queue, pool.declared.at("metadata", "name"), "name of the pool")
             continue
-        parts = ((subpool.canonical, subpool.declared.at("metadata", "name")) for subpool in pool.subpools)
-        for target, place in ((pool.name, pool.declared.at("metadata", "name")), *parts):
+        subpool_queues = ((subpool.canonical, subpool.declared.at("metadata", "name")) for subpool in pool.subpools)
+        for target, location in ((pool.name, pool.declared.at("metadata", "name")), *subpool_queues):
             if len(target) > MAX_LABEL:  # its queue has a name of its own then
                 message = f"its objects get the label {POOL}: {target}, which has {len(target)} characters"
                 hint = f"Shorten it: a label has at most {MAX_LABEL}."
-                yield Diagnostic(NAME_INVALID, message, place, hint=hint)
+                yield Diagnostic(NAME_INVALID, message, location, hint=hint)
         for subpool in pool.subpools:
             if len(subpool.queue) > MAX_LABEL:
                 yield _too_long(subpool.queue, subpool.declared.at("metadata", "name"), "name of the subpool")
 
 
-def _too_long(queue: str, location: Location, what: str) -> Diagnostic:
+def _too_long(queue: str, location: Location, described_owner: str) -> Diagnostic:
     over = len(queue) - MAX_LABEL
     message = f'the queue name "{queue}" has {len(queue)} characters, {over} more than the {MAX_LABEL} allowed'
     plural = "character" if over == 1 else "characters"
-    return Diagnostic(QUEUE_NAME_TOO_LONG, message, location, hint=f"Cut {over} {plural} from the {what}.")
+    return Diagnostic(QUEUE_NAME_TOO_LONG, message, location, hint=f"Cut {over} {plural} from the {described_owner}.")

@@ -38,7 +38,7 @@ def refused(origin: Origin, refusals: Refusals) -> Iterator[Diagnostic]:
     for at, check in refusals.operator:
         for path, value in values_at(document, path_steps(at)):
             if isinstance(value, dict):
-                yield from (_finding(origin, found) for found in check(Section(document, path)))
+                yield from (_finding(origin, refusal) for refusal in check(Section(document, path)))
     for text in refusals.yaml:
         yield from _as_yaml(origin, text)
 
@@ -60,13 +60,13 @@ def _of_crd(origin: Origin, broken: BrokenRule) -> Diagnostic:
     return Diagnostic(OPERATOR_REFUSES, text, origin.locate(path, key=isinstance(broken.value, dict)))
 
 
-def _finding(origin: Origin, found: Refused) -> Diagnostic:
-    if found.rule == MISSING_FIELD.code:
-        return missing_field(origin, found.path[:-1], str(found.path[-1]), {})
-    if found.rule == INVALID_VALUE.code:
-        return invalid_value(origin, found.path, found.message, origin.value(found.path), found.hint)
-    rule = FIELDS_CONFLICT if found.rule == FIELDS_CONFLICT.code else OPERATOR_REFUSES
-    return Diagnostic(rule, found.message, origin.locate(found.path, key=found.is_key), hint=found.hint)
+def _finding(origin: Origin, refusal: Refused) -> Diagnostic:
+    if refusal.rule == MISSING_FIELD.code:
+        return missing_field(origin, refusal.path[:-1], str(refusal.path[-1]), {})
+    if refusal.rule == INVALID_VALUE.code:
+        return invalid_value(origin, refusal.path, refusal.message, origin.value(refusal.path), refusal.hint)
+    rule = FIELDS_CONFLICT if refusal.rule == FIELDS_CONFLICT.code else OPERATOR_REFUSES
+    return Diagnostic(rule, refusal.message, origin.locate(refusal.path, key=refusal.is_key), hint=refusal.hint)
 
 
 def _as_yaml(origin: Origin, field: str) -> Iterator[Diagnostic]:
@@ -79,9 +79,11 @@ def _as_yaml(origin: Origin, field: str) -> Iterator[Diagnostic]:
         return
     documents, findings = parse(origin.path, text)
     if findings and findings[0].rule is YAML_SYNTAX:
-        place, why = findings[0].location, findings[0].message.partition("\n")[0]
-        line = f", line {place.line} of the text" if place and place.line else ""  # none of a character unknown to YAML
-        message = f"{written(path)} is no YAML, so KubeRay refuses it{line}: {why}"
+        location, reason = findings[0].location, findings[0].message.partition("\n")[0]
+        line = (
+            f", line {location.line} of the text" if location and location.line else ""
+        )  # none of a character unknown to YAML
+        message = f"{written(path)} is no YAML, so KubeRay refuses it{line}: {reason}"
         hint = findings[0].hint if line else "Remove it."
         yield Diagnostic(OPERATOR_REFUSES, message, origin.locate(path), hint=hint)
     elif documents and not isinstance(documents[0].data, dict):

@@ -55,20 +55,20 @@ def _names(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
     """Reports names that do not begin with a letter and end with a letter or digit, and groups named as a task."""
     spec = declared.spec
     task_names: dict[str, tuple[str, KeyPath]] = {}
-    written: list[tuple[str, str, KeyPath]] = [("workflow", spec.workflow.name, ("workflow",))]
+    named_parts: list[tuple[str, str, KeyPath]] = [("workflow", spec.workflow.name, ("workflow",))]
     for _, task, path in spec.all_tasks:
         task_names.setdefault(names.fold(task.name), (task.name, path))
-        written.append(("task", task.name, path))
+        named_parts.append(("task", task.name, path))
     for index, group in enumerate(spec.workflow.groups):
         path = ("workflow", "groups", index)
-        written.append(("group", group.name, path))
+        named_parts.append(("group", group.name, path))
         task_name, task_path = task_names.get(names.fold(group.name), ("", ()))
         if task_path:
             message = f'the group "{group.name}" has the name of a task, and OSMO refuses two equal names'
             related = (Related(f'task "{task_name}"', declared.at(*task_path, "name")),)
             location = declared.at(*path, "name")
             yield Diagnostic(OSMO_REFUSES, message, location, related, hint="Rename the group.")
-    for kind, name, path in written:
+    for kind, name, path in named_parts:
         if not _NAME.fullmatch(name):
             message = f'the {kind} name "{name}" must begin with a letter and end with a letter or digit for OSMO'
             yield Diagnostic(OSMO_REFUSES, message, declared.at(*path, "name"), hint="Put a letter in front of it.")

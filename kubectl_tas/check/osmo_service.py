@@ -102,15 +102,17 @@ def check_osmo_pool(pool: Declared[Pool], fleet: Fleet) -> Iterator[Diagnostic]:
     yield from _finding(pool, ("metadata", "name"), ignored_fields)
 
 
-def _finding(declared: Declared[Any], place: KeyPath, lost: Iterable[Lost]) -> Iterator[Diagnostic]:
+def _finding(declared: Declared[Any], key_path: KeyPath, lost: Iterable[Lost]) -> Iterator[Diagnostic]:
     by_field: dict[str, dict[tuple[str, str], None]] = {}
     for field, why_and_how in lost:
         by_field.setdefault(field, {})[why_and_how] = None
     if by_field:
-        why = "; ".join(f"{field} ({'; '.join(why for why, _ in each)})" for field, each in by_field.items())
+        reasons = "; ".join(
+            f"{field} ({'; '.join(reasons for reasons, _ in each)})" for field, each in by_field.items()
+        )
         how = "; ".join(f"{field}: {', and '.join(how for _, how in each)}" for field, each in by_field.items())
-        message, hint = f"only OSMO's own runtime honours {why}", f"Instead, {how}."
-        yield Diagnostic(OSMO_ONLY, message, declared.at(*place), hint=hint)
+        message, hint = f"only OSMO's own runtime honours {reasons}", f"Instead, {how}."
+        yield Diagnostic(OSMO_ONLY, message, declared.at(*key_path), hint=hint)
 
 
 def _of_workflow(workflow: Workflow, *, as_jobs: bool) -> Iterator[Lost]:
@@ -129,9 +131,9 @@ def _of_workflow(workflow: Workflow, *, as_jobs: bool) -> Iterator[Lost]:
 
 def _used(model: BaseModel, fields: tuple[str, ...]) -> Iterator[Lost]:
     """Yields the lost effects of written ``fields``. Skips false and empty values, except of ignoreNonleadStatus."""
-    written = model.model_fields_set
+    written_fields = model.model_fields_set
     for field in fields:
-        if field in written and (getattr(model, field) or field == "ignoreNonleadStatus"):
+        if field in written_fields and (getattr(model, field) or field == "ignoreNonleadStatus"):
             yield field, _LOST[field]
 
 
@@ -140,7 +142,7 @@ def _of_codes(field: str, actions: Mapping[str, str | int], *, as_jobs: bool, se
     ranges = code_ranges(actions)
     by_code = actions_by_code(ranges)
     zero = by_code.pop(0, None)
-    does = {item.does for item in by_code.values()}
+    does = {code_range.does for code_range in by_code.values()}
     if zero is not None and zero.does != "COMPLETE":
         yield field, _ZERO
     if "RESCHEDULE" in does and not as_jobs:
@@ -149,7 +151,7 @@ def _of_codes(field: str, actions: Mapping[str, str | int], *, as_jobs: bool, se
         yield field, _STUCK
     if "COMPLETE" in does:
         yield field, _FAILS
-    if any(item.last > CODES[-1] for item in ranges):
+    if any(code_range.last > CODES[-1] for code_range in ranges):
         yield field, _OWN
 
 
@@ -171,7 +173,9 @@ def check_tokens(declared: Declared[Workflow], fleet: Fleet) -> Iterator[Diagnos
     """Checks the tokens of a workflow, whether its pool exists or not."""
     uses = tuple(_uses(fleet, declared))
     unknown = (_unknown(declared.spec, use) for use in uses)
-    yield from dict.fromkeys(item for item in unknown if item is not None)  # tasks may share a text by an alias
+    yield from dict.fromkeys(
+        diagnostic for diagnostic in unknown if diagnostic is not None
+    )  # tasks may share a text by an alias
     outputs = [use for use in uses if use.token == OUTPUT_TOKEN and not is_mounted(use.task, OUTPUT)]
     inputs = [use for use in uses if use.token in data_paths(use.task) and not is_mounted(use.task, INPUT)]
     inputs = [use for use in inputs if use.token != OUTPUT_TOKEN]
@@ -190,13 +194,17 @@ def _unknown(workflow: Workflow, use: _Use) -> Diagnostic | None:
         has = shortened([f"{{{{{key}}}}}" for key in data_paths(use.task) if key.startswith("input:")])
         hint = f"It has {has}." if has else "It has none; remove it."
         return Diagnostic(TOKEN_UNKNOWN, message, use.place, hint=hint)
-    own = {names.fold(item.name): item.name for item in use.group.tasks}
-    if kind == "host" and name not in own:
+    names_of_group = {names.fold(own_task.name): own_task.name for own_task in use.group.tasks}
+    if kind == "host" and name not in names_of_group:
         message = f'{{{{{use.token}}}}}{within} names no task of the group "{use.group.name}"'
-        others = [group.name for group, task, _ in workflow.all_tasks if names.fold(task.name) == name]
-        message += f'; "{name}" is in "{others[0]}"' if others else ""
-        advice = "Only tasks of one group know each other's hosts." if others else did_you_mean(name, own)
-        hint = f"{advice} The group has {shortened(list(own.values()))}.".strip()
+        groups_with_name = [group.name for group, task, _ in workflow.all_tasks if names.fold(task.name) == name]
+        message += f'; "{name}" is in "{groups_with_name[0]}"' if groups_with_name else ""
+        advice = (
+            "Only tasks of one group know each other's hosts."
+            if groups_with_name
+            else did_you_mean(name, names_of_group)
+        )
+        hint = f"{advice} The group has {shortened(list(names_of_group.values()))}.".strip()
         return Diagnostic(TOKEN_UNKNOWN, message, use.place, hint=hint)
     return None
 
@@ -204,8 +212,8 @@ def _unknown(workflow: Workflow, use: _Use) -> Diagnostic | None:
 def _data(uses: Sequence[_Use], message: str, does: str, folder: str) -> Iterator[Diagnostic]:
     """Reports one finding for all given tokens, at the first one."""
     if uses:
-        others = len({use.task.name for use in uses}) - 1
-        task = f'the task "{uses[0].task.name}"' + (f" (and {others} more)" if others else "")
+        other_count = len({use.task.name for use in uses}) - 1
+        task = f'the task "{uses[0].task.name}"' + (f" (and {other_count} more)" if other_count else "")
         hint = f"Let the task {does} it itself, or mount a folder at {folder} with volumeMounts."
         yield Diagnostic(TOKEN_DATA, message.format(task=task, token=uses[0].token), uses[0].place, hint=hint)
 
@@ -215,11 +223,11 @@ def _uses(fleet: Fleet, declared: Declared[Workflow]) -> Iterator[_Use]:
         if not _has_tokens(task):
             continue
         seen = set[tuple[str, bool]]()
-        for tokens, place, within, is_file in _texts(fleet, declared, task, path):
+        for tokens, key_path, within, is_file in _texts(fleet, declared, task, path):
             for token in tokens:
                 if (token, is_file) not in seen:
                     seen.add((token, is_file))
-                    yield _Use(token, group, task, declared.at(*place), within, is_file)
+                    yield _Use(token, group, task, declared.at(*key_path), within, is_file)
 
 
 def _has_tokens(task: Task) -> bool:
@@ -238,12 +246,12 @@ def _texts(
     words += ((str(value), ("environment", name)) for name, value in task.environment.items())
     words += ((folder, ("credentials", name)) for name, folder in mounted_secrets(task).items())
     words += ((file.path, ("files", index, "path")) for index, file in enumerate(task.files))
-    for text, place in words:
-        yield tokens_in(text), (*path, *place), "", False
-    for index, item in enumerate(task.files):
-        file = task_file(item, declared.origin.path, fleet.repository.local_files)
-        local = item.localpath
+    for text, key_path in words:
+        yield tokens_in(text), (*path, *key_path), "", False
+    for index, file_entry in enumerate(task.files):
+        file = task_file(file_entry, declared.origin.path, fleet.repository.local_files)
+        local = file_entry.localpath
         if file is not None:
             within = "" if local is None else local_path(declared.origin.path, local)
-            place = (*path, "files", index, "contents" if local is None else "localpath")
-            yield sorted(file.tokens), place, within, True
+            key_path = (*path, "files", index, "contents" if local is None else "localpath")
+            yield sorted(file.tokens), key_path, within, True

@@ -70,8 +70,8 @@ def _meaning(origin: Origin, key: str, value: object, page: WorkloadKind | None)
         return ("", "") if is_said and "slice" not in key else ("these pods run anywhere", _level(key))
     if _PRIORITY.search(key):
         lost = "this work is NORMAL, and no other work preempts it"
-        said = f"Write the label {labels.PRIORITY} instead: LOW, if other work may preempt it."
-        return ("", "") if labels.PRIORITY in marks or value == "false" else (lost, said)
+        advice = f"Write the label {labels.PRIORITY} instead: LOW, if other work may preempt it."
+        return ("", "") if labels.PRIORITY in marks or value == "false" else (lost, advice)
     if _TIME.search(key):
         return "nothing ends this work", "Write activeDeadlineSeconds in the Job or its pods instead."
     if _GANG.search(key):
@@ -99,10 +99,10 @@ def _gang(document: Document, key: str, value: object, page: WorkloadKind | None
         return "", ""
     if gang.reads_batch_minimum:
         is_number = _MINIMUM.search(key) is not None and str(value).isdecimal()
-        said = (
+        advice = (
             f'{labels.BATCH_MIN_MEMBER}: "{value}"' if is_number else f"the number of pods in {labels.BATCH_MIN_MEMBER}"
         )
-        return "its pods start one by one", f"Write {said} among the annotations of the workload instead."
+        return "its pods start one by one", f"Write {advice} among the annotations of the workload instead."
     name = f": {value}" if key.endswith(("-name", "/pod-group", ".io")) and "{" not in str(value) else ""
     return "each pod starts without the others", f"Write the label {labels.GANG}{name} on all work of the gang instead."
 

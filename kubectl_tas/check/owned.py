@@ -65,21 +65,31 @@ def check_gangs(workload: FleetWorkload, fleet: Fleet) -> Iterator[Diagnostic]:
 def _elsewhere(fleet: Fleet, workload: FleetWorkload) -> Iterator[Diagnostic]:
     """Checks pods that name a PodGroup themselves, or that KAI's PodGrouper skips."""
     backend = workload.pool.backend
-    own = {item.path: item for item in workload.templates if podgrouper.names_its_own(workload, item)}
-    groups = [item for item in fleet.pod_groups if own and item.backend == backend]
-    declared = {item.declared.spec.metadata.name: item for item in groups if item.namespace == workload.namespace}
-    for item in own.values():
-        if item.pod_group in declared:
-            yield from _joined(fleet, workload, item, declared[item.pod_group])
-        skipping = podgrouper.skipping(workload, item)
-        if skipping is not None and item.pod_group in declared:
+    ungrouped_types = {
+        replica_type.path: replica_type
+        for replica_type in workload.templates
+        if podgrouper.names_its_own(workload, replica_type)
+    }
+    groups = [replica_type for replica_type in fleet.pod_groups if ungrouped_types and replica_type.backend == backend]
+    declared = {
+        replica_type.declared.spec.metadata.name: replica_type
+        for replica_type in groups
+        if replica_type.namespace == workload.namespace
+    }
+    for replica_type in ungrouped_types.values():
+        if replica_type.pod_group in declared:
+            yield from _joined(fleet, workload, replica_type, declared[replica_type.pod_group])
+        skipping = podgrouper.skipping(workload, replica_type)
+        if skipping is not None and replica_type.pod_group in declared:
             continue
-        pods, hint = f"the pods of {item.name}", "Remove the annotation, or add kubectl-tas/podgroup: owned."
-        rule, path = PODGROUP_ELSEWHERE, (*item.annotations_path, labels.POD_GROUP)
+        pods, hint = f"the pods of {replica_type.name}", "Remove the annotation, or add kubectl-tas/podgroup: owned."
+        rule, path = PODGROUP_ELSEWHERE, (*replica_type.annotations_path, labels.POD_GROUP)
         if skipping is None:
-            message = f'{pods} name the PodGroup "{item.pod_group}", which KAI\'s PodGrouper may replace by its own'
-        elif item.pod_group is not None:
-            message = f'KAI\'s PodGrouper leaves {pods} alone, so their PodGroup "{item.pod_group}" must exist'
+            message = (
+                f'{pods} name the PodGroup "{replica_type.pod_group}", which KAI\'s PodGrouper may replace by its own'
+            )
+        elif replica_type.pod_group is not None:
+            message = f'KAI\'s PodGrouper leaves {pods} alone, so their PodGroup "{replica_type.pod_group}" must exist'
             hint = "Declare that PodGroup, or remove the annotations. If it exists elsewhere, do nothing."
         else:
             rule, path = PODGROUP_NONE, skipping
@@ -92,14 +102,14 @@ def _joined(
 ) -> Iterator[Diagnostic]:
     """Reports where a PodGroup differs from the pool of its pods. KAI uses the queue and priority of the PodGroup."""
     values, spec = agreed(fleet, workload), group.declared.spec.spec
-    for field, decides, written in (
+    for field, decides, written_value in (
         ("queue", Decides.QUEUE, spec.queue),
         ("priorityClassName", Decides.PRIORITY, spec.priorityClassName),
         ("preemptibility", Decides.PREEMPTIBILITY, spec.preemptibility),
     ):
-        value, why = values.get(decides, (written, ""))
-        if written and written != value:
-            message = f'pods join PodGroup {group.name}, whose {field} is "{written}", but {why} is "{value}"'
+        value, reason = values.get(decides, (written_value, ""))
+        if written_value and written_value != value:
+            message = f'pods join PodGroup {group.name}, whose {field} is "{written_value}", but {reason} is "{value}"'
             location = workload.declared.at(*replica_type.annotations_path, labels.POD_GROUP)
             related = (Related("that PodGroup", group.declared.at("spec", field)),)
             hint = "Join a PodGroup of the same queue and priority, or let the tool write it"
@@ -114,7 +124,9 @@ def _label(workload: FleetWorkload) -> str:
 
 def _owned(workload: FleetWorkload) -> Iterator[Diagnostic]:
     reason = podgrouper.row(workload).not_owned
-    if workload.is_segmented or any(labels.SEGMENT_SIZE in item.annotations for item in workload.replicas):
+    if workload.is_segmented or any(
+        labels.SEGMENT_SIZE in replica_type.annotations for replica_type in workload.replicas
+    ):
         reason = reason or "pods of one template cannot be told apart into segments"
     if not workload.pool.backend.is_kai:
         reason = f"backend {workload.pool.backend.name} has no KAI Scheduler"
@@ -125,18 +137,24 @@ def _owned(workload: FleetWorkload) -> Iterator[Diagnostic]:
         return
     for wait in podgrouper.waits(workload):
         message = f"the gang of {workload.kind} {workload.name} can never start: {wait.reason}"
-        written = workload.declared.origin.value(wait.path) is not None
-        location = workload.declared.at(*(wait.path if written else ("kind",)))
+        is_written = workload.declared.origin.value(wait.path) is not None
+        location = workload.declared.at(*(wait.path if is_written else ("kind",)))
         hint = f"{wait.instead}, or remove the label {_label(workload)}."
         yield Diagnostic(PODGROUP_OWNED, message, location, hint=hint)
 
 
-def _mismatch(first: FleetWorkload, workload: FleetWorkload) -> Iterator[Diagnostic]:
-    for what in ("pool", "priority", "namespace"):
-        here, there = (getattr(item, "target" if what == "pool" else what) for item in (workload, first))
-        if here == there:
+def _mismatch(first_workload: FleetWorkload, workload: FleetWorkload) -> Iterator[Diagnostic]:
+    for field_name in ("pool", "priority", "namespace"):
+        value_here, value_there = (
+            getattr(either_workload, "target" if field_name == "pool" else field_name)
+            for either_workload in (workload, first_workload)
+        )
+        if value_here == value_there:
             continue
-        message = f'the {what} is {here}, but {first.kind} {first.name} of gang "{workload.gang}" has {there}'
+        message = (
+            f"the {field_name} is {value_here}, but {first_workload.kind} {first_workload.name} "
+            f'of gang "{workload.gang}" has {value_there}'
+        )
         location = workload.declared.at("metadata", "labels", labels.GANG)
-        related = (Related("the other one", first.declared.at("metadata", "labels", labels.GANG)),)
+        related = (Related("the other one", first_workload.declared.at("metadata", "labels", labels.GANG)),)
         yield Diagnostic(GANG_MISMATCH, message, location, related, hint="Make them equal, or use two gangs.")

@@ -102,9 +102,9 @@ def _uses(group: FleetGroup) -> Iterator[tuple[FleetResource, Requirement]]:
 
 
 def _conflicts(workflow: FleetWorkflow, group: FleetGroup) -> Iterator[Diagnostic]:
-    first: dict[tuple[Level, str], Requirement] = {}
+    first_requirements: dict[tuple[Level, str], Requirement] = {}
     for _, requirement in _uses(group):
-        earlier = first.setdefault((requirement.level, requirement.group), requirement)
+        earlier = first_requirements.setdefault((requirement.level, requirement.group), requirement)
         if earlier.required != requirement.required and earlier.path[:-1] != requirement.path[:-1]:
             key = requirement.level.key
             message = (
@@ -123,13 +123,17 @@ def _kind(requirement: Requirement) -> str:
 def _two_parents(workflow: FleetWorkflow, group: FleetGroup) -> Iterator[Diagnostic]:
     parents: dict[tuple[Level, str], tuple[tuple[tuple[Level, str], ...], Requirement]] = {}
     for resource, requirement in _uses(group):
-        above = tuple((other.level, other.group) for other in resource.requirements if other.depth < requirement.depth)
-        known, earlier = parents.setdefault((requirement.level, requirement.group), (above, requirement))
-        if known != above:
+        above = tuple(
+            (parent_requirement.level, parent_requirement.group)
+            for parent_requirement in resource.requirements
+            if parent_requirement.depth < requirement.depth
+        )
+        known_parents, earlier = parents.setdefault((requirement.level, requirement.group), (above, requirement))
+        if known_parents != above:
             key = requirement.level.key
             message = (
                 f'the {key} group "{requirement.written}" is below {_path(workflow, above)} here '
-                f"and below {_path(workflow, known)} elsewhere; these are two groups"
+                f"and below {_path(workflow, known_parents)} elsewhere; these are two groups"
             )
             related = (Related("elsewhere", workflow.declared.at(*earlier.path)),)
             hint = "Give them two names, or the same coarser group."
@@ -144,13 +148,13 @@ def _path(workflow: FleetWorkflow, above: tuple[tuple[Level, str], ...]) -> str:
 
 def _across(workflow: FleetWorkflow) -> Iterator[Diagnostic]:
     """Finds a topology group in two groups of a workflow. Skips the default group, which is separate per PodGroup."""
-    first: dict[tuple[Level, str], tuple[FleetGroup, Requirement]] = {}
+    first_requirements: dict[tuple[Level, str], tuple[FleetGroup, Requirement]] = {}
     for group in workflow.groups:
         for resource, requirement in _uses(group):
             index = requirement.path[-1]
             if "group" not in resource.spec.topology[int(index)].model_fields_set:
                 continue
-            owner, earlier = first.setdefault((requirement.level, requirement.group), (group, requirement))
+            owner, earlier = first_requirements.setdefault((requirement.level, requirement.group), (group, requirement))
             if owner is not group:
                 key = requirement.level.key
                 message = (
@@ -182,19 +186,19 @@ def _order(workload: FleetWorkload, placement: Placement | None) -> Iterator[Dia
     required, preferred = placement.required, placement.preferred
     is_elsewhere = required.path[:-1] != preferred.path[:-1]
     related = (Related("required here", workload.declared.at(*required.path)),) if is_elsewhere else ()
-    levels, place = [level.key for level in placement.fleet_topology.levels], workload.declared.at(*preferred.path)
-    yield from check_order(levels, required.level.key, preferred.level.key, place, related)
+    levels, location = [level.key for level in placement.fleet_topology.levels], workload.declared.at(*preferred.path)
+    yield from check_order(levels, required.level.key, preferred.level.key, location, related)
 
 
 def _merged(workload: FleetWorkload) -> Iterator[Diagnostic]:
     """Checks the combined levels of a workload, its jobs and their pod template, if all apply to the same pods."""
     placement, lost = whole_placement(workload)
-    lost = (*lost, *(asked for item in workload.replicas for asked in item.lost))
-    if placement not in (workload.placement, *(item.placement for item in workload.replicas)):
+    lost = (*lost, *(asked_level for replica_type in workload.replicas for asked_level in replica_type.lost))
+    if placement not in (workload.placement, *(replica_type.placement for replica_type in workload.replicas)):
         yield from _order(workload, placement)
-    for asked in lost:
-        message = f'nothing keeps the pods within one "{asked.text}": their template asks for another placement'
-        location = workload.declared.origin.locate(asked.path, key=True)
+    for asked_level in lost:
+        message = f'nothing keeps the pods within one "{asked_level.text}": their template asks for another placement'
+        location = workload.declared.origin.locate(asked_level.path, key=True)
         hint = "Ask for it on the pod template, or leave it out."
         yield Diagnostic(PLACEMENT_OVERRIDDEN, message, location, hint=hint)
 
@@ -206,44 +210,48 @@ def _unread(workload: FleetWorkload) -> Iterator[Diagnostic]:
     if podgrouper.missing_gang(workload) is not None:
         return  # the same
     if not podgrouper.is_one_pod_group(workload):
-        why = f"each pod of this {workload.kind} is a PodGroup of its own"
-        for placement in (workload.placement, *(item.placement for item in workload.replicas)):
-            yield from _nowhere(workload, placement, why, _instead(workload, None))
+        reason = f"each pod of this {workload.kind} is a PodGroup of its own"
+        for placement in (workload.placement, *(template.placement for template in workload.replicas)):
+            yield from _nowhere(workload, placement, reason, _instead(workload, None))
         return
     if not podgrouper.places_at(workload):
-        why, hint = f"KAI reads no placement of a {workload.kind} itself", "Ask for it on the templates of its pods."
-        yield from _nowhere(workload, workload.placement, why, hint)
+        reason, hint = f"KAI reads no placement of a {workload.kind} itself", "Ask for it on the templates of its pods."
+        yield from _nowhere(workload, workload.placement, reason, hint)
     are_read = places_parts(workload) or is_placed_as_a_whole(workload)
-    for item in workload.outside if are_read else workload.templates:
-        if item.annotations_path == podgrouper.row(workload).placed_at:
+    for template in workload.outside if are_read else workload.templates:
+        if template.annotations_path == podgrouper.row(workload).placed_at:
             continue
-        why = f"KAI reads no placement of {item.name} in a {workload.kind}"
-        yield from _nowhere(workload, item.placement, why, _instead(workload, item))
+        reason = f"KAI reads no placement of {template.name} in a {workload.kind}"
+        yield from _nowhere(workload, template.placement, reason, _instead(workload, template))
 
 
-def _nowhere(workload: FleetWorkload, placement: Placement | None, why: str, hint: str) -> Iterator[Diagnostic]:
+def _nowhere(workload: FleetWorkload, placement: Placement | None, reason: str, hint: str) -> Iterator[Diagnostic]:
     if placement is None:
         return
-    for asked in placement.asked:
-        location = workload.declared.origin.locate(asked.path, key=True)
-        if asked is placement.required:
-            message = f'{why}, so nothing keeps its pods within one "{asked.text}"'
+    for asked_level in placement.asked:
+        location = workload.declared.origin.locate(asked_level.path, key=True)
+        if asked_level is placement.required:
+            message = f'{reason}, so nothing keeps its pods within one "{asked_level.text}"'
             yield Diagnostic(PLACEMENT_UNSUPPORTED, message, location, hint=hint)
         else:
-            message = f'{why}, so nothing places its pods in one "{asked.text}"'
+            message = f'{reason}, so nothing places its pods in one "{asked_level.text}"'
             yield Diagnostic(PLACEMENT_IGNORED, message, location, hint=hint)
 
 
-def _instead(workload: FleetWorkload, item: ReplicaType | None) -> str:
+def _instead(workload: FleetWorkload, replica_type: ReplicaType | None) -> str:
     """Returns ways to keep the pods of a replica type together; with None, the pods of the whole workload."""
-    own, backend, ways = podgrouper.row(workload), workload.pool.backend, []
-    if item in workload.replicas and own.placed_parts is not None:
-        ways.append(f"update KAI to {kai.first_with(own.placed_parts)}")
-    if item is not None:
+    grouping, backend, ways = podgrouper.row(workload), workload.pool.backend, []
+    if replica_type in workload.replicas and grouping.placed_parts is not None:
+        ways.append(f"update KAI to {kai.first_with(grouping.placed_parts)}")
+    if replica_type is not None:
         ways.append(f"place the whole {workload.kind} by the annotations of its own metadata")
-    if item is not None and item.name == own.empty_part and podgrouper.makes_segments(workload, item):
-        ways.append(f'make its pods one segment ({labels.SEGMENT_SIZE}: "{item.replicas}") and place that')
-    if not own.not_owned and backend.has(Feature.SKIP_PODGROUPER):
+    if (
+        replica_type is not None
+        and replica_type.name == grouping.empty_part
+        and podgrouper.makes_segments(workload, replica_type)
+    ):
+        ways.append(f'make its pods one segment ({labels.SEGMENT_SIZE}: "{replica_type.replicas}") and place that')
+    if not grouping.not_owned and backend.has(Feature.SKIP_PODGROUPER):
         ways.append(f"add the label {labels.OWNED}: owned")
     text = ", or ".join(ways) or "leave it out"
     return f"{text[0].upper()}{text[1:]}."
@@ -251,13 +259,18 @@ def _instead(workload: FleetWorkload, item: ReplicaType | None) -> str:
 
 def _without_level(workload: FleetWorkload) -> Iterator[Diagnostic]:
     """Finds a topology that KAI would read although nothing asks for its levels or for segments."""
-    place = podgrouper.places_at(workload)
-    if placed(workload).get(place, workload) is not None or any(item.segments for item in workload.replicas):
+    path_of_placement = podgrouper.places_at(workload)
+    if placed(workload).get(path_of_placement, workload) is not None or any(
+        replica_type.segments for replica_type in workload.replicas
+    ):
         return
-    written = workload.declared.origin.value((*place, labels.TOPOLOGY))
-    if written:
-        message = f'the topology "{written}" is left out: no level of it is asked for, and KAI would never run the pods'
-        where = workload.declared.origin.locate((*place, labels.TOPOLOGY), key=True)
+    written_topology = workload.declared.origin.value((*path_of_placement, labels.TOPOLOGY))
+    if written_topology:
+        message = (
+            f'the topology "{written_topology}" is left out: no level of it is asked for, and KAI would never run '
+            "the pods"
+        )
+        where = workload.declared.origin.locate((*path_of_placement, labels.TOPOLOGY), key=True)
         hint = f"Ask for a level with {labels.PLACEMENT_REQUIRED}, or remove it."
         yield Diagnostic(PLACEMENT_WITHOUT_LEVEL, message, where, hint=hint)
 

@@ -100,18 +100,20 @@ def check_references(fleet: Fleet, before: Fleet | None = None) -> Iterator[Diag
     """Reports one finding for each undefined name, at its first use and with all other uses. Skips names that are
     undefined only because of another finding. The message says if the change removes a name that ``before`` defined.
     """
-    unknown = [item for item in fleet.dangling if not _follows(item, fleet)]
+    unknown = [dangling for dangling in fleet.dangling if not _follows(dangling, fleet)]
     uses: dict[tuple[str, str, str], list[Dangling]] = {}
-    for item in unknown:
-        uses.setdefault(_cause(item, fleet), []).append(item)
-    for first, *others in uses.values():
-        message, hint = _words(first, fleet)
-        related = tuple(Related(f'"{item.name}" is named here too', item.location) for item in others)
-        gone = _removed(first, before) if before else None
+    for dangling in unknown:
+        uses.setdefault(_cause(dangling, fleet), []).append(dangling)
+    for first_use, *other_uses in uses.values():
+        message, hint = _words(first_use, fleet)
+        related = tuple(Related(f'"{dangling.name}" is named here too', dangling.location) for dangling in other_uses)
+        gone = _removed(first_use, before) if before else None
         if gone is not None:
             message = f"{message}; this change removes it"
             hint = f"Restore its declaration in {gone.path}, or correct the names that refer to it."
-        yield Diagnostic(_RULE_OF[first.what], message, first.location, related, hint=hint, cause=_levels(first, fleet))
+        yield Diagnostic(
+            _RULE_OF[first_use.what], message, first_use.location, related, hint=hint, cause=_levels(first_use, fleet)
+        )
 
 
 def _levels(dangling: Dangling, fleet: Fleet) -> Location | None:
@@ -124,11 +126,13 @@ def _levels(dangling: Dangling, fleet: Fleet) -> Location | None:
 
 def _topology(dangling: Dangling, fleet: Fleet) -> FleetTopology | None:
     """Returns the topology in which a topology key is looked up."""
-    what, _, name = dangling.context.partition(" ")
-    if what == "pool":
+    kind, _, name = dangling.context.partition(" ")
+    if kind == "pool":
         return fleet.pool_by_name[name].topology if name in fleet.pool_by_name else None
-    found = (topology for topology in fleet.topologies if any(topology.name_on(b) == name for b in fleet.backends))
-    return next(found, None)
+    same_topologies = (
+        topology for topology in fleet.topologies if any(topology.name_on(b) == name for b in fleet.backends)
+    )
+    return next(same_topologies, None)
 
 
 def _removed(dangling: Dangling, before: Fleet) -> Location | None:
@@ -136,19 +140,21 @@ def _removed(dangling: Dangling, before: Fleet) -> Location | None:
     pool, _, short = names.fold(dangling.name).partition(names.SEPARATOR)
     match dangling.what:
         case "parent" | "pool":
-            there: Declared[Any] | None = before.pool_by_name[pool].declared if pool in before.pool_by_name else None
+            earlier_declaration: Declared[Any] | None = (
+                before.pool_by_name[pool].declared if pool in before.pool_by_name else None
+            )
         case "subpool":
             subpools = before.pool_by_name[pool].subpools if pool in before.pool_by_name else ()
-            there = next((subpool.declared for subpool in subpools if subpool.name == short), None)
+            earlier_declaration = next((subpool.declared for subpool in subpools if subpool.name == short), None)
         case "topology" | "topology of a set":
             topology = before.cluster_topologies.get(dangling.name)
-            there = topology.declared if topology else None
+            earlier_declaration = topology.declared if topology else None
         case "topology key":
             levels = _topology(dangling, before)
             return _levels(dangling, before) if levels and levels.level(dangling.name) else None
         case _:
-            there = None
-    return there.at("metadata", "name") if there else None
+            earlier_declaration = None
+    return earlier_declaration.at("metadata", "name") if earlier_declaration else None
 
 
 def _cause(dangling: Dangling, fleet: Fleet) -> tuple[str, str, str]:
@@ -169,12 +175,12 @@ def _cause(dangling: Dangling, fleet: Fleet) -> tuple[str, str, str]:
             return dangling.what, dangling.name, dangling.context
 
 
-def _follows(item: Dangling, fleet: Fleet) -> bool:
+def _follows(reference: Dangling, fleet: Fleet) -> bool:
     """Whether a name is unknown only because another name has a finding. The other name is the parent of its subpool,
     the topology of its pool, an invalid name of a pool or subpool, or the queue of other work in its cluster.
     """
-    pool, _, short = names.fold(item.name).partition(names.SEPARATOR)
-    match item.what:
+    pool, _, short = names.fold(reference.name).partition(names.SEPARATOR)
+    match reference.what:
         case "parent" | "pool":
             return _is_meant(pool, [declared.spec.metadata.name for declared in fleet.repository.pools])
         case "subpool":
@@ -184,46 +190,59 @@ def _follows(item: Dangling, fleet: Fleet) -> bool:
             return _is_meant(short, [subpool.name for subpool in fleet.pool_by_name[pool].subpools])
         case "topology key":
             lost = (dangling for dangling in fleet.dangling if dangling.what == "topology")
-            return any(item.context == f"pool {dangling.declared.spec.metadata.name}" for dangling in lost)
+            return any(reference.context == f"pool {dangling.declared.spec.metadata.name}" for dangling in lost)
         case "place of a companion":
             return bool(_lost(fleet))
         case "backend of a PodGroup":
-            return any(found in item.name for found in _lost(fleet))
+            return any(lost_name in reference.name for lost_name in _lost(fleet))
         case _:
             return False
 
 
 def _lost(fleet: Fleet) -> list[str]:
     """Returns the names of unknown pools and subpools, of those without a known cluster, and of invalid ones."""
-    found = [item.name for item in fleet.dangling if item.what in ("pool", "subpool")]
-    found += [item.declared.spec.metadata.name for item in fleet.dangling if item.what in ("backend", "parent")]
+    lost_names = [dangling.name for dangling in fleet.dangling if dangling.what in ("pool", "subpool")]
+    lost_names += [
+        dangling.declared.spec.metadata.name for dangling in fleet.dangling if dangling.what in ("backend", "parent")
+    ]
     declared: tuple[Declared[Any], ...] = (*fleet.repository.pools, *fleet.repository.subpools)
-    return found + _impossible([item.spec.metadata.name for item in declared])
+    return lost_names + _impossible([dangling.spec.metadata.name for dangling in declared])
 
 
 def _impossible(declared: list[str]) -> list[str]:
-    return [item for item in declared if not names.is_label(item) or names.SEPARATOR in item]
+    return [
+        declared_name
+        for declared_name in declared
+        if not names.is_label(declared_name) or names.SEPARATOR in declared_name
+    ]
 
 
 def _is_meant(name: str, declared: list[str]) -> bool:
     """Whether ``name`` most likely means a declared name that is invalid."""
     impossible = _impossible(declared)
-    return closest(name, [*impossible, *(item.rpartition(names.SEPARATOR)[2] for item in impossible)]) is not None
+    return (
+        closest(
+            name, [*impossible, *(impossible_name.rpartition(names.SEPARATOR)[2] for impossible_name in impossible)]
+        )
+        is not None
+    )
 
 
 def _words(dangling: Dangling, fleet: Fleet) -> tuple[str, str]:
-    known = ", ".join(dangling.known)
+    known_names = ", ".join(dangling.known)
     hint = did_you_mean(dangling.name, dangling.known)
     match dangling.what:
         case "backend" if not dangling.name:
-            return f"there are several backends; name one of {known}", "Add spec.backend."
+            return f"there are several backends; name one of {known_names}", "Add spec.backend."
         case "backend of a PodGroup":
             message = f'cannot tell which backend this PodGroup is for: its queue "{dangling.name}" is not declared'
-            return message, f"Name a queue that is declared here, or the namespace of one backend ({known})."
+            return message, f"Name a queue that is declared here, or the namespace of one backend ({known_names})."
         case "place of a companion":
             kind = dangling.declared.spec.kind
             message = f'cannot tell which cluster and namespace the {kind} "{dangling.name}" is for'
-            hint = f"Add the label kubectl-tas/pool, or put it into the file of its workload. Clusters are {known}."
+            hint = (
+                f"Add the label kubectl-tas/pool, or put it into the file of its workload. Clusters are {known_names}."
+            )
             return message, hint
         case "topology key":
             topology = _topology(dangling, fleet)
@@ -232,41 +251,45 @@ def _words(dangling: Dangling, fleet: Fleet) -> tuple[str, str]:
                 text = f"That is the node label of the key {level.key}: write {level.key}."
                 hint = Suggestion(text, dangling.name, level.key)
             hint = mended_level(dangling.name, topology) or hint
-            has = f"has {known}" if known else "has no topology keys"
-            fallback = f"Use one of {known}." if known else "Remove the requirement, or add topology_keys."
+            has = f"has {known_names}" if known_names else "has no topology keys"
+            fallback = f"Use one of {known_names}." if known_names else "Remove the requirement, or add topology_keys."
             return f'the topology key "{dangling.name}" is unknown: {dangling.context} {has}', hint or fallback
         case "platform":
-            message = f'the platform "{dangling.name}" does not exist: {dangling.context} has {known or "none"}'
-            otherwise = f"Name one of {known}." if known else "Remove it, or declare it in spec.platforms of the pool."
+            message = f'the platform "{dangling.name}" does not exist: {dangling.context} has {known_names or "none"}'
+            otherwise = (
+                f"Name one of {known_names}."
+                if known_names
+                else "Remove it, or declare it in spec.platforms of the pool."
+            )
             return message, hint or otherwise
         case "subpool":
             short = dangling.name.rpartition(names.SEPARATOR)[2]
             pool = dangling.context.removeprefix("pool ")
             if short.strip("_") == names.SHARED:
                 return f'"{dangling.name}" is not a subpool', f"To use what the pool shares, name the pool: {pool}."
-            has = f"has {known}" if known else "has no subpools"
+            has = f"has {known_names}" if known_names else "has no subpools"
             return (
                 f'the subpool "{dangling.name}" does not exist: {dangling.context} {has}',
                 hint or f"Name the pool: {pool}.",
             )
         case "topology of a set":
-            fallback = f"Defined: {known}." if known else "Declare a ClusterTopology of that name."
+            fallback = f"Defined: {known_names}." if known_names else "Declare a ClusterTopology of that name."
             return f'rule 3: the cluster topology "{dangling.name}" does not exist', hint or fallback
         case "pool":
             hint = _moved(dangling.name, fleet) or did_you_mean(dangling.name, fleet.target_names())
-            return f'the pool "{dangling.name}" does not exist', hint or _defined(dangling, known)
+            return f'the pool "{dangling.name}" does not exist', hint or _defined(dangling, known_names)
         case _:
             noun = {"parent": "parent pool", "topology": "cluster topology"}.get(dangling.what, dangling.what)
-            return f'the {noun} "{dangling.name}" does not exist', hint or _defined(dangling, known)
+            return f'the {noun} "{dangling.name}" does not exist', hint or _defined(dangling, known_names)
 
 
 def _moved(name: str, fleet: Fleet) -> str:
     """Returns a question that suggests the only subpool with the last part of the name; else an empty text."""
     short = re.split(f"{names.SEPARATOR}|[/.:]", name)[-1]
-    found = [subpool.canonical for pool in fleet.pools for subpool in pool.subpools if subpool.name == short]
-    return question(name, found[0]) if len(found) == 1 else ""
+    canonical_names = [subpool.canonical for pool in fleet.pools for subpool in pool.subpools if subpool.name == short]
+    return question(name, canonical_names[0]) if len(canonical_names) == 1 else ""
 
 
-def _defined(dangling: Dangling, known: str) -> str:
+def _defined(dangling: Dangling, known_names: str) -> str:
     several = {"parent": "pools", "topology": "cluster topologies"}.get(dangling.what, f"{dangling.what}s")
-    return f"Defined: {known}." if known else f"No {several} are defined."
+    return f"Defined: {known_names}." if known_names else f"No {several} are defined."

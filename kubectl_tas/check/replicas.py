@@ -96,16 +96,16 @@ def _refused(workload: FleetWorkload, operators: Mapping[str, str]) -> Iterator[
 
 def _ignored(workload: FleetWorkload) -> Iterator[Diagnostic]:
     """Reports batch-min-member in places where KAI does not read it."""
-    places = [ROOT, *(item.job_annotations[0] for item in workload.replicas if item.job_annotations)]
-    places += [item.annotations_path for item in workload.templates]
+    places = [ROOT, *(template.job_annotations[0] for template in workload.replicas if template.job_annotations)]
+    places += [template.annotations_path for template in workload.templates]
     read = {podgrouper.minimum_path(workload)}
     if podgrouper.makes_jobs(workload):
         read |= {(*path, labels.BATCH_MIN_MEMBER) for path in places[1 : 1 + len(workload.replicas)]}
-    for path in dict.fromkeys((*place, labels.BATCH_MIN_MEMBER) for place in places):
+    for path in dict.fromkeys((*path_of_annotations, labels.BATCH_MIN_MEMBER) for path_of_annotations in places):
         if path not in read and workload.declared.origin.value(path) is not None:
             message = f"KAI does not read {labels.BATCH_MIN_MEMBER} here, so the pods do not wait for each other"
-            place = workload.declared.origin.locate(path, key=True)
-            yield Diagnostic(ANNOTATION_IGNORED, message, place, hint=_instead(workload))
+            path_of_annotations = workload.declared.origin.locate(path, key=True)
+            yield Diagnostic(ANNOTATION_IGNORED, message, path_of_annotations, hint=_instead(workload))
 
 
 def _instead(workload: FleetWorkload) -> str:
@@ -123,11 +123,13 @@ def _fields(spec: dict[str, object]) -> Iterator[tuple[str, str]]:
 
 
 def _is_wait(text: str, *, is_delay: bool) -> bool:
-    found = times.nanoseconds(text)
-    return found is not None and (found >= 0 or not is_delay)
+    nanoseconds = times.nanoseconds(text)
+    return nanoseconds is not None and (nanoseconds >= 0 or not is_delay)
 
 
-def _no_duration(name: str, text: str, item: FleetWorkload | FleetPodGroup, path: KeyPath) -> Diagnostic:
-    what = "a duration of 0 or more" if times.nanoseconds(text) is not None else "a duration"
-    message = f'{name} must be {what}, such as 90s or 1h30m, not "{text}"'
-    return Diagnostic(DURATION_INVALID, message, item.declared.at(*path), hint="Write a number with a unit: s, m or h.")
+def _no_duration(name: str, text: str, submitted: FleetWorkload | FleetPodGroup, path: KeyPath) -> Diagnostic:
+    expected = "a duration of 0 or more" if times.nanoseconds(text) is not None else "a duration"
+    message = f'{name} must be {expected}, such as 90s or 1h30m, not "{text}"'
+    return Diagnostic(
+        DURATION_INVALID, message, submitted.declared.at(*path), hint="Write a number with a unit: s, m or h."
+    )

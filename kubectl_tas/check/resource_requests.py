@@ -82,14 +82,14 @@ GPU_ANNOTATION = Rule(
 )
 
 
-def resources_of(origin: Origin, part: Part) -> Iterator[Diagnostic]:
+def resources_of(origin: Origin, section_part: Part) -> Iterator[Diagnostic]:
     """Checks the names in limits and requests."""
-    what, path, amounts = part
-    if what == "annotations":
+    owner, path, amounts = section_part
+    if owner == "annotations":
         for name in amounts:
             if gpus.is_unknown_mig(name):
                 yield _profile(origin, (*path, name))
-    if what != "amounts":
+    if owner != "amounts":
         return
     for name in amounts:
         if name in NATIVE or name in gpus.WHOLE:
@@ -111,7 +111,7 @@ def is_misnamed(name: str) -> bool:
 def _profile(origin: Origin, path: KeyPath) -> Diagnostic:
     name = str(path[-1])
     slices = name[: name.index("g.") + len("g.")]
-    same = [known for known in gpus.MIG_PROFILES if known.startswith(slices)]
+    same = [known_profile for known_profile in gpus.MIG_PROFILES if known_profile.startswith(slices)]
     hint = did_you_mean(name, same, f"Known: {shortened(same or gpus.MIG_PROFILES)}.", quote="")
     message = f'KAI counts GPUs for "{name}", but no GPU has that MIG profile: the pod stays Pending'
     return Diagnostic(GPU_NAME, message, origin.locate(path, key=True), hint=hint)
@@ -119,12 +119,12 @@ def _profile(origin: Origin, path: KeyPath) -> Diagnostic:
 
 def _name(origin: Origin, path: KeyPath) -> Iterator[Diagnostic]:
     name = str(path[-1])
-    meant, refused = _meant(name), _refused(name)
-    hint = f"Did you mean {meant}?" if meant else f"Known: {', '.join(NATIVE)} and {gpus.GPU}."
+    intended_name, refused = _meant(name), _refused(name)
+    hint = f"Did you mean {intended_name}?" if intended_name else f"Known: {', '.join(NATIVE)} and {gpus.GPU}."
     if refused:
         message = f'"{name}" is no resource: {refused}'
         yield Diagnostic(RESOURCE_NAME, message, origin.locate(path, key=True), hint=hint)
-    elif meant:
+    elif intended_name:
         yield Diagnostic(GPU_NAME, f'KAI counts no GPU for "{name}"', origin.locate(path, key=True), hint=hint)
 
 
@@ -227,11 +227,11 @@ def _of_pods(pods: Iterable[Pod], channels: Collection[str]) -> Iterator[Diagnos
 
 def _of_runtime(workload: FleetWorkload) -> Iterator[Diagnostic]:
     """Reports a runtime with pod templates that no file has, if the workload does not say which GPUs its pods take."""
-    origin, known = workload.declared.origin, workload.declared.spec.page.pod_rules.without_gpus
+    origin, known_runtimes = workload.declared.origin, workload.declared.spec.page.pod_rules.without_gpus
     says_gpus = any(origin.value((*pods.path, "resourcesPerNode")) for pods in workload.templates)
-    if known and not says_gpus:
+    if known_runtimes and not says_gpus:
         kind, name = (origin.value(("spec", "runtimeRef", key)) for key in ("kind", "name"))
-        if isinstance(name, str) and (name not in known or kind == "TrainingRuntime"):
+        if isinstance(name, str) and (name not in known_runtimes or kind == "TrainingRuntime"):
             message = f"the pods of runtime {name} may ask for GPUs, which are not counted"
             hint = "Write spec.trainer.resourcesPerNode: it takes the place of what the runtime asks for."
             yield Diagnostic(GPUS_UNKNOWN, message, origin.locate(("spec", "runtimeRef", "name")), hint=hint)
@@ -247,10 +247,10 @@ def _outside_of_pods(workload: FleetWorkload | SubmittedSet) -> Iterator[Diagnos
     counted = set(_holders(workload))
     waiting: list[tuple[KeyPath, str, Any]] = [((), "", origin.data)]
     while waiting:
-        path, holder, written = waiting.pop()
-        if isinstance(written, list):
-            waiting += (((*path, index), f"{holder}[]", value) for index, value in enumerate(written))
-        for key, value in written.items() if isinstance(written, dict) else ():
+        path, holder, held_value = waiting.pop()
+        if isinstance(held_value, list):
+            waiting += (((*path, index), f"{holder}[]", value) for index, value in enumerate(held_value))
+        for key, value in held_value.items() if isinstance(held_value, dict) else ():
             if key == "gpuMemoryService" and isinstance(value, dict) and value.get("enabled", True):
                 message = "Dynamo replaces the GPUs of these pods by a resource claim, and KAI charges no queue for it"
                 hint = "Remove gpuMemoryService if the quota must hold."
@@ -259,9 +259,9 @@ def _outside_of_pods(workload: FleetWorkload | SubmittedSet) -> Iterator[Diagnos
                 names = [str(claim.get("name")) for claim in value if isinstance(claim, dict)]
                 yield _unknown_claims(names, origin.locate((*path, key), key=True))
             elif str(key).lower().endswith("resources") and (key, holder) not in counted:
-                for part, name in _accelerators(value):
+                for amounts_key, name in _accelerators(value):
                     message = f"{name} in {dotted((*path, key))} is not counted: no pod template has it"
-                    location = origin.locate((*path, key, part, name), key=True)
+                    location = origin.locate((*path, key, amounts_key, name), key=True)
                     yield Diagnostic(
                         GPUS_UNKNOWN, message, location, hint="Ask for it in a container of a pod template."
                     )
@@ -298,13 +298,13 @@ def _without_indices(path: KeyPath) -> str:
 def _accelerators(resources: object) -> Iterator[tuple[str, str]]:
     """Yields the accelerators in limits and requests, each once with the field that it is in."""
     seen: set[str] = set()
-    for part in ("limits", "requests"):
-        amounts = resources.get(part) if isinstance(resources, dict) else None
+    for amounts_key in ("limits", "requests"):
+        amounts = resources.get(amounts_key) if isinstance(resources, dict) else None
         for name, amount in amounts.items() if isinstance(amounts, dict) else ():
             is_accelerator = gpus.is_counted(str(name)) or gpus.is_uncounted(str(name))
             if is_accelerator and str(amount) != "0" and name not in seen:
                 seen.add(name)
-                yield part, name
+                yield amounts_key, name
 
 
 def _channels(fleet: Fleet, backend: FleetBackend, namespace: str) -> Collection[str]:
@@ -322,41 +322,49 @@ def check_pod_gpus(origin: Origin, spec: PodSpec, annotations: Mapping[str, str]
     yield from _refused_notes(pod)
 
 
-def pods_of(item: object) -> Iterator[Pod]:
+def pods_of(submitted: object) -> Iterator[Pod]:
     """Yields pod templates of a workload or PodCliqueSet, or the Pods of a hand-written PodGroup; else nothing."""
-    if isinstance(item, FleetPodGroup):
-        for member in item.pods:
+    if isinstance(submitted, FleetPodGroup):
+        for member in submitted.pods:
             for pods in member.spec.pod_sets:
                 if pods.template is not None:
                     spec = pods.template.spec
                     yield Pod(member.origin, spec, pods.spec_path, member.spec.metadata.annotations, ROOT)
-    elif isinstance(item, FleetWorkload):
-        for part in item.templates:
-            if part.template is not None:
-                notes = part.annotations_path
-                template, path = part.template, part.spec_path
-                count = item.copies * part.replicas
-                of = None if part.is_pod_spec else part.path
-                yield Pod(item.declared.origin, template.spec, path, template.metadata.annotations, notes, count, of)
-    elif isinstance(item, SubmittedSet):
-        scaled = {clique.name: group.spec.replicas for group in item.set.groups for clique in group.cliques}
-        for clique in item.set.cliques:
+    elif isinstance(submitted, FleetWorkload):
+        for pod_template in submitted.templates:
+            if pod_template.template is not None:
+                notes = pod_template.annotations_path
+                template, path = pod_template.template, pod_template.spec_path
+                count = submitted.copies * pod_template.replicas
+                template_path = None if pod_template.is_pod_spec else pod_template.path
+                yield Pod(
+                    submitted.declared.origin,
+                    template.spec,
+                    path,
+                    template.metadata.annotations,
+                    notes,
+                    count,
+                    template_path,
+                )
+    elif isinstance(submitted, SubmittedSet):
+        scaled = {clique.name: group.spec.replicas for group in submitted.set.groups for clique in group.cliques}
+        for clique in submitted.set.cliques:
             spec, notes = clique.spec.spec.podSpec, (*clique.path, "annotations")
             if spec is not None:
                 path = (*clique.path, "spec", "podSpec")
-                count = item.set.replicas * clique.spec.spec.replicas * scaled.get(clique.name, 1)
-                yield Pod(item.declared.origin, spec, path, clique.spec.annotations, notes, count)
+                count = submitted.set.replicas * clique.spec.spec.replicas * scaled.get(clique.name, 1)
+                yield Pod(submitted.declared.origin, spec, path, clique.spec.annotations, notes, count)
 
 
 def _unread(workload: FleetWorkload | SubmittedSet, pods: Sequence[Pod]) -> Iterator[Diagnostic]:
     """Reports annotations above the pod templates, which no controller copies to pods."""
     origin = workload.declared.origin
     for path in dict.fromkeys(notes_above(workload)):
-        written = origin.value(path)
-        if not isinstance(written, dict) or any(pod.notes == path for pod in pods):
+        annotation = origin.value(path)
+        if not isinstance(annotation, dict) or any(pod.notes == path for pod in pods):
             continue
         for name in gpus.ANNOTATIONS:
-            if name in written and not (pods and all(name in pod.annotations for pod in pods)):
+            if name in annotation and not (pods and all(name in pod.annotations for pod in pods)):
                 templates = " or ".join(".".join(str(step) for step in pod.notes) for pod in pods)
                 hint = f"Move it to {templates}." if pods else "Write it in the pod template of its runtime."
                 message = f"KAI reads {name} only on pods: here it asks for no GPU"
@@ -366,7 +374,7 @@ def _unread(workload: FleetWorkload | SubmittedSet, pods: Sequence[Pod]) -> Iter
 def notes_above(workload: FleetWorkload | SubmittedSet) -> list[KeyPath]:
     """Returns the paths of annotations above the pod templates, which ``_unread`` checks."""
     jobs = workload.templates if isinstance(workload, FleetWorkload) else ()
-    return [ROOT, *(part.job_annotations[0] for part in jobs if part.job_annotations)]
+    return [ROOT, *(replica_type.job_annotations[0] for replica_type in jobs if replica_type.job_annotations)]
 
 
 def _unknown_number(pod: Pod, channels: Collection[str] = ()) -> Iterator[Diagnostic]:
@@ -376,12 +384,12 @@ def _unknown_number(pod: Pod, channels: Collection[str] = ()) -> Iterator[Diagno
         hint = f"kubectl-tas counts it as a hundredth of a GPU; use {gpus.FRACTION} if the quota must hold."
         yield Diagnostic(GPUS_UNKNOWN, message, pod.note(gpus.MEMORY), hint=hint)
     claims = pod.spec.resourceClaims
-    if claims and (unknown := [item.name for item in claims if item.resourceClaimTemplateName not in channels]):
+    if claims and (unknown := [holder.name for holder in claims if holder.resourceClaimTemplateName not in channels]):
         yield _unknown_claims(unknown, pod.origin.locate((*pod.path, "resourceClaims"), key=True))
     if pod.made_of is not None:
-        asked = [item.resources for item in (*pod.spec.containers, *pod.spec.initContainers)]
+        requests_of_containers = [holder.resources for holder in (*pod.spec.containers, *pod.spec.initContainers)]
         for name in dict.fromkeys(
-            name for item in asked for name in (*item.limits.uncounted, *item.requests.uncounted)
+            name for holder in requests_of_containers for name in (*holder.limits.uncounted, *holder.requests.uncounted)
         ):
             yield from _not_charged(name, _place_of(pod.origin, pod.made_of, name))
         return
@@ -401,11 +409,15 @@ def _place_of(origin: Origin, path: KeyPath, name: str) -> Location:
     waiting = [path]
     while waiting:
         path = waiting.pop()
-        written = origin.value(path)
-        parts = (
-            written.items() if isinstance(written, dict) else enumerate(written) if isinstance(written, list) else ()
+        annotation = origin.value(path)
+        paths_of_parts = (
+            annotation.items()
+            if isinstance(annotation, dict)
+            else enumerate(annotation)
+            if isinstance(annotation, list)
+            else ()
         )
-        for key, value in parts:
+        for key, value in paths_of_parts:
             if name in (key, value):
                 return origin.locate((*path, key), key=key == name)
             waiting.append((*path, key))
@@ -415,16 +427,16 @@ def _place_of(origin: Origin, path: KeyPath, name: str) -> Location:
 def _uncounted(origin: Origin, holder: KeyPath) -> Iterator[Diagnostic]:
     """Reports accelerators in the resources of a container, of a pod, or of the nodes of a TrainJob."""
     key = "resourcesPerNode" if origin.value((*holder, "resourcesPerNode")) is not None else "resources"
-    written = origin.value((*holder, key))
-    if not isinstance(written, dict):
+    amounts = origin.value((*holder, key))
+    if not isinstance(amounts, dict):
         return
     from kubectl_tas.model.podtemplate import Resources  # workflows have none
 
-    resources = Resources.model_validate(without_nulls(written))
-    for part in ("limits", "requests"):
-        for name in getattr(resources, part).uncounted:
-            if part == "limits" or name not in resources.limits.uncounted:
-                yield from _not_charged(name, origin.locate((*holder, key, part, name), key=True))
+    resources = Resources.model_validate(without_nulls(amounts))
+    for amounts_key in ("limits", "requests"):
+        for name in getattr(resources, amounts_key).uncounted:
+            if amounts_key == "limits" or name not in resources.limits.uncounted:
+                yield from _not_charged(name, origin.locate((*holder, key, amounts_key, name), key=True))
 
 
 def _not_charged(name: str, location: Location) -> Iterator[Diagnostic]:
@@ -438,21 +450,21 @@ def _not_charged(name: str, location: Location) -> Iterator[Diagnostic]:
 def _refused_notes(pod: Pod) -> Iterator[Diagnostic]:
     """Checks annotations for parts of a GPU. Follows ``gpu_request_validator.go`` of KAI 0.17."""
     notes = pod.annotations
-    for name, is_right, wanted in (
+    for name, is_right, expected in (
         (gpus.FRACTION, gpus.is_fraction, "a number between 0 and 1, such as 0.5"),
         (gpus.MEMORY, gpus.is_count, "MiB as a whole number, such as 2000"),
         (gpus.DEVICES, gpus.is_count, "a whole number from 1"),
     ):
         if name in notes and not is_right(notes[name]):
-            yield Diagnostic(GPU_ANNOTATION, f'"{notes[name]}" is no {name}', pod.note(name), hint=f"Write {wanted}.")
-    parts = [name for name in (gpus.FRACTION, gpus.MEMORY) if name in notes]
-    if len(parts) > 1:
+            yield Diagnostic(GPU_ANNOTATION, f'"{notes[name]}" is no {name}', pod.note(name), hint=f"Write {expected}.")
+    note_names = [name for name in (gpus.FRACTION, gpus.MEMORY) if name in notes]
+    if len(note_names) > 1:
         message = f"{gpus.MEMORY} and {gpus.FRACTION} ask for the same GPU twice"
         yield Diagnostic(GPU_ANNOTATION, message, pod.note(gpus.MEMORY), hint="Remove one of the two.")
-    if parts and pod.spec.gpus_with({}):
-        message = f"the pod asks for GPUs twice: by {parts[0]}, and in its containers"
-        yield Diagnostic(GPU_ANNOTATION, message, pod.note(parts[0]), hint="Remove one of the two.")
-    if gpus.DEVICES in notes and not parts:
+    if note_names and pod.spec.gpus_with({}):
+        message = f"the pod asks for GPUs twice: by {note_names[0]}, and in its containers"
+        yield Diagnostic(GPU_ANNOTATION, message, pod.note(note_names[0]), hint="Remove one of the two.")
+    if gpus.DEVICES in notes and not note_names:
         message = f"{gpus.DEVICES} needs {gpus.FRACTION} or {gpus.MEMORY} beside it"
         yield Diagnostic(
             GPU_ANNOTATION, message, pod.note(gpus.DEVICES), hint="Set the part of each GPU, or remove it."

@@ -60,15 +60,15 @@ def judge(
     if loaded.refused:
         return Judged(resolve(loaded.repository), loaded.diagnostics, loaded.refused)
     fleet = resolve(adjust(loaded.repository) if adjust else loaded.repository)
-    found = (*loaded.diagnostics, *check_fleet(fleet, complete=loaded.complete))
-    return Judged(fleet, found, ())
+    diagnostics = (*loaded.diagnostics, *check_fleet(fleet, complete=loaded.complete))
+    return Judged(fleet, diagnostics, ())
 
 
 def settled(
-    found: Iterable[Diagnostic], fleet: Fleet, base: Base | None, *, complete: bool
+    diagnostics: Iterable[Diagnostic], fleet: Fleet, base: Base | None, *, complete: bool
 ) -> tuple[tuple[Diagnostic, ...], tuple[Diagnostic, ...]]:
     """Returns the findings that count, with the severities of the Config and in order, and the waived findings."""
-    all_ = settle(found, fleet, base, complete=complete)
+    all_ = settle(diagnostics, fleet, base, complete=complete)
     secret = {(x.location.path, x.location.line) for x in all_ if x.rule == SECRET_IN_CLEAR and x.location}
     if secret:
         all_ = tuple(_without_source(x, secret) for x in all_)
@@ -77,9 +77,9 @@ def settled(
 
 def _without_source(diagnostic: Diagnostic, secret: set[tuple[str, int]]) -> Diagnostic:
     """Returns a finding without the text of its line, if that line holds a secret."""
-    place = diagnostic.location
-    is_secret = place is not None and (place.path, place.line) in secret
-    return replace(diagnostic, location=replace(place, source="")) if place and is_secret else diagnostic
+    location = diagnostic.location
+    is_secret = location is not None and (location.path, location.line) in secret
+    return replace(diagnostic, location=replace(location, source="")) if location and is_secret else diagnostic
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,9 @@ class Base:
     rules: Mapping[str, str]
 
 
-def settle(found: Iterable[Diagnostic], fleet: Fleet, base: Base | None, *, complete: bool) -> tuple[Diagnostic, ...]:
+def settle(
+    diagnostics: Iterable[Diagnostic], fleet: Fleet, base: Base | None, *, complete: bool
+) -> tuple[Diagnostic, ...]:
     """Returns the findings in order, with the severity that the Config sets. Omits findings that the Config turns off.
 
     A waived finding names its comment. If loading was not ``complete``, some rules could not run, so no comment is
@@ -98,21 +100,23 @@ def settle(found: Iterable[Diagnostic], fleet: Fleet, base: Base | None, *, comp
     """
     rules, waivers = fleet.config.rules, fleet.repository.waivers
     if not rules and not waivers and not (base and base.rules) and fleet.repository.refused_config is None:
-        return in_order(without_consequences(tuple(found), complete=complete))
+        return in_order(without_consequences(tuple(diagnostics), complete=complete))
     unread = _unread_declarations(fleet.repository.refused_config)
-    found = (item for item in found if item.rule.code != UNKNOWN_KIND.code or item.message not in unread)
-    comments = {(item.place.path, item.line, code): item for item in waivers for code in item.rules}
+    diagnostics = (
+        waiver for waiver in diagnostics if waiver.rule.code != UNKNOWN_KIND.code or waiver.message not in unread
+    )
+    comments = {(waiver.place.path, waiver.line, code): waiver for waiver in waivers for code in waiver.rules}
     used: set[tuple[str, int, str]] = set()
     settled = [*_settings(fleet)]
-    for diagnostic in found:
-        place, code = diagnostic.location, diagnostic.rule.code
-        key = (place.path, place.line, code) if place else ("", 0, "")
+    for diagnostic in diagnostics:
+        location, code = diagnostic.location, diagnostic.rule.code
+        key = (location.path, location.line, code) if location else ("", 0, "")
         if key in comments and diagnostic.rule.waiving is Waiving.ANYBODY:
             used.add(key)
             diagnostic = replace(diagnostic, waiver=comments[key].place)
         settled += _set(diagnostic, rules, base)
     if complete:
-        settled += (item for item in _unused(fleet, used) if rules.get(WAIVER_UNUSED.code) != OFF)
+        settled += (waiver for waiver in _unused(fleet, used) if rules.get(WAIVER_UNUSED.code) != OFF)
     return in_order(without_consequences(settled, complete=complete))
 
 
@@ -120,8 +124,10 @@ def _unread_declarations(refused: Origin | None) -> set[str]:
     """Returns the messages about kinds that a faulty Config declares. A corrected Config makes the kinds known."""
     config = refused.value(()) if refused is not None else None
     specs = mappings(list(config.values())) if isinstance(config, dict) else ()  # the key "spec" may be the error
-    items = (item for spec in specs for field in ("kinds", "companions") for item in mappings(spec.get(field)))
-    return {not_read(str(item.get("kind")), item.get("apiVersion")) for item in items}
+    declarations = (
+        declaration for spec in specs for field in ("kinds", "companions") for declaration in mappings(spec.get(field))
+    )
+    return {not_read(str(declaration.get("kind")), declaration.get("apiVersion")) for declaration in declarations}
 
 
 def _set(diagnostic: Diagnostic, rules: Mapping[str, str], base: Base | None) -> Iterator[Diagnostic]:
@@ -130,30 +136,30 @@ def _set(diagnostic: Diagnostic, rules: Mapping[str, str], base: Base | None) ->
     if rule.waiving is Waiving.NOBODY:
         yield diagnostic
         return
-    own = rules.get(rule.code)
+    configured = rules.get(rule.code)
     if base is not None and rule.waiving is Waiving.CONFIG:
-        default, asked, own = rule.severity.value, own, base.rules.get(rule.code)
-        if (asked or default) != (own or default):
+        default, base_setting, configured = rule.severity.value, configured, base.rules.get(rule.code)
+        if (base_setting or default) != (configured or default):
             hint = f"{diagnostic.hint} What spec.rules says of {rule.code} counts as it is at {base.revision}."
             diagnostic = replace(diagnostic, hint=hint.lstrip())
-    if own != OFF:
-        yield replace(diagnostic, level=Severity(own)) if own else diagnostic
+    if configured != OFF:
+        yield replace(diagnostic, level=Severity(configured)) if configured else diagnostic
 
 
 def _settings(fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks ``spec.rules``, even of a Config with other errors."""
     config = fleet.repository.config
     origin = config.origin if config else fleet.repository.refused_config
-    written = origin.value(("spec", "rules")) if origin else None
-    for code, setting in written.items() if isinstance(written, dict) else ():
+    written_settings = origin.value(("spec", "rules")) if origin else None
+    for code, setting in written_settings.items() if isinstance(written_settings, dict) else ():
         rule = all_rules().get(code)
-        place = origin.locate(("spec", "rules", code), key=True) if origin else None
+        location = origin.locate(("spec", "rules", code), key=True) if origin else None
         if rule is None:
             hint = did_you_mean(code, all_rules(), "`kubectl tas rule` lists all rules.")
-            yield Diagnostic(RULE_SETTING, f'no rule is called "{code}"', place, hint=hint)
+            yield Diagnostic(RULE_SETTING, f'no rule is called "{code}"', location, hint=hint)
         elif rule.waiving is Waiving.NOBODY and setting != rule.severity.value:
             message = f"{code} stays an {rule.severity.value}: its findings would make wrong or invalid manifests"
-            yield Diagnostic(RULE_SETTING, message, place, hint="Remove the line, and correct what the rule finds.")
+            yield Diagnostic(RULE_SETTING, message, location, hint="Remove the line, and correct what the rule finds.")
 
 
 def _unused(fleet: Fleet, used: set[tuple[str, int, str]]) -> Iterator[Diagnostic]:

@@ -30,30 +30,32 @@ _WORKLOAD = "Put it into a Secret, and take it from there: valueFrom: {secretKey
 _FILE = "Put it into a Secret, and mount that."
 
 
-def secrets_of(origin: Origin, part: Part, but: Collection[str] = ()) -> Iterator[Diagnostic]:
+def secrets_of(origin: Origin, section_part: Part, but: Collection[str] = ()) -> Iterator[Diagnostic]:
     """Finds secrets in a container's variables and command line, except for the variables and words in ``but``."""
-    what, path, container = part
-    if what != "container":
+    owner, path, container = section_part
+    if owner != "container":
         return
     variables = [*environment.variables(container)]
     words = {field: listed(container.get(field)) for field in ("command", "args")}
-    if not _may_hold([item.name for item in variables], [item.value for item in variables], *words.values()):
+    if not _may_hold(
+        [variable.name for variable in variables], [variable.value for variable in variables], *words.values()
+    ):
         return
-    for item in variables:
-        if (kind := kind_of(item.name, item.value)) and item.name not in but:
-            yield _found(f"the variable {item.name}", kind, origin.locate((*path, *item.path)), _WORKLOAD)
-    for field, own in words.items():
-        for index, word in enumerate(own):
+    for variable in variables:
+        if (kind := kind_of(variable.name, variable.value)) and variable.name not in but:
+            yield _found(f"the variable {variable.name}", kind, origin.locate((*path, *variable.path)), _WORKLOAD)
+    for field, field_texts in words.items():
+        for index, word in enumerate(field_texts):
             if (kind := shape_of(word)) and word not in but:
                 yield _found(f"{field}[{index}]", kind, origin.locate((*path, field, index)), _WORKLOAD)
 
 
 def _may_hold(names: Iterable[object], *texts: Iterable[object]) -> bool:
     """Whether a detailed search is worth its time. Searches all names at once, and all texts at once."""
-    said = "\n".join([name for name in names if isinstance(name, str)]).upper()
-    if "TOKEN" in said or "KEY" in said or "PASS" in said or "SECRET" in said:
+    names_text = "\n".join([name for name in names if isinstance(name, str)]).upper()
+    if "TOKEN" in names_text or "KEY" in names_text or "PASS" in names_text or "SECRET" in names_text:
         return True
-    return is_marked("\n".join([text for part in texts for text in part if isinstance(text, str)]))
+    return is_marked("\n".join([text for texts_of_part in texts for text in texts_of_part if isinstance(text, str)]))
 
 
 def check_workflow_secrets(workflow: FleetWorkflow, _fleet: Fleet) -> Iterator[Diagnostic]:
@@ -84,8 +86,8 @@ def _of_task(origin: Origin, path: KeyPath, task: Task) -> Iterator[Diagnostic]:
     hint = "Put it into a Secret, and name that in credentials of the task: {}."
     for name, value in task.environment.items():
         if kind := kind_of(name, value):
-            own = hint.format(f"SECRET: {{{name}: KEY}}")
-            yield _found(f"the variable {name}", kind, origin.locate((*path, "environment", name)), own)
+            task_hint = hint.format(f"SECRET: {{{name}: KEY}}")
+            yield _found(f"the variable {name}", kind, origin.locate((*path, "environment", name)), task_hint)
     for field in ("command", "args"):
         for index, word in enumerate(getattr(task, field)):
             if kind := shape_of(word):
@@ -97,7 +99,7 @@ def _of_task(origin: Origin, path: KeyPath, task: Task) -> Iterator[Diagnostic]:
             yield _found(f"the file {file.path}", kind, location, hint.format("SECRET: /folder"))
 
 
-def _found(what: str, kind: str, location: Location, hint: str) -> Diagnostic:
+def _found(holder: str, kind: str, location: Location, hint: str) -> Diagnostic:
     """Returns the finding. Its place has no text, because the text would show the secret."""
     shown = replace(location, source="", length=1, source_column=1)
-    return Diagnostic(SECRET_IN_CLEAR, f"{what} holds {kind} in clear", shown, hint=hint)
+    return Diagnostic(SECRET_IN_CLEAR, f"{holder} holds {kind} in clear", shown, hint=hint)

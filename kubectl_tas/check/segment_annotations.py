@@ -103,12 +103,12 @@ SEGMENT_PREVIEW = Rule(
 
 def check_segment_sizes(workload: FleetWorkload, _fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks every replica type whose template configures segments, and kinds that divide their pods themselves."""
-    for item in workload.templates:
-        if item.template is not None and (item.is_divided or not workload.declared.spec.page.gang.divided):
-            is_read = item.segments is not None or item.ignored is None
-            sizes = [*_own_division(workload, item), *(_sizes(workload, item) if is_read else ())]
-            yield from _index_label(workload, item)
-            yield from sizes or _made(workload, item)
+    for template in workload.templates:
+        if template.template is not None and (template.is_divided or not workload.declared.spec.page.gang.divided):
+            is_read = template.segments is not None or template.ignored is None
+            sizes = [*_own_division(workload, template), *(_sizes(workload, template) if is_read else ())]
+            yield from _index_label(workload, template)
+            yield from sizes or _made(workload, template)
 
 
 def _own_division(workload: FleetWorkload, replica_type: ReplicaType) -> Iterator[Diagnostic]:
@@ -116,19 +116,19 @@ def _own_division(workload: FleetWorkload, replica_type: ReplicaType) -> Iterato
     division = workload.declared.spec.own_division
     if division is None or division.size is None or not replica_type.is_divided:
         return
-    place, size = workload.declared.at(*division.path), division.size
+    location, size = workload.declared.at(*division.path), division.size
     pods, name = replica_type.replicas + 1, division.path[-1]
     if not 1 <= size <= pods:
         message = f"{name} must be from 1 to {pods}, the pods of a group, not {size}"
-        yield Diagnostic(SEGMENT_VALUE, message, place, hint=within(size, pods))
+        yield Diagnostic(SEGMENT_VALUE, message, location, hint=within(size, pods))
     elif replica_type.replicas % size and (division.leader_excluded or pods % size):
-        parts = (
+        paths_of_division = (
             f"{replica_type.replicas} workers"
             if division.leader_excluded
             else f"{pods} pods or {replica_type.replicas} workers"
         )
-        message = f"{name} {size} does not divide the {parts} of a group"
-        yield Diagnostic(SEGMENT_VALUE, message, place, hint="Use a divisor.")
+        message = f"{name} {size} does not divide the {paths_of_division} of a group"
+        yield Diagnostic(SEGMENT_VALUE, message, location, hint="Use a divisor.")
 
 
 def _unplaced(workload: FleetWorkload, replica_type: ReplicaType) -> Iterator[Diagnostic]:
@@ -144,13 +144,13 @@ def _unplaced(workload: FleetWorkload, replica_type: ReplicaType) -> Iterator[Di
 
 def _made(workload: FleetWorkload, replica_type: ReplicaType) -> Iterator[Diagnostic]:
     """Reports errors in segments with a valid size that KAI makes."""
-    found = never_runs(workload, replica_type)
-    if found is None or replica_type.segments is None:
+    reason_and_hint = never_runs(workload, replica_type)
+    if reason_and_hint is None or replica_type.segments is None:
         yield from _unplaced(workload, replica_type)
     else:
-        why, hint = found
+        reason, hint = reason_and_hint
         location = workload.declared.at(*replica_type.segments.size_path)
-        yield Diagnostic(SEGMENT_NEVER_RUNS, f"the pods never run: {why}", location, hint=hint)
+        yield Diagnostic(SEGMENT_NEVER_RUNS, f"the pods never run: {reason}", location, hint=hint)
 
 
 def _index_label(workload: FleetWorkload, replica_type: ReplicaType) -> Iterator[Diagnostic]:
@@ -168,12 +168,12 @@ def _sizes(workload: FleetWorkload, replica_type: ReplicaType) -> Iterator[Diagn
     if workload.declared.spec.own_division is not None:
         division = workload.declared.spec.own_division.path
     for size in sizes:
-        place, first = workload.declared.at(*size.path), sizes[0]
+        location, first_size = workload.declared.at(*size.path), sizes[0]
         if size.path == division:
             continue
         if size.pods is None:
             message = f'{labels.SEGMENT_SIZE} must be a whole number from 1, not "{size.text}"'
-            yield Diagnostic(SEGMENT_VALUE, message, place, hint=within(0, most))
+            yield Diagnostic(SEGMENT_VALUE, message, location, hint=within(0, most))
         elif size.pods > most > 0:
             message = f"a segment of {size.pods} pods is larger than the {_pods_of(workload, replica_type)}"
             hint = (
@@ -181,11 +181,11 @@ def _sizes(workload: FleetWorkload, replica_type: ReplicaType) -> Iterator[Diagn
                 if replica_type.replicas
                 else "Remove the annotation, or raise the number of pods."
             )
-            yield Diagnostic(SEGMENT_VALUE, message, place, hint=hint)
-        elif size.text != first.text:
-            owner = f"{first.path[-1]} of this {workload.kind} is {first.text}, which precedes"
+            yield Diagnostic(SEGMENT_VALUE, message, location, hint=hint)
+        elif size.text != first_size.text:
+            owner = f"{first_size.path[-1]} of this {workload.kind} is {first_size.text}, which precedes"
             message = f"{labels.SEGMENT_SIZE} is {size.text} here, but {owner}"
-            yield Diagnostic(SEGMENT_VALUE, message, place, hint="Remove the annotation, or write the same size.")
+            yield Diagnostic(SEGMENT_VALUE, message, location, hint="Remove the annotation, or write the same size.")
 
 
 def _pods(workload: FleetWorkload, replica_type: ReplicaType) -> int:
@@ -208,23 +208,30 @@ def _pods_of(workload: FleetWorkload, replica_type: ReplicaType) -> str:
 def check_segments(workload: FleetWorkload, _fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks every workload that asks for segments."""
     yield from _on_root(workload)
-    divided = next((item for item in workload.replicas if item.is_divided), None)
-    differing = [found for item in workload.replicas if divided for found in _differs(workload, item, divided)]
+    divided = next((replica_type for replica_type in workload.replicas if replica_type.is_divided), None)
+    differing = [
+        diagnostic
+        for replica_type in workload.replicas
+        if divided
+        for diagnostic in _differs(workload, replica_type, divided)
+    ]
     yield from differing
     yield from _preview(workload)
-    for item in workload.templates:
-        is_copy = divided is not None and item is not divided and (differing or item.path == divided.path)
-        if item.template is not None and not is_copy:
-            yield from _ignored(workload, item)
-            yield from _incomplete(workload, item)
-            yield from _index(workload, item)
+    for replica_type in workload.templates:
+        is_copy = (
+            divided is not None and replica_type is not divided and (differing or replica_type.path == divided.path)
+        )
+        if replica_type.template is not None and not is_copy:
+            yield from _ignored(workload, replica_type)
+            yield from _incomplete(workload, replica_type)
+            yield from _index(workload, replica_type)
     minimums, needed = podgrouper.minimums(workload), podgrouper.needed(workload)
-    for item, minimum, waited in zip(workload.replicas, minimums, needed, strict=True):
-        if item.segments is not None:
-            yield from _unsupported(workload, item)
-            if item.segments.placement is not None:
-                yield from _levels(workload, item, item.segments.placement)
-        yield from _elastic(workload, item, minimum, waited)
+    for replica_type, minimum, waited in zip(workload.replicas, minimums, needed, strict=True):
+        if replica_type.segments is not None:
+            yield from _unsupported(workload, replica_type)
+            if replica_type.segments.placement is not None:
+                yield from _levels(workload, replica_type, replica_type.segments.placement)
+        yield from _elastic(workload, replica_type, minimum, waited)
 
 
 def _on_root(workload: FleetWorkload) -> Iterator[Diagnostic]:
@@ -244,11 +251,11 @@ def _differs(workload: FleetWorkload, replica_type: ReplicaType, divided: Replic
     if replica_type.path == divided.path or not (is_made and podgrouper.makes_segments(workload, divided)):
         return
     for name in (*size, labels.SEGMENT_REQUIRED, labels.SEGMENT_PREFERRED, labels.TOPOLOGY):
-        written, own = replica_type.annotations.get(name), divided.annotations.get(name)
-        if written and written not in _same(divided, name):
-            there = f'"{own}"' if own else "missing"
+        written_value, divided_value = replica_type.annotations.get(name), divided.annotations.get(name)
+        if written_value and written_value not in _same(divided, name):
+            there = f'"{divided_value}"' if divided_value else "missing"
             message = (
-                f'{name} is "{written}" for {replica_type.name} and {there} for {divided.name}: '
+                f'{name} is "{written_value}" for {replica_type.name} and {there} for {divided.name}: '
                 "KAI takes it from either"
             )
             location = workload.declared.origin.locate((*replica_type.annotations_path, name), key=True)
@@ -258,22 +265,25 @@ def _differs(workload: FleetWorkload, replica_type: ReplicaType, divided: Replic
 
 def _same(divided: ReplicaType, name: str) -> tuple[str, ...]:
     """Returns the values that mean the same as an annotation of the divided pods."""
-    placement, own = divided.segments.placement if divided.segments else None, divided.annotations.get(name)
+    placement, divided_annotations = (
+        divided.segments.placement if divided.segments else None,
+        divided.annotations.get(name),
+    )
     if name == labels.TOPOLOGY and placement is not None:
         return placement.topology, placement.fleet_topology.name if placement.fleet_topology else placement.topology
-    for asked in placement.asked if placement else ():
-        if asked.annotation == name:
-            return asked.level.key, asked.level.label
-    return (own,) if own else ()
+    for asked_level in placement.asked if placement else ():
+        if asked_level.annotation == name:
+            return asked_level.level.key, asked_level.level.label
+    return (divided_annotations,) if divided_annotations else ()
 
 
 def _ignored(workload: FleetWorkload, replica_type: ReplicaType) -> Iterator[Diagnostic]:
     asking = next((name for name in labels.SEGMENT_ANNOTATIONS if name in replica_type.annotations), None)
     if replica_type.ignored and asking is not None:
-        why, hint = _why(workload, replica_type.ignored)
-        what = "the levels of the segments" if replica_type.segments else "the segments"
+        reason, hint = _why(workload, replica_type.ignored)
+        ignored_annotations = "the levels of the segments" if replica_type.segments else "the segments"
         also = "; KAI divides the pods anyway" if replica_type.segments else ""
-        message = f"{what} of {replica_type.name} are ignored: {why}{also}"
+        message = f"{ignored_annotations} of {replica_type.name} are ignored: {reason}{also}"
         yield Diagnostic(
             SEGMENT_IGNORED, message, workload.declared.at(*replica_type.annotations_path, asking), hint=hint
         )
@@ -284,15 +294,15 @@ def _why(workload: FleetWorkload, ignored: Ignored) -> tuple[str, str]:
     kind, pool, row = workload.kind, workload.pool, podgrouper.row(workload)
     match ignored:
         case Ignored.NO_KAI:
-            why = f"backend {pool.backend.name} has no KAI Scheduler"
-            return why, "Remove them, or choose a pool whose backend runs KAI."
+            reason = f"backend {pool.backend.name} has no KAI Scheduler"
+            return reason, "Remove them, or choose a pool whose backend runs KAI."
         case Ignored.NOT_IN_GANG:
             return "its pod is no part of the gang", "Remove them."
         case Ignored.NOT_DIVIDED:
             return f"KAI makes segments only of the workers of a {kind}", row.segment_template
         case Ignored.NO_INDEX:
-            why = row.no_index or f"kubectl-tas knows no label with the index of the pods of a {kind}"
-            return why, f"Name the label that holds a pod's index with {labels.POD_INDEX_LABEL}."
+            reason = row.no_index or f"kubectl-tas knows no label with the index of the pods of a {kind}"
+            return reason, f"Name the label that holds a pod's index with {labels.POD_INDEX_LABEL}."
         case Ignored.NO_TOPOLOGY:
             hint = f"Add {labels.SEGMENT_REQUIRED}, or name the topology with {labels.TOPOLOGY}."
             if pool.topology is None:
@@ -304,7 +314,9 @@ def _preview(workload: FleetWorkload) -> Iterator[Diagnostic]:
     if workload.lists_segments:
         return
     counts = " and ".join(
-        f"{item.segment_count} segments of {item.name}" for item in workload.replicas if item.segments
+        f"{replica_type.segment_count} segments of {replica_type.name}"
+        for replica_type in workload.replicas
+        if replica_type.segments
     )
     message = f"no preview is written: {counts}; at most {MAX_SEGMENTS} are previewed"
     largest = max(workload.replicas, key=lambda item: item.segment_count)
@@ -317,7 +329,7 @@ def _size_place(workload: FleetWorkload, replica_type: ReplicaType) -> Location 
 
 def _incomplete(workload: FleetWorkload, replica_type: ReplicaType) -> Iterator[Diagnostic]:
     annotations, path = replica_type.annotations, replica_type.annotations_path
-    others = [name for name in labels.SEGMENT_ANNOTATIONS if name in annotations]
+    other_annotations = [name for name in labels.SEGMENT_ANNOTATIONS if name in annotations]
     if replica_type.segments is not None:
         division = workload.declared.spec.own_division
         is_own = division is not None and replica_type.segments.size_path == division.path
@@ -328,9 +340,9 @@ def _incomplete(workload: FleetWorkload, replica_type: ReplicaType) -> Iterator[
             )
             hint = f"Add {labels.SEGMENT_REQUIRED}, or remove {labels.SEGMENT_SIZE}."
             yield Diagnostic(SEGMENT_INCOMPLETE, message, _size_place(workload, replica_type), hint=hint)
-    elif others and labels.SEGMENT_SIZE not in annotations and not replica_type.ignored:
-        message = f"{others[0]} is not read without {labels.SEGMENT_SIZE}"
-        location = workload.declared.origin.locate((*path, others[0]), key=True)
+    elif other_annotations and labels.SEGMENT_SIZE not in annotations and not replica_type.ignored:
+        message = f"{other_annotations[0]} is not read without {labels.SEGMENT_SIZE}"
+        location = workload.declared.origin.locate((*path, other_annotations[0]), key=True)
         yield Diagnostic(SEGMENT_INCOMPLETE, message, location, hint=f"Add {labels.SEGMENT_SIZE}.")
 
 
@@ -345,8 +357,8 @@ def _index(workload: FleetWorkload, replica_type: ReplicaType) -> Iterator[Diagn
 
 def _whole(workload: FleetWorkload) -> str:
     """Returns words that KAI waits for whole segments, if these have more pods than the workload needs."""
-    asked, waited = sum(podgrouper.minimums(workload)), sum(podgrouper.needed(workload))
-    return f", but KAI waits for whole ones: {waited} pods, not {asked}" if waited > asked else ""
+    minimum_pods, waited = sum(podgrouper.minimums(workload)), sum(podgrouper.needed(workload))
+    return f", but KAI waits for whole ones: {waited} pods, not {minimum_pods}" if waited > minimum_pods else ""
 
 
 def _unsupported(workload: FleetWorkload, replica_type: ReplicaType) -> Iterator[Diagnostic]:
@@ -357,8 +369,8 @@ def _unsupported(workload: FleetWorkload, replica_type: ReplicaType) -> Iterator
         divided = " and ".join(kinds.divided_kinds())
         message = f"KAI {release.version} makes segments of {divided} only; this {workload.kind} is placed without"
     else:
-        first = kai.first_with(Feature.SEGMENTS)
-        message = f"KAI {release.version} makes no segments; the first release that does is {first}"
+        first_release = kai.first_with(Feature.SEGMENTS)
+        message = f"KAI {release.version} makes no segments; the first release that does is {first_release}"
     shown = release.has(Feature.SUBGROUP_TREE)
     preview = "The preview shows what would be made" if shown else "The preview leaves them out"
     hint = f"{preview}; the pods run in any case."
@@ -367,22 +379,24 @@ def _unsupported(workload: FleetWorkload, replica_type: ReplicaType) -> Iterator
 
 def _levels(workload: FleetWorkload, replica_type: ReplicaType, segments: Placement) -> Iterator[Diagnostic]:
     """Checks levels of segments against the level that their replica type or the workload requires."""
-    own = part_placement(workload, replica_type) if podgrouper.has_sub_group(workload, replica_type) else None
-    above = own if own and own.required else whole_placement(workload)[0]
+    own_placement = part_placement(workload, replica_type) if podgrouper.has_sub_group(workload, replica_type) else None
+    above = own_placement if own_placement and own_placement.required else whole_placement(workload)[0]
     if above is None or above.required is None or above.fleet_topology is None or above.topology != segments.topology:
         return
     levels = above.fleet_topology.levels
     never = workload.is_owned or podgrouper.makes_segments(workload, replica_type)
-    for asked in segments.asked:
-        location = workload.declared.at(*asked.path)
-        is_coarser = levels.index(asked.level) < levels.index(above.required.level)
-        if is_coarser and asked is segments.required and never:
-            message = f'no "{asked.text}" is within one "{above.required.text}", so the pods never run'
+    for asked_level in segments.asked:
+        location = workload.declared.at(*asked_level.path)
+        is_coarser = levels.index(asked_level.level) < levels.index(above.required.level)
+        if is_coarser and asked_level is segments.required and never:
+            message = f'no "{asked_level.text}" is within one "{above.required.text}", so the pods never run'
             related = (Related("required here", workload.declared.at(*above.required.path)),)
-            hint = f'Require "{above.required.text}" or finer here, or "{asked.text}" or coarser there.'
+            hint = f'Require "{above.required.text}" or finer here, or "{asked_level.text}" or coarser there.'
             yield Diagnostic(SEGMENT_COARSER, message, location, related, hint=hint)
-        elif levels.index(asked.level) <= levels.index(above.required.level):
-            message = f'segments in one "{asked.text}" have no effect: all pods are in one "{above.required.text}"'
+        elif levels.index(asked_level.level) <= levels.index(above.required.level):
+            message = (
+                f'segments in one "{asked_level.text}" have no effect: all pods are in one "{above.required.text}"'
+            )
             finer = above.fleet_topology.finer_keys(above.required.level)
             hint = f"Use {' or '.join(finer)}." if finer else "No level is finer; leave the segments out."
             yield Diagnostic(SEGMENT_LEVEL, message, location, hint=hint)
@@ -398,11 +412,11 @@ def _elastic(workload: FleetWorkload, replica_type: ReplicaType, minimum: int, w
         feature = Feature.ELASTIC_SEGMENTS
         enough = waited_for(replica_type.indices, minimum, replica_type.segments.size, least=0)
     if waited > enough:
-        first = kai.first_with(feature, release)
+        first_release = kai.first_with(feature, release)
         message = (
             f"KAI {release.version} waits for {waited} of {replica_type.replicas} pods of "
-            f"{replica_type.name}, {first} for {enough}"
+            f"{replica_type.name}, {first_release} for {enough}"
         )
         location = workload.declared.origin.locate(podgrouper.minimum_path(workload) or replica_type.path, key=True)
-        hint = f"Update KAI there to {first} or later, or raise the minimum to all replicas."
+        hint = f"Update KAI there to {first_release} or later, or raise the minimum to all replicas."
         yield Diagnostic(SEGMENT_ELASTIC, message, location, hint=hint)

@@ -167,18 +167,27 @@ def _scheduler_name(config: Declared[Config], backend: FleetBackend) -> Iterator
 
 
 def _context(config: Declared[Config], before: Iterable[FleetBackend], backend: FleetBackend) -> Iterator[Diagnostic]:
-    first = next((item for item in before if item.spec.context == backend.spec.context is not None), None)
-    if first is not None:
-        message = f'backends {first.name} and {backend.name} have one context, "{backend.spec.context}"'
-        related = (Related(f"backend {first.name}", config.at("spec", "backends", first.index, "context")),)
+    first_backend = next(
+        (
+            earlier_backend
+            for earlier_backend in before
+            if earlier_backend.spec.context == backend.spec.context is not None
+        ),
+        None,
+    )
+    if first_backend is not None:
+        message = f'backends {first_backend.name} and {backend.name} have one context, "{backend.spec.context}"'
+        related = (
+            Related(f"backend {first_backend.name}", config.at("spec", "backends", first_backend.index, "context")),
+        )
         location = config.at("spec", "backends", backend.index, "context")
         hint = "Name the context of its own cluster; for two namespaces of one cluster declare one backend."
         yield Diagnostic(CONTEXT_SHARED, message, location, related, hint=hint)
 
 
-def newer(what: str, version: str, newest: str, location: Location) -> Diagnostic:
+def newer(product: str, version: str, newest: str, location: Location) -> Diagnostic:
     """Returns a finding that ``version`` of KAI or Grove is treated as ``newest``, the newest known one."""
-    message = f"kubectl-tas does not know {what} {version} yet, and checks for {newest}"
+    message = f"kubectl-tas does not know {product} {version} yet, and checks for {newest}"
     hint = "Update kubectl-tas, or look at the release notes for what changed."
     return Diagnostic(VERSION_NEWER, message, location, hint=hint)
 
@@ -206,14 +215,18 @@ def check_given(fleet: Fleet) -> Iterator[Diagnostic]:
     config = fleet.repository.config
     if config is None or fleet.not_counted:
         return
-    known = {name for pool in fleet.pools for name in pool.namespaces}
-    known |= {name for pool in fleet.pools for subpool in pool.subpools for name in subpool.namespaces}
-    known |= {backend.namespace for backend in fleet.backends}
-    for index, given in enumerate(fleet.config.given):
-        if given.namespace is not None and given.namespace not in known:
+    known_namespaces = {name for pool in fleet.pools for name in pool.namespaces}
+    known_namespaces |= {name for pool in fleet.pools for subpool in pool.subpools for name in subpool.namespaces}
+    known_namespaces |= {backend.namespace for backend in fleet.backends}
+    for index, given_object in enumerate(fleet.config.given):
+        if given_object.namespace is not None and given_object.namespace not in known_namespaces:
             location = config.at("spec", "given", index, "namespace")
-            message = f'no work of this repository runs in namespace "{given.namespace}", so this entry says nothing'
-            hint = did_you_mean(given.namespace, sorted(known), f"Name one of {shortened(sorted(known))}.")
+            message = (
+                f'no work of this repository runs in namespace "{given_object.namespace}", so this entry says nothing'
+            )
+            hint = did_you_mean(
+                given_object.namespace, sorted(known_namespaces), f"Name one of {shortened(sorted(known_namespaces))}."
+            )
             yield Diagnostic(INVALID_VALUE, message, location, hint=hint, level=Severity.WARNING)
 
 
@@ -222,8 +235,8 @@ def check_admin_sources(fleet: Fleet) -> Iterator[Diagnostic]:
     config, folders = fleet.repository.config, fleet.config.adminSources
     is_set = config is not None and "adminSources" in config.spec.spec.model_fields_set
     cause = config.at("spec", "adminSources") if config is not None and is_set else None
-    for found in outside(fleet.repository, folders):
-        yield replace(misplaced(found, folders), cause=cause)
+    for document_outside in outside(fleet.repository, folders):
+        yield replace(misplaced(document_outside, folders), cause=cause)
 
 
 def check_layout(fleet: Fleet) -> Iterator[Diagnostic]:
@@ -233,12 +246,12 @@ def check_layout(fleet: Fleet) -> Iterator[Diagnostic]:
     for backend, pool, declared, objects in _objects(fleet):
         name = pool.name if pool is not None and is_sharded else ""
         units.setdefault((backend.name, name), []).append((objects, declared))
-    for (cluster, name), found in sorted(units.items(), key=itemgetter(0)):
-        count = sum(objects for objects, _ in found)
+    for (cluster, name), units_of_name in sorted(units.items(), key=itemgetter(0)):
+        count = sum(objects for objects, _ in units_of_name)
         if count > MOST_OBJECTS:
             whose = f"pool {name}" if name else f"backend {cluster}"
             message = f"{whose} has at least {count:,} objects in one folder, which takes kustomize long"
-            location = config.at("spec", "layout") if config is not None else found[0][1].at()
+            location = config.at("spec", "layout") if config is not None else units_of_name[0][1].at()
             hint = "Divide the pool into child pools, or let `kubectl tas render --to -` build instead."
             if not is_sharded:
                 hint = "Write layout: sharded, which gives each pool its own folder."
@@ -270,16 +283,16 @@ _ROOT = ("spec", "structureDefinition", "rootComponent", "kind", "kind")
 
 def check_kartas(fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks every Karta, in the order of the files."""
-    first: dict[tuple[str, str], Declared[Karta]] = {}
+    first_of_kind: dict[tuple[str, str], Declared[Karta]] = {}
     for declared in fleet.repository.kartas:
         kind = declared.spec.root.kind
-        found = [*_of_karta(fleet, declared)]
-        other = first.setdefault((kind.apiVersion, kind.kind), declared)
-        if other is not declared:
+        findings = [*_of_karta(fleet, declared)]
+        earlier = first_of_kind.setdefault((kind.apiVersion, kind.kind), declared)
+        if earlier is not declared:
             message = f"two Kartas describe {kind.kind} of {kind.apiVersion}, so KAI reads neither"
-            related = (Related("the other one", other.at(*_ROOT)),)
-            found = [Diagnostic(NAME_DUPLICATE, message, declared.at(*_ROOT), related, hint="Remove one of them.")]
-        yield from found
+            related = (Related("the other one", earlier.at(*_ROOT)),)
+            findings = [Diagnostic(NAME_DUPLICATE, message, declared.at(*_ROOT), related, hint="Remove one of them.")]
+        yield from findings
 
 
 def _of_karta(fleet: Fleet, declared: Declared[Karta]) -> Iterator[Diagnostic]:
@@ -287,27 +300,35 @@ def _of_karta(fleet: Fleet, declared: Declared[Karta]) -> Iterator[Diagnostic]:
 
     karta, kind = declared.spec, declared.spec.root.kind
     location = declared.at(*_ROOT)
-    own = next((item for item in KINDS if (item.api_version, item.name) == (kind.apiVersion, kind.kind)), None)
+    own_kind = next(
+        (
+            declared_kind
+            for declared_kind in KINDS
+            if (declared_kind.api_version, declared_kind.name) == (kind.apiVersion, kind.kind)
+        ),
+        None,
+    )
     has_plugin = (kind.group, kind.kind) in PLUGINS
     elsewhere = belongs_elsewhere(kind.apiVersion, kind.kind)
-    if has_plugin or (own is not None and (own.page is None or own.page.gang.has_plugin)):
+    if has_plugin or (own_kind is not None and (own_kind.page is None or own_kind.page.gang.has_plugin)):
         message = f"KAI has a plugin of its own for {kind.kind} and does not read this Karta"
         yield Diagnostic(KARTA_UNREAD, message, location, hint="Remove the Karta.")
-    elif own is not None:
+    elif own_kind is not None:
         message = f"kubectl-tas knows where the pods of {kind.kind} are, but KAI would group them by this Karta"
         yield Diagnostic(NAME_DUPLICATE, message, location, hint="Remove the Karta, here and in the cluster.")
     elif elsewhere is not None:
         message = f"{kind.kind} of {kind.apiVersion} cannot be declared by a Karta: {why_elsewhere(kind.kind)}"
         yield Diagnostic(KIND_ELSEWHERE, message, location, hint=elsewhere)
     elif any(
-        (item.apiVersion, item.kind) == (kind.apiVersion, kind.kind) and not isinstance(item, KartaKind)
-        for item in fleet.config.kinds
+        (declared_kind.apiVersion, declared_kind.kind) == (kind.apiVersion, kind.kind)
+        and not isinstance(declared_kind, KartaKind)
+        for declared_kind in fleet.config.kinds
     ):
         message = f"spec.kinds of the Config declares {kind.kind} of {kind.apiVersion} too"
         yield Diagnostic(NAME_DUPLICATE, message, location, hint="Remove the kind there, or the Karta.")
     else:
-        for path, what, hint in karta.read.faults:
-            yield Diagnostic(INVALID_VALUE, what, declared.at(*path), hint=hint)
+        for path, fault, hint in karta.read.faults:
+            yield Diagnostic(INVALID_VALUE, fault, declared.at(*path), hint=hint)
         yield from _unread_karta(fleet, declared)
 
 
@@ -319,11 +340,11 @@ def _unread_karta(fleet: Fleet, declared: Declared[Karta]) -> Iterator[Diagnosti
         hint = f"Add it to spec.optimizationInstructions. {_FAILS}"
         yield Diagnostic(MISSING_FIELD, message, declared.at("spec"), hint=hint)
     elif not karta.is_found:
-        wanted = ", ".join(f"{key}: {value}" for key, value in karta.labels.items())
+        wanted_labels = ", ".join(f"{key}: {value}" for key, value in karta.labels.items())
         message = "KAI finds a Karta by its labels, and this one lacks them"
-        hint = f"Add labels {wanted}. {_FAILS}"
+        hint = f"Add labels {wanted_labels}. {_FAILS}"
         yield Diagnostic(MISSING_FIELD, message, declared.at("metadata", "labels"), hint=hint)
-    old = [item for item in fleet.backends if item.is_kai and not item.has(Feature.KARTA)]
+    old = [kai_backend for kai_backend in fleet.backends if kai_backend.is_kai and not kai_backend.has(Feature.KARTA)]
     if old and karta.is_found:
         message = f"KAI {old[0].spec.scheduler.version} of backend {old[0].name} does not read Kartas"
         hint = "KAI does from 0.17 on. Before, it starts such work with one pod."

@@ -139,13 +139,13 @@ class _Made:
 
     def value(self, path: KeyPath) -> object:
         """Returns the value at ``path``; None if there is no value."""
-        found: Any = self.pod.data
+        node: Any = self.pod.data
         for step in path:
-            if isinstance(found, dict):
-                found = found.get(step)
+            if isinstance(node, dict):
+                node = node.get(step)
             else:
-                found = found[step] if isinstance(found, list) and isinstance(step, int) and step < len(found) else None
-        return found
+                node = node[step] if isinstance(node, list) and isinstance(step, int) and step < len(node) else None
+        return node
 
     def source_text(self, path: KeyPath) -> str | None:
         """Returns None: no file contains the text of the whole pod."""
@@ -183,8 +183,8 @@ def _of_task(workflow: FleetWorkflow, task: FleetTask, judged: JudgedTasks) -> I
         yield from _allowed(workflow, task)
     yield from _validated(workflow, task)
     if not task.platform.is_plain:
-        place: KeyPath = (*task.path, "name")
-        yield from _pod(judged.fleet, workflow.pool, task, workflow.declared, place, judged.pods)
+        name_path: KeyPath = (*task.path, "name")
+        yield from _pod(judged.fleet, workflow.pool, task, workflow.declared, name_path, judged.pods)
 
 
 def _of_pools(fleet: Fleet) -> Iterator[Diagnostic]:
@@ -249,8 +249,8 @@ def _reserved(templates: Iterable[PlatformTemplate]) -> Iterator[Diagnostic]:
 def reserved_in(metadata: Mapping[str, Any], spec: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
     """Yields the paths in a pod template that kubectl-tas itself sets."""
     for kind, reserved in _RESERVED.items():
-        found = metadata.get(kind)
-        for key in found if isinstance(found, Mapping) else ():
+        reserved_map = metadata.get(kind)
+        for key in reserved_map if isinstance(reserved_map, Mapping) else ():
             if str(key).startswith(_RESERVED_PREFIXES) or key in reserved or state_of(str(key)):
                 yield "metadata", kind, key
     for key in _RESERVED_FIELDS:
@@ -265,18 +265,18 @@ def _pod(
     for problem in task.template.problems:
         yield Diagnostic(POD_TEMPLATE_TOKEN, problem.message, problem.location, hint=problem.hint)
     priority = fleet.config.priorityClasses.NORMAL
-    own = pod_spec(task.spec, task.resource.spec, pool.backend.scheduler_name, priority, task.platform.nodes)
-    pod = on_platform(task, own)
+    task_pod = pod_spec(task.spec, task.resource.spec, pool.backend.scheduler_name, priority, task.platform.nodes)
+    pod = on_platform(task, task_pod)
     yield from _hidden(pod, task, declared)
-    told = {problem.location for problem in task.template.problems}
+    reported_places = {problem.location for problem in task.template.problems}
     text = json.dumps([pool.name, task.platform.name, _without(pod.data, task)], sort_keys=True, default=str)
     if text in judged:
         return
     judged.add(text)
     origin = _Made(pod, declared, where)
-    for found in _faults(fleet, origin, pool, said_by(task.spec)):
-        if found.location not in told:
-            yield found
+    for diagnostic in _faults(fleet, origin, pool, said_by(task.spec)):
+        if diagnostic.location not in reported_places:
+            yield diagnostic
 
 
 def _hidden(pod: Merged, task: FleetTask, declared: Declared[Any]) -> Iterator[Diagnostic]:
@@ -288,14 +288,16 @@ def _hidden(pod: Merged, task: FleetTask, declared: Declared[Any]) -> Iterator[D
     itself = {mount.rpartition(":")[2] for mount in task.spec.volumeMounts} | {*mounted_secrets(task.spec).values()}
     mounts = pod.data["spec"]["containers"][0].get("volumeMounts") or ()
     paths = [mount.get("mountPath") if isinstance(mount, dict) else None for mount in mounts]
-    there = {normal(path): index for index, path in enumerate(paths) if isinstance(path, str) and path not in itself}
+    index_of_path = {
+        normal(path): index for index, path in enumerate(paths) if isinstance(path, str) and path not in itself
+    }
     for number, file in enumerate(task.spec.files):
-        index = there.get(normal(with_tokens(file.path, data_paths(task.spec))))
+        index = index_of_path.get(normal(with_tokens(file.path, data_paths(task.spec))))
         if index is not None:
             platform = task.platform
             by_default = platform.pool.at(*platform.path, "default_mounts")
-            written = pod.locate(("spec", "containers", 0, "volumeMounts", index))
-            at = by_default if paths[index] in platform.spec.default_mounts else written
+            location_of_mount = pod.locate(("spec", "containers", 0, "volumeMounts", index))
+            at = by_default if paths[index] in platform.spec.default_mounts else location_of_mount
             related = (Related("mounted here", at),)
             message = f'the file "{file.path}" stands where its platform or a pod template mounts something'
             location = declared.at(*task.path, "files", number, "path")
@@ -307,11 +309,15 @@ def _without(pod: dict[str, Any], task: FleetTask) -> dict[str, Any]:
     containers = pod["spec"].get("containers")
     if not is_pod(pod["spec"]):
         return pod
-    left = {key: part for key, part in containers[0].items() if key not in ("name", "image", "command", "args")}
-    return {**pod, "spec": {**pod["spec"], "containers": [left, *containers[1:]]}}
+    rest_of_container = {
+        key: field_value
+        for key, field_value in containers[0].items()
+        if key not in ("name", "image", "command", "args")
+    }
+    return {**pod, "spec": {**pod["spec"], "containers": [rest_of_container, *containers[1:]]}}
 
 
-def _faults(fleet: Fleet, origin: _Made, pool: FleetPool, said: Collection[str]) -> Iterator[Diagnostic]:
+def _faults(fleet: Fleet, origin: _Made, pool: FleetPool, reported_names: Collection[str]) -> Iterator[Diagnostic]:
     """Yields the errors in a pod. Other rules check the values in ``said``, which the task itself sets."""
     notes = origin.data.get("metadata", {})
     for key, value in notes.get("labels", {}).items():
@@ -322,16 +328,16 @@ def _faults(fleet: Fleet, origin: _Made, pool: FleetPool, said: Collection[str])
             hint = "A value has at most 63 letters, digits, '-', '_' and '.', a letter or digit at both ends."
             yield Diagnostic(INVALID_VALUE, message, origin.locate(("metadata", "labels", key)), hint=hint)
     yield from check_pod(origin, pool.backend.spec.kubernetes)
-    for part in parts(origin.data):
-        what, path, written = part
+    for section_part in parts(origin.data):
+        owner, path, mapping = section_part
         if path[0] == "metadata":
-            kept = {key: value for key, value in written.items() if not key.startswith(_RESERVED_PREFIXES)}
-            yield from keys_of(origin, (what, path, kept))
-        if what != "labels":
-            yield from backdoors_of(origin, part, {})
-        yield from resources_of(origin, part)
-        yield from devices_of(origin, part, {}, but=said)
-        yield from secrets_of(origin, part, said)
+            unreserved = {key: value for key, value in mapping.items() if not key.startswith(_RESERVED_PREFIXES)}
+            yield from keys_of(origin, (owner, path, unreserved))
+        if owner != "labels":
+            yield from backdoors_of(origin, section_part, {})
+        yield from resources_of(origin, section_part)
+        yield from devices_of(origin, section_part, {}, but=reported_names)
+        yield from secrets_of(origin, section_part, reported_names)
     if is_pod(origin.data["spec"]):
         yield from check_made_pod(origin, fleet)
         try:
@@ -344,9 +350,9 @@ def _faults(fleet: Fleet, origin: _Made, pool: FleetPool, said: Collection[str])
 
 def _unsound(origin: _Made, error: ValidationError) -> Diagnostic:
     """Returns a finding for a value that cannot be counted, for example half a GPU in limits."""
-    first = error.errors()[0]
-    path = ("spec", *(step for step in first["loc"]))
-    message = f'"{first["input"]}" cannot be what a pod asks for'
+    first_error = error.errors()[0]
+    path = ("spec", *(step for step in first_error["loc"]))
+    message = f'"{first_error["input"]}" cannot be what a pod asks for'
     return Diagnostic(INVALID_VALUE, message, origin.locate(path), hint="Write a whole number of GPUs, or a quantity.")
 
 
@@ -364,17 +370,17 @@ def _validated(workflow: FleetWorkflow, task: FleetTask) -> Iterator[Diagnostic]
         operands = texts.get("left_operand"), texts.get("right_operand")
         if operands[0] is None or operands[1] is None:
             continue
-        left, right = (_measured(text) for text in operands if text is not None)
-        if type(left) is not type(right) and rule.operator != "EQ":
+        left_amount, right = (_measured(text) for text in operands if text is not None)
+        if type(left_amount) is not type(right) and rule.operator != "EQ":
             message = (
                 f'{rule.operator} cannot compare "{operands[0]}" with "{operands[1]}": one is an amount, the other text'
             )
             yield Diagnostic(POD_TEMPLATE_TOKEN, message, validation.at(), hint="Compare two amounts, or two texts.")
             continue
         holds, words = _COMPARED[rule.operator]
-        if not holds(left, right):
-            asked = f'for the task "{task.name}", {operands[0]} must be {words}{operands[1]}'
-            message = f"{_told(validation, task)}: {asked}"
+        if not holds(left_amount, right):
+            requirement = f'for the task "{task.name}", {operands[0]} must be {words}{operands[1]}'
+            message = f"{_told(validation, task)}: {requirement}"
             related = (Related("the resource validation", validation.at()),)
             hint = "Change what its resource asks for, or choose another platform."
             yield Diagnostic(RESOURCE_VALIDATION, message, _place(workflow, task, validation), related, hint=hint)
@@ -382,17 +388,21 @@ def _validated(workflow: FleetWorkflow, task: FleetTask) -> Iterator[Diagnostic]
 
 def _told(validation: PlatformValidation, task: FleetTask) -> str:
     """Returns the message of a validation, with unfilled tokens if one of them has no value."""
-    written = validation.rule.assert_message
+    assert_message = validation.rule.assert_message
     try:
-        return filled(written, task.values) or written
+        return filled(assert_message, task.values) or assert_message
     except NotFilledError:
-        return written
+        return assert_message
 
 
 def _measured(text: str) -> Fraction | str:
     """Returns a number, with bytes in KiB; or the text itself if it is not an amount."""
-    found = AMOUNT.fullmatch(text.strip())
-    return Fraction(found[1]) * _UNITS[found[2]] if found is not None and found[2] in _UNITS else text
+    amount_match = AMOUNT.fullmatch(text.strip())
+    return (
+        Fraction(amount_match[1]) * _UNITS[amount_match[2]]
+        if amount_match is not None and amount_match[2] in _UNITS
+        else text
+    )
 
 
 def _place(workflow: FleetWorkflow, task: FleetTask, validation: PlatformValidation) -> Location:
@@ -415,17 +425,19 @@ def _node_tokens(validation: PlatformValidation) -> list[str]:
 
 def _of_nodes(fleet: Fleet) -> Iterator[Diagnostic]:
     """Reports one finding for all validations that compare with nodes, at the first one."""
-    found: dict[Location, list[str]] = {}
+    names_by_location: dict[Location, list[str]] = {}
     for pool in fleet.pools:
         for platform in (pool.platforms.base, *pool.platforms.by_name.values()):
             for validation in platform.validations:
                 if used := _node_tokens(validation):
-                    found.setdefault(validation.at(), used)
-    if found:
-        first = next(iter(found))
-        others = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+                    names_by_location.setdefault(validation.at(), used)
+    if names_by_location:
+        first_location = next(iter(names_by_location))
+        other_count = f" (and {len(names_by_location) - 1} more)" if len(names_by_location) > 1 else ""
         tokens = ", ".join(
-            f"{{{{{name}}}}}" for name in dict.fromkeys(name for used in found.values() for name in used)
+            f"{{{{{name}}}}}" for name in dict.fromkeys(name for used in names_by_location.values() for name in used)
         )
-        message = f"this resource validation{others} compares with what nodes have ({tokens}), which is not known here"
-        yield Diagnostic(VALIDATION_OF_NODES, message, first, hint="kubectl-tas does not check it; OSMO does.")
+        message = (
+            f"this resource validation{other_count} compares with what nodes have ({tokens}), which is not known here"
+        )
+        yield Diagnostic(VALIDATION_OF_NODES, message, first_location, hint="kubectl-tas does not check it; OSMO does.")

@@ -65,10 +65,12 @@ def check_default_lifetimes(pool: FleetPool, _fleet: Fleet) -> Iterator[Diagnost
 
 
 def _timeout(workflow: FleetWorkflow) -> Iterator[Diagnostic]:
-    pool, asked = workflow.pool.declared, workflow.declared.spec.workflow.timeout.exec_timeout
+    pool, asked_timeout = workflow.pool.declared, workflow.declared.spec.workflow.timeout.exec_timeout
     most = pool.spec.spec.max_exec_timeout
-    if asked is not None and most is not None and seconds(asked) > seconds(most) > 0:
-        message = f"exec_timeout is {_shown(asked)}, but pool {workflow.pool.name} lets work run for {_shown(most)}"
+    if asked_timeout is not None and most is not None and seconds(asked_timeout) > seconds(most) > 0:
+        message = (
+            f"exec_timeout is {_shown(asked_timeout)}, but pool {workflow.pool.name} lets work run for {_shown(most)}"
+        )
         location = workflow.declared.at("workflow", "timeout", "exec_timeout")
         related = (Related("the pool's maximum", pool.at("spec", "max_exec_timeout")),)
         yield Diagnostic(TIMEOUT_TOO_LONG, message, location, related, hint=f"Write {_shown(most)} or less.")
@@ -89,19 +91,24 @@ def _shown(duration: str | int | float) -> str:
 
 
 def _codes(declared: Declared[Any], path: KeyPath, ranges: Sequence[CodeRange]) -> Iterator[Diagnostic]:
-    first: dict[int, CodeRange] = {}
-    for item in ranges:
-        location = declared.at(*path, item.action)
-        if item.first > item.last:
-            message = f"the range {item.text} of {item.action} has no exit code"
-            hint = f"Write the lower one first: {item.last}-{item.first}."
+    first_ranges: dict[int, CodeRange] = {}
+    for code_range in ranges:
+        location = declared.at(*path, code_range.action)
+        if code_range.first > code_range.last:
+            message = f"the range {code_range.text} of {code_range.action} has no exit code"
+            hint = f"Write the lower one first: {code_range.last}-{code_range.first}."
             yield Diagnostic(EXIT_CODES, message, location, hint=hint)
-        earlier = [first.setdefault(code, item) for code in range(item.first, min(item.last, 255) + 1)]
-        other = next((found for found in earlier if found.does != item.does), None)
-        if other is not None:
-            message = f"{item.action} has exit codes ({item.text}) that {other.action} has before it ({other.text})"
-            hint = f"{other.action} counts for such codes. Write each code once."
-            related = (Related("the earlier ones", declared.at(*path, other.action)),)
+        earlier = [
+            first_ranges.setdefault(code, code_range) for code in range(code_range.first, min(code_range.last, 255) + 1)
+        ]
+        conflicting = next((earlier_range for earlier_range in earlier if earlier_range.does != code_range.does), None)
+        if conflicting is not None:
+            message = (
+                f"{code_range.action} has exit codes ({code_range.text}) that {conflicting.action} has before it "
+                f"({conflicting.text})"
+            )
+            hint = f"{conflicting.action} counts for such codes. Write each code once."
+            related = (Related("the earlier ones", declared.at(*path, conflicting.action)),)
             yield Diagnostic(EXIT_CODES, message, location, related, hint=hint)
 
 
@@ -115,12 +122,12 @@ class Evictions(NamedTuple):
 def check_evictions(submission: Submission, judged: Evictions) -> Iterator[Diagnostic]:
     """Checks all pods of LOW work, and each pod template of a platform once."""
     config, places = judged
-    for period, place in _periods(submission) if submission.is_preemptible else ():
-        if type(period) is int and period > config.grace_seconds and (at := place()) not in places:
+    for period, location in _periods(submission) if submission.is_preemptible else ():
+        if type(period) is int and period > config.grace_seconds and (at := location()) not in places:
             places.add(at)
-            what = f"pods of the LOW {submission.kind} {submission.name} may keep what they borrow"
+            pods_of_work = f"pods of the LOW {submission.kind} {submission.name} may keep what they borrow"
             time = f"for {times.duration(period * 10**9)} after KAI evicts them"
-            message = f"{what} {time}; the Config allows {config.maxGracePeriod}"
+            message = f"{pods_of_work} {time}; the Config allows {config.maxGracePeriod}"
             hint = f"Write at most {config.grace_seconds}, or send the work as NORMAL."
             yield Diagnostic(EVICTION_SLOW, message, at, hint=hint)
 

@@ -57,12 +57,12 @@ def check_unique(fleet: Fleet) -> Iterator[Diagnostic]:
         yield from _repeated("backend", backends)
     yield from _repeated("pool", (_Named(p.spec.metadata.name, p) for p in repository.pools))
     subpools = (
-        _Named(f"{item.spec.spec.parent}{names.SEPARATOR}{item.spec.metadata.name}", item)
-        for item in repository.subpools
+        _Named(f"{subpool.spec.spec.parent}{names.SEPARATOR}{subpool.spec.metadata.name}", subpool)
+        for subpool in repository.subpools
     )
     yield from _repeated("subpool", subpools)
     for kind, named in (("pod template", repository.pod_templates), ("validation", repository.resource_validations)):
-        yield from _repeated(kind, (_Named(item.spec.metadata.name, item) for item in named))
+        yield from _repeated(kind, (_Named(subpool.spec.metadata.name, subpool) for subpool in named))
     yield from _repeated("topology", (_Named(t.spec.metadata.name, t) for t in repository.topologies))
     operators = (_Named("OperatorConfiguration", o, ("kind",)) for o in repository.operators)
     yield from _repeated("document", operators)
@@ -73,10 +73,14 @@ def check_unique_work(fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks names of work, within its kind and among the generated objects."""
     repository = fleet.repository
     for cluster in fleet.backends:
-        own = [item for item in fleet.pod_clique_sets if item.backend == cluster]
-        for namespace in sorted({item.namespace for item in own}):
-            there = (_Named(item.name, item.declared) for item in own if item.namespace == namespace)
-            yield from _repeated(SET.kind, there)
+        clique_sets = [clique_set for clique_set in fleet.pod_clique_sets if clique_set.backend == cluster]
+        for namespace in sorted({clique_set.namespace for clique_set in clique_sets}):
+            sets_there = (
+                _Named(clique_set.name, clique_set.declared)
+                for clique_set in clique_sets
+                if clique_set.namespace == namespace
+            )
+            yield from _repeated(SET.kind, sets_there)
     workflows = (_Named(names.fold(w.spec.workflow.name), w, ("workflow", "name")) for w in repository.workflows)
     yield from _repeated("workflow", workflows)
     alike: dict[tuple[str, str, str], list[_Named]] = {}
@@ -104,75 +108,80 @@ class _Named:
         return self.declared.origin.locate(self.path, key=self.is_key)
 
 
-def _repeated(what: str, named: Iterable[_Named]) -> Iterator[Diagnostic]:
+def _repeated(kind: str, named: Iterable[_Named]) -> Iterator[Diagnostic]:
     seen: dict[str, _Named] = {}
-    for item in named:
-        first = seen.setdefault(item.name, item)
-        if first is not item:
-            message = f'the {what} "{item.name}" is already defined at {first.place}'
-            related = (Related("first defined here", first.place),)
+    for named_document in named:
+        first_document = seen.setdefault(named_document.name, named_document)
+        if first_document is not named_document:
+            message = f'the {kind} "{named_document.name}" is already defined at {first_document.place}'
+            related = (Related("first defined here", first_document.place),)
             hint = "Rename or remove one of the two."
-            yield Diagnostic(NAME_DUPLICATE, message, item.place, related, hint=hint)
+            yield Diagnostic(NAME_DUPLICATE, message, named_document.place, related, hint=hint)
 
 
 def check_folded_names(declared: Declared[Workflow], _fleet: Fleet) -> Iterator[Diagnostic]:
     """Finds groups, tasks, resources and topology groups with two spellings of one name."""
     seen: dict[tuple[str, str], tuple[str, str, KeyPath]] = {}
     for named in workflow_names(declared.spec):
-        what, name, _ = named
-        before = seen.setdefault((what, names.fold(name)), named)
+        kind, name, _ = named
+        before = seen.setdefault((kind, names.fold(name)), named)
         if before is not named:
-            is_key = what == "resource"
-            first, second = (_Named(name, declared, path, is_key=is_key) for _, name, path in (before, named))
-            yield _two_names(what, first, second)
+            is_key = kind == "resource"
+            first_named, second = (_Named(name, declared, path, is_key=is_key) for _, name, path in (before, named))
+            yield _two_names(kind, first_named, second)
     spelled: dict[tuple[str, str], _Named] = {}
     for _, resource, path in declared.spec.all_resources:
         for index, requirement in enumerate(resource.topology):
-            item = _Named(requirement.group, declared, (*path, "topology", index, "group"))
-            first = spelled.setdefault((requirement.key, names.fold(requirement.group)), item)
-            if first.name != item.name:
-                yield _two_names("topology group", first, item)
+            requirement_name = _Named(requirement.group, declared, (*path, "topology", index, "group"))
+            first_named = spelled.setdefault((requirement.key, names.fold(requirement.group)), requirement_name)
+            if first_named.name != requirement_name.name:
+                yield _two_names("topology group", first_named, requirement_name)
 
 
 def check_part_names(declared: Declared[Workload], _fleet: Fleet) -> Iterator[Diagnostic]:
     """Finds repeated replica types, replicated jobs and worker groups."""
     seen: dict[str, _Named] = {}
-    for name in (item.written for item in declared.spec.pod_sets):
+    for name in (named_part.written for named_part in declared.spec.pod_sets):
         if name is not None:
-            item = _Named(name.text, declared, name.path, is_key=name.is_key)
-            first = seen.setdefault(name.compared, item)
-            if first is not item:
-                yield _two_names(name.what, first, item, "case does not count")
+            named_part = _Named(name.text, declared, name.path, is_key=name.is_key)
+            first_part = seen.setdefault(name.compared, named_part)
+            if first_part is not named_part:
+                yield _two_names(name.what, first_part, named_part, "case does not count")
 
 
-def _two_names(what: str, first: _Named, item: _Named, folded: str = "case does not count, '_' is '-'") -> Diagnostic:
-    if first.name == item.name:
-        message = f'the {what} "{item.name}" is already defined at line {first.place.line}'
+def _two_names(
+    kind: str, first_named: _Named, second_named: _Named, folded: str = "case does not count, '_' is '-'"
+) -> Diagnostic:
+    if first_named.name == second_named.name:
+        message = f'the {kind} "{second_named.name}" is already defined at line {first_named.place.line}'
     else:
-        message = f'the {what} names "{first.name}" and "{item.name}" are one name: {folded}'
-    hint = "Spell both alike, or rename one." if what == "topology group" else "Rename one of them."
-    return Diagnostic(NAME_FOLDED, message, item.place, (Related("the other one", first.place),), hint=hint)
+        message = f'the {kind} names "{first_named.name}" and "{second_named.name}" are one name: {folded}'
+    hint = "Spell both alike, or rename one." if kind == "topology group" else "Rename one of them."
+    return Diagnostic(
+        NAME_FOLDED, message, second_named.place, (Related("the other one", first_named.place),), hint=hint
+    )
 
 
 def _collisions(generated: _Generated) -> Iterator[Diagnostic]:
     """Finds equal names of generated objects with different sources. Reports two PodCliqueSets only once."""
     seen: dict[tuple[str, ...], tuple[object, _Named]] = {}
     met: set[tuple[int, int]] = set()
-    for identity, source, item in generated:
-        owner, first = seen.setdefault(identity, (source, item))
+    for identity, source, generated_object in generated:
+        owner, first_object = seen.setdefault(identity, (source, generated_object))
         if owner == source:
             continue
-        both = (id(first.declared), id(item.declared))
-        if both not in met or item.declared.origin.value(("kind",)) != SET.kind:
+        both = (id(first_object.declared), id(generated_object.declared))
+        if both not in met or generated_object.declared.origin.value(("kind",)) != SET.kind:
             met.add(both)
-            message = f'two sources lead to the {identity[0]} "{item.name}"'
-            if item.namespace != first.namespace:
+            message = f'two sources lead to the {identity[0]} "{generated_object.name}"'
+            if generated_object.namespace != first_object.namespace:
                 message = (
-                    f'the {identity[0]} "{item.name}" of namespace {item.namespace} is one gang with that of namespace '
-                    f"{first.namespace}: KAI knows both by their name alone"
+                    f'the {identity[0]} "{generated_object.name}" of namespace {generated_object.namespace} '
+                    "is one gang with that of namespace "
+                    f"{first_object.namespace}: KAI knows both by their name alone"
                 )
-            related = (Related("the other source", first.place),)
-            yield Diagnostic(NAME_COLLISION, message, item.place, related, hint="Rename one of them.")
+            related = (Related("the other source", first_object.place),)
+            yield Diagnostic(NAME_COLLISION, message, generated_object.place, related, hint="Rename one of them.")
 
 
 def _generated_of_context(fleet: Fleet) -> _Generated:
@@ -180,36 +189,36 @@ def _generated_of_context(fleet: Fleet) -> _Generated:
     for topology in fleet.topologies:
         for backend in [topology.backend] if topology.backend else kai_backends:
             if topology.is_created_on(backend):
-                item = _Named(topology.name, topology.declared)
-                yield ("Topology", backend.name, topology.name), id(topology.declared), item
+                named_topology = _Named(topology.name, topology.declared)
+                yield ("Topology", backend.name, topology.name), id(topology.declared), named_topology
     yield from _queues(fleet)
 
 
 def _generated_of_work(fleet: Fleet) -> _Generated:
     for pod_group in fleet.pod_groups:
-        item = _Named(pod_group.name, pod_group.declared, namespace=pod_group.namespace)
-        yield ("PodGroup", pod_group.backend.name, item.name), id(pod_group.declared), item
+        named_group = _Named(pod_group.name, pod_group.declared, namespace=pod_group.namespace)
+        yield ("PodGroup", pod_group.backend.name, named_group.name), id(pod_group.declared), named_group
         for pod in pod_group.pods:
             where = (pod_group.backend.name, pod_group.namespace)
             yield ("Pod", *where, pod.spec.metadata.name), id(pod), _Named(pod.spec.metadata.name, pod)
     for workflow, groups in _groups_that_could_meet(fleet):
         where = (workflow.pool.backend.name, workflow.namespace)
         for group, gang in zip(groups, gangs_of_workflow(fleet, workflow, groups), strict=True):
-            item = _Named(gang.name, workflow.declared, (*group.path, "name"), namespace=where[1])
-            yield ("PodGroup", where[0], gang.name), (workflow.name, group.name), item
+            named_group = _Named(gang.name, workflow.declared, (*group.path, "name"), namespace=where[1])
+            yield ("PodGroup", where[0], gang.name), (workflow.name, group.name), named_group
             for task in group.tasks:
                 name = names.pod(gang.name, workflow.name, group.name, task.name)
-                item = _Named(name, workflow.declared, (*task.path, "name"))
-                yield ("Pod", *where, item.name), (workflow.name, group.name, task.name), item
-    for clique_set in (item for item in fleet.pod_clique_sets if item.is_previewed):
+                named_group = _Named(name, workflow.declared, (*task.path, "name"))
+                yield ("Pod", *where, named_group.name), (workflow.name, group.name, task.name), named_group
+    for clique_set in (named_group for named_group in fleet.pod_clique_sets if named_group.is_previewed):
         cluster = clique_set.backend
         if cluster is None:
             continue
         # Grove's own PodGroups are called as its PodGangs.
         kind, *space = ("PodGroup",) if cluster.writes_pod_groups_of_sets else ("PodGang", clique_set.namespace)
         for name in clique_set.gang_names:
-            item = _Named(name, clique_set.declared, namespace=clique_set.namespace)
-            yield (kind, cluster.name, *space, name), clique_set.key, item
+            named_group = _Named(name, clique_set.declared, namespace=clique_set.namespace)
+            yield (kind, cluster.name, *space, name), clique_set.key, named_group
         yield from _sub_groups(clique_set)
     for workload in fleet.workloads:
         backend = workload.pool.backend
@@ -218,8 +227,8 @@ def _generated_of_work(fleet: Fleet) -> _Generated:
             yield ("Pod", *where, workload.name), "Pod", _Named(workload.name, workload.declared)
         if workload.is_owned:
             source = ("gang", workload.gang) if workload.gang else id(workload.declared)
-            item = _Named(pod_group_name(workload), workload.declared, namespace=workload.namespace)
-            yield ("PodGroup", workload.pool.backend.name, item.name), source, item
+            named_group = _Named(pod_group_name(workload), workload.declared, namespace=workload.namespace)
+            yield ("PodGroup", workload.pool.backend.name, named_group.name), source, named_group
 
 
 def _queues(fleet: Fleet) -> _Generated:
@@ -228,8 +237,8 @@ def _queues(fleet: Fleet) -> _Generated:
     for backend in fleet.backends:
         root = backend.root_queue(fleet.config.queuePrefix)
         if backend.spec.rootQueue is not None and root is not None and config is not None:
-            item = _Named(root, config, ("spec", "backends", backend.index, "rootQueue"))
-            yield ("Queue", backend.name, root), backend.name, item
+            named_queue = _Named(root, config, ("spec", "backends", backend.index, "rootQueue"))
+            yield ("Queue", backend.name, root), backend.name, named_queue
     for pool in fleet.pools:
         if pool.backend.is_kai:
             for name, field in ((pool.queue, "queue"), (pool.shared_queue, "sharedQueue")):
@@ -237,8 +246,8 @@ def _queues(fleet: Fleet) -> _Generated:
             for subpool in pool.subpools:
                 is_refused = subpool.name == names.SHARED  # a name that is reserved is said to be
                 if subpool.state != "ARCHIVED" and not is_refused:
-                    item = _queue(subpool.queue, subpool.declared, "queue")
-                    yield ("Queue", pool.backend.name, subpool.queue), subpool.canonical, item
+                    named_queue = _queue(subpool.queue, subpool.declared, "queue")
+                    yield ("Queue", pool.backend.name, subpool.queue), subpool.canonical, named_queue
 
 
 def _queue(name: str, declared: Declared[Any], field: str) -> _Named:
@@ -254,18 +263,18 @@ def _groups_that_could_meet(fleet: Fleet) -> Iterator[tuple[FleetWorkflow, list[
     every = [
         (f"{workflow.name}-{group.name}-", workflow, group) for workflow in fleet.workflows for group in workflow.groups
     ]
-    if fleet.pod_groups or any(item.is_owned or item.kind == "Pod" for item in fleet.workloads):
+    if fleet.pod_groups or any(submitted.is_owned or submitted.kind == "Pod" for submitted in fleet.workloads):
         yield from ((workflow, list(workflow.groups)) for workflow in fleet.workflows)
         return
     every.sort(key=lambda item: item[0])
     last = ""
-    found: dict[int, tuple[FleetWorkflow, list[FleetGroup]]] = {}
+    groups_by_workflow: dict[int, tuple[FleetWorkflow, list[FleetGroup]]] = {}
     for index, (stem, workflow, group) in enumerate(every):
         following = every[index + 1][0] if index + 1 < len(every) else ""
         if (stem.startswith(last) and last) or following.startswith(stem) or len(stem) + names.HASH > MAX_LABEL:
-            found.setdefault(id(workflow), (workflow, []))[1].append(group)
+            groups_by_workflow.setdefault(id(workflow), (workflow, []))[1].append(group)
         last = last if last and stem.startswith(last) else stem
-    yield from found.values()
+    yield from groups_by_workflow.values()
 
 
 def _sub_groups(clique_set: FleetPodCliqueSet) -> _Generated:

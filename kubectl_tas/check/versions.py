@@ -64,10 +64,10 @@ def check_workflow_release(workflow: FleetWorkflow, _fleet: Fleet) -> Iterator[D
     """Checks the gangs of a workflow against the release of its backend."""
     for group in workflow.groups:
         if _needs_subgroups(group) and _lacks(workflow.pool.backend, Feature.SUBGROUP_TREE):
-            what = f"the group {group.name}, whose tasks have different topology requirements,"
+            feature = f"the group {group.name}, whose tasks have different topology requirements,"
             location = workflow.declared.at(*group.path, "name")
             instead = "write the same requirements for all its tasks"
-            yield unsupported(workflow.pool.backend, Feature.SUBGROUP_TREE, what, location, instead)
+            yield unsupported(workflow.pool.backend, Feature.SUBGROUP_TREE, feature, location, instead)
 
 
 def check_workload_release(workload: FleetWorkload, fleet: Fleet) -> Iterator[Diagnostic]:
@@ -91,7 +91,9 @@ def check_workflow_jobs(fleet: Fleet) -> Iterator[Diagnostic]:
         return
     form = fleet.config.workflowsAs
     workflows = (
-        item for item in fleet.submissions if item.kind == "Workflow" and (form == "jobs" or item.is_preemptible)
+        submission
+        for submission in fleet.submissions
+        if submission.kind == "Workflow" and (form == "jobs" or submission.is_preemptible)
     )
     backends = {workflow.pool.backend.name: workflow.pool.backend for workflow in workflows}
     for backend in backends.values():
@@ -131,8 +133,8 @@ def _beside_karta(workload: FleetWorkload, fleet: Fleet) -> Iterator[Diagnostic]
     if kai.KARTA_PANIC.is_in(backend.release) and podgrouper.is_made_by_kai(workload):
         kind, release = spec.document["kind"], backend.spec.scheduler.version
         may = "" if gang.may_be_read is True and not spec.page.is_declared else ", if it may read one"
-        what = f"its podgrouper panics beside the Karta for {karta.kind}{may}"
-        message = f"KAI {release} has no plugin for {kind} of {spec.apiVersion}: {what}"
+        effect = f"its podgrouper panics beside the Karta for {karta.kind}{may}"
+        message = f"KAI {release} has no plugin for {kind} of {spec.apiVersion}: {effect}"
         hint = f"Describe {kind} by a Karta too, or remove the Karta."
         yield Diagnostic(RELEASE_FAULT, message, workload.declared.at("kind"), hint=hint)
 
@@ -143,11 +145,11 @@ def _podgrouper(workload: FleetWorkload) -> Iterator[Diagnostic]:
     minimum = podgrouper.minimum_path(workload)
     if minimum is not None and missing is not None:
         yield unsupported(backend, missing, str(minimum[-1]), workload.declared.origin.locate(minimum, key=True))
-    for item in workload.replicas:
-        if item.segments and podgrouper.is_refused(workload, item):
-            location = workload.declared.origin.locate(item.segments.size_path, key=True)
-            what = f"a {workload.kind} with segments, whose PodGroup KAI's own webhook refuses,"
-            yield unsupported(backend, Feature.SEGMENT_PARENTS, what, location, "leave the segments out")
+    for replica_type in workload.replicas:
+        if replica_type.segments and podgrouper.is_refused(workload, replica_type):
+            location = workload.declared.origin.locate(replica_type.segments.size_path, key=True)
+            used_feature = f"a {workload.kind} with segments, whose PodGroup KAI's own webhook refuses,"
+            yield unsupported(backend, Feature.SEGMENT_PARENTS, used_feature, location, "leave the segments out")
 
 
 def _placements(workload: FleetWorkload) -> Iterator[Diagnostic]:
@@ -156,10 +158,10 @@ def _placements(workload: FleetWorkload) -> Iterator[Diagnostic]:
     needed = (podgrouper.missing_gang(workload) if is_known else None) or Feature.TOPOLOGY
     is_read = _lacks(workload.pool.backend, needed) or not podgrouper.is_made_by_kai(workload)
     is_read = is_read or is_placed_as_a_whole(workload)
-    found = [workload.placement, *(item.placement for item in workload.templates if is_read)]
-    for placement in filter(None, found):
-        for asked in placement.asked:
-            yield from _placement(workload, placement, asked, needed)
+    placements = [workload.placement, *(template.placement for template in workload.templates if is_read)]
+    for placement in filter(None, placements):
+        for asked_level in placement.asked:
+            yield from _placement(workload, placement, asked_level, needed)
 
 
 def _waits(workload: FleetWorkload) -> Iterator[Diagnostic]:
@@ -173,11 +175,11 @@ def _waits(workload: FleetWorkload) -> Iterator[Diagnostic]:
 
 
 def _placement(
-    workload: FleetWorkload, placement: Placement, asked: LevelAnnotation, feature: Feature
+    workload: FleetWorkload, placement: Placement, asked_level: LevelAnnotation, feature: Feature
 ) -> Iterator[Diagnostic]:
-    backend, place = workload.pool.backend, workload.declared.origin.locate(asked.path, key=True)
+    backend, location = workload.pool.backend, workload.declared.origin.locate(asked_level.path, key=True)
     if not backend.is_kai:
-        yield _needs_kai(backend, "a placement", place)
+        yield _needs_kai(backend, "a placement", location)
     elif not _lacks(backend, feature):
         return
     elif (
@@ -185,17 +187,17 @@ def _placement(
         or placement.fleet_topology is None
         or placement.fleet_topology != workload.pool.topology
     ):
-        yield unsupported(backend, feature, f"{asked.annotation} here", place)  # else the pool says it
+        yield unsupported(backend, feature, f"{asked_level.annotation} here", location)  # else the pool says it
 
 
-def needs_kai(backend: FleetBackend, what: str) -> str:
+def needs_kai(backend: FleetBackend, feature: str) -> str:
     """Returns the message that ``what`` needs KAI Scheduler."""
     scheduler = backend.spec.scheduler.type
-    return f'{what} needs KAI Scheduler, but backend {backend.name} has scheduler type "{scheduler}"'
+    return f'{feature} needs KAI Scheduler, but backend {backend.name} has scheduler type "{scheduler}"'
 
 
-def _needs_kai(backend: FleetBackend, what: str, location: Location) -> Diagnostic:
-    message = needs_kai(backend, what)
+def _needs_kai(backend: FleetBackend, feature: str, location: Location) -> Diagnostic:
+    message = needs_kai(backend, feature)
     hint = "Remove it, or set scheduler.type of the backend to kai."
     return Diagnostic(VERSION_UNSUPPORTED, message, location, hint=hint, cause=backend.type_place)
 
@@ -211,11 +213,11 @@ def _needs_subgroups(group: FleetGroup) -> bool:
     return len(placed) > 1
 
 
-def _features(written: PodGroupSpec | SubGroup) -> Iterator[tuple[str, Feature]]:
+def _features(group_spec: PodGroupSpec | SubGroup) -> Iterator[tuple[str, Feature]]:
     """Yields the fields of a PodGroup that a file has and that not every release of KAI knows, with their features."""
-    for name, field in type(written).model_fields.items():
-        features = [known for known in field.metadata if isinstance(known, Feature)]
-        if features and name in written.model_fields_set:
+    for name, field in type(group_spec).model_fields.items():
+        features = [metadata for metadata in field.metadata if isinstance(metadata, Feature)]
+        if features and name in group_spec.model_fields_set:
             yield name, features[0]
 
 
@@ -240,9 +242,9 @@ def check_pod_group_release(pod_group: FleetPodGroup, _fleet: Fleet) -> Iterator
     for sub_group, path in pod_group.sub_groups:
         is_mixed = sub_group.parent in mixed and sub_group.name not in above
         if is_mixed and _lacks(backend, Feature.MIXED_SUBGROUPS) and backend.has(Feature.SUBGROUP_TREE):
-            what = f"the SubGroup {sub_group.name}, which has pods next to a SubGroup with children,"
+            used_feature = f"the SubGroup {sub_group.name}, which has pods next to a SubGroup with children,"
             instead = f"put {sub_group.name} below a SubGroup of its own"
-            yield unsupported(backend, Feature.MIXED_SUBGROUPS, what, declared.at(*path, "name"), instead)
+            yield unsupported(backend, Feature.MIXED_SUBGROUPS, used_feature, declared.at(*path, "name"), instead)
         for field, feature in _features(sub_group):
             if _lacks(backend, feature):
                 location = declared.origin.locate((*path, field), key=True)
@@ -252,10 +254,13 @@ def check_pod_group_release(pod_group: FleetPodGroup, _fleet: Fleet) -> Iterator
 
 
 def unsupported(
-    backend: FleetBackend, feature: Feature, what: str, location: Location, instead: str = "leave it out"
+    backend: FleetBackend, feature: Feature, used_feature: str, location: Location, instead: str = "leave it out"
 ) -> Diagnostic:
     """Returns a finding that ``what`` needs a feature of a later KAI release. ``instead`` is an alternative."""
-    first = kai.first_with(feature, backend.release)
-    message = f"{what} needs KAI {first} or later; backend {backend.name} runs {backend.spec.scheduler.version}"
-    hint = f"Update KAI there to {first} or later, or {instead}."
+    first_release = kai.first_with(feature, backend.release)
+    message = (
+        f"{used_feature} needs KAI {first_release} or later; backend {backend.name} runs "
+        f"{backend.spec.scheduler.version}"
+    )
+    hint = f"Update KAI there to {first_release} or later, or {instead}."
     return Diagnostic(VERSION_UNSUPPORTED, message, location, hint=hint)

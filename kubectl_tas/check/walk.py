@@ -67,9 +67,11 @@ class Look(Generic[N]):
     """Reason why a check looks at the fleet as a whole."""
 
 
-def look_at_fleet(check: Callable[[Fleet], Iterable[Diagnostic]], why: str, *, needs_all: bool = False) -> Look[Fleet]:
+def look_at_fleet(
+    check: Callable[[Fleet], Iterable[Diagnostic]], reason: str, *, needs_all: bool = False
+) -> Look[Fleet]:
     """Returns the row of a check that looks at the fleet as a whole, and the reason."""
-    return Look(FLEET, lambda fleet, _fleet: check(fleet), needs_all=needs_all, why=why)
+    return Look(FLEET, lambda fleet, _fleet: check(fleet), needs_all=needs_all, why=reason)
 
 
 def walk(fleet: Fleet, looks: Iterable[Look[Any]]) -> Iterator[Diagnostic]:
@@ -107,7 +109,7 @@ def _containers(fleet: Fleet) -> Iterator[Fields]:
 
 def _documents(fleet: Fleet) -> Iterator[WorkDocument]:
     """Yields every document with pods, whether its pool exists or not."""
-    submissions = {id(item.declared.origin): item for item in SUBMITTED.of(fleet)}
+    submissions = {id(submission.declared.origin): submission for submission in SUBMITTED.of(fleet)}
     groups = {id(group.declared.origin): group for group in fleet.pod_groups}
     groups |= {id(pod.origin): group for group in fleet.pod_groups for pod in group.pods}
     origins = [declared.origin for declared in WORK_FILE.of(fleet)]

@@ -29,11 +29,11 @@ def check_kind_names(declared: Declared[Workload] | Declared[CliqueSet], fleet: 
     kind, name = spec.kind, spec.metadata.name
     release = fleet.config.operators.get(kubernetes.operator_of(spec.apiVersion, document["kind"]) or "")
     yield from _of_work(declared, kind, name, [naming for naming in taken.work if _holds(naming, document, release)])
-    for part in taken.parts:
-        for path, value in values_at(document, path_steps(part.path)):
-            written = path[-1] if part.is_key else value
-            if isinstance(written, str) and written:
-                yield from _of_part(declared, part, path, written)
+    for part_naming in taken.parts:
+        for path, value in values_at(document, path_steps(part_naming.path)):
+            written_name = path[-1] if part_naming.is_key else value
+            if isinstance(written_name, str) and written_name:
+                yield from _of_part(declared, part_naming, path, written_name)
 
 
 def _holds(row: Naming, document: Document, release: str | None) -> bool:
@@ -61,22 +61,27 @@ def _of_work(declared: Declared[Any], kind: str, name: str, rows: list[Naming]) 
             return
 
 
-def _of_part(declared: Declared[Any], part: PartNaming, path: KeyPath, name: str) -> Iterator[Diagnostic]:
-    location = declared.origin.locate(path, key=part.is_key)
-    if not part.alphabet.has(name.lower() if part.is_folded else name):
-        message = f'the {part.part_name} name "{name}" must be {part.alphabet.value[1]}: {part.reason}'
-        yield Diagnostic(NAME_INVALID, message, location, hint=_example(name, part.alphabet))
-    elif len(name) > part.longest:
-        message = f"the {part.part_name} name has {len(name)} characters, more than {part.longest}: {part.reason}"
-        yield Diagnostic(INVALID_VALUE, message, location, hint=f"Cut {len(name) - part.longest} from it.")
+def _of_part(declared: Declared[Any], part_naming: PartNaming, path: KeyPath, name: str) -> Iterator[Diagnostic]:
+    location = declared.origin.locate(path, key=part_naming.is_key)
+    if not part_naming.alphabet.has(name.lower() if part_naming.is_folded else name):
+        message = (
+            f'the {part_naming.part_name} name "{name}" must be {part_naming.alphabet.value[1]}: {part_naming.reason}'
+        )
+        yield Diagnostic(NAME_INVALID, message, location, hint=_example(name, part_naming.alphabet))
+    elif len(name) > part_naming.longest:
+        message = (
+            f"the {part_naming.part_name} name has {len(name)} characters, more than {part_naming.longest}: "
+            f"{part_naming.reason}"
+        )
+        yield Diagnostic(INVALID_VALUE, message, location, hint=f"Cut {len(name) - part_naming.longest} from it.")
 
 
 def _example(name: str, alphabet: Alphabet) -> str:
     """Returns a hint with a name that the alphabet allows."""
     if "{{" in name:
         return TEMPLATED
-    kept = "." if alphabet is Alphabet.SUBDOMAIN else ""
-    suggestion = re.sub(rf"[^a-z0-9{kept}]+", "-", name.lower()).strip("-.")
+    kept_characters = "." if alphabet is Alphabet.SUBDOMAIN else ""
+    suggestion = re.sub(rf"[^a-z0-9{kept_characters}]+", "-", name.lower()).strip("-.")
     if alphabet is Alphabet.SERVICE and suggestion[:1].isdigit():
         suggestion = f"x-{suggestion}"
     return f"For example: {suggestion}." if alphabet.has(suggestion) else "Choose another name."

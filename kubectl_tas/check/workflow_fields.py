@@ -119,9 +119,9 @@ def _tasks(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
 
 def _repeated_keys(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
     for name, resource, path in declared.spec.all_resources:
-        first: dict[str, int] = {}
+        first_indexes: dict[str, int] = {}
         for index, requirement in enumerate(resource.topology):
-            earlier = first.setdefault(requirement.key, index)
+            earlier = first_indexes.setdefault(requirement.key, index)
             if earlier != index:
                 message = f'the resource "{name}" names the topology key "{requirement.key}" twice'
                 related = (Related("first here", declared.at(*path, "topology", earlier, "key")),)
@@ -132,8 +132,8 @@ def _repeated_keys(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
 
 def _labels(declared: Declared[Workflow], settings: LabelsConfig) -> Iterator[Diagnostic]:
     """Follows ``validate_workflow_label_policy`` of OSMO (src/service/core/workflow/objects.py, August 2026)."""
-    written, prefix = declared.spec.workflow.labels, settings.pod_label_prefix
-    for key in written:
+    written_labels, prefix = declared.spec.workflow.labels, settings.pod_label_prefix
+    for key in written_labels:
         label = f"{prefix}{key}"
         location = declared.origin.locate(("workflow", "labels", key), key=True)
         if label.startswith(_RESERVED_PREFIXES) or label in _RESERVED_LABELS or state_of(label):
@@ -144,7 +144,7 @@ def _labels(declared: Declared[Workflow], settings: LabelsConfig) -> Iterator[Di
             hint = f'pod_label_prefix of the Config puts "{prefix}" before the key. Write a key without "/".'
             yield Diagnostic(INVALID_VALUE, message, location, hint=hint)
     for policy in settings.policy:
-        value = written.get(policy.key)
+        value = written_labels.get(policy.key)
         if policy.enforcement == "off" or (value is not None and value in (policy.allow_list or (value,))):
             continue
         location = declared.at(*(("workflow", "name") if value is None else ("workflow", "labels", policy.key)))
@@ -172,8 +172,8 @@ def _unnamed(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
     used = {names.fold(task.resource) for _, task, _ in spec.all_tasks}
     unused = next((name for name in defined if name not in used), "")
     location = declared.origin.locate(defined[unused], key=True) if unused else declared.at(*without[0][1], "name")
-    others = f" (and {len(without) - 1} more)" if len(without) > 1 else ""
-    message = f'the task "{without[0][0].name}"{others} names no resource, and none is called "{DEFAULT_RESOURCE}"'
+    other_tasks = f" (and {len(without) - 1} more)" if len(without) > 1 else ""
+    message = f'the task "{without[0][0].name}"{other_tasks} names no resource, and none is called "{DEFAULT_RESOURCE}"'
     message += f'; no task names "{defined[unused][-1]}"' if unused else ""
     hint = did_you_mean(unused, [DEFAULT_RESOURCE], "Name one in the task, or define default.")
     yield Diagnostic(RESOURCE_UNNAMED, message, location, hint=hint)
@@ -182,12 +182,12 @@ def _unnamed(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
 def _data(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
     for _, task, path in declared.spec.all_tasks:
         for field, choices in osmo.ONE_OF.items():
-            for index, item in enumerate(getattr(task, field)):
-                given = [name for name in choices if name in item.model_fields_set]
-                if len(given) != 1:
-                    has = " and ".join(given) or f"none of {', '.join(choices)}"
+            for index, choice_fields in enumerate(getattr(task, field)):
+                given_choices = [name for name in choices if name in choice_fields.model_fields_set]
+                if len(given_choices) != 1:
+                    has = " and ".join(given_choices) or f"none of {', '.join(choices)}"
                     message = f'{field}[{index}] of the task "{task.name}" has {has}'
-                    hint = f"Keep one of {', '.join(choices)}." if given else "Add one."
+                    hint = f"Keep one of {', '.join(choices)}." if given_choices else "Add one."
                     yield Diagnostic(TASK_DATA, message, declared.at(*path, field, index), hint=hint)
 
 

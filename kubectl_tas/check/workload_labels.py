@@ -174,25 +174,25 @@ def _label(declared: _Labelled, where: str, name: str, message: str, hint: str =
     return Diagnostic(WORKLOAD_LABEL, message, location, hint=hint or "Move it to metadata.labels.")
 
 
-def labels_below(origin: Origin, part: Part) -> Iterator[Diagnostic]:
+def labels_below(origin: Origin, section_part: Part) -> Iterator[Diagnostic]:
     """Reports labels that would choose a pool, priority or gang for only some pods of a workload. A copy of the
     workload's own label is harmless.
     """
-    where, path, written = part
+    where, path, mapping = section_part
     if where not in ("labels", "annotations") or path[:-1] == OWN_METADATA:
         return
-    what = "on its template" if path[-2:-1] == ("metadata",) else "on what is made from it"
+    where_it_counts = "on its template" if path[-2:-1] == ("metadata",) else "on what is made from it"
     kind = origin.data["kind"]
-    for name, value in written.items():
+    for name, value in mapping.items():
         if str(name).startswith(labels.OWN_PREFIX) and origin.value((*OWN_METADATA, "labels", name)) != value:
-            message = f"{name} is read on the workload itself, not {what}"
+            message = f"{name} is read on the workload itself, not {where_it_counts}"
             hint = f"Move it to metadata.labels of the {kind}, or remove it."
             yield Diagnostic(WORKLOAD_LABEL, message, origin.locate((*path, name), key=True), hint=hint)
 
 
-def check_demands(origin: Origin, wanted: tuple[Demand, ...]) -> Iterator[Diagnostic]:
+def check_demands(origin: Origin, demands: tuple[Demand, ...]) -> Iterator[Diagnostic]:
     """Reports values that contradict a demand."""
-    for demand in wanted:
+    for demand in demands:
         present = origin.value(demand.path)
         if present is not None and present != demand.value and demand.mode is Mode.ADD:
             yield conflict(origin, demand.path, demand.value, demand.reason, present)
@@ -213,20 +213,24 @@ def _choices(workload: FleetWorkload | SubmittedSet) -> Iterator[Diagnostic]:
     for pod in pods_of(workload) if pool.node_labels else ():
         spec = pod.spec.model_extra
         for key, path in choices(spec):
-            known = pool.node_labels.get(key)
+            known_values = pool.node_labels.get(key)
             is_told = path[0] == "nodeSelector" and key in pool.nodes.selector  # check_demands says it
-            if known and not is_told and not any(admits(spec, {key: value}, keys=(key,)) for value in known):
-                wanted = values_at(spec, path)
+            if (
+                known_values
+                and not is_told
+                and not any(admits(spec, {key: value}, keys=(key,)) for value in known_values)
+            ):
+                selected = values_at(spec, path)
                 message = f"pool {pool.name} has no node with the {key} that {workload.kind} {workload.name} asks for"
-                message += f": {shortened(wanted)}" if wanted else ""
+                message += f": {shortened(selected)}" if selected else ""
                 location = pod.origin.locate((*pod.path, *path))
-                yield Diagnostic(NODES_LEFT, message, location, hint=instead(wanted, known))
+                yield Diagnostic(NODES_LEFT, message, location, hint=instead(selected, known_values))
 
 
-def conflict(origin: Origin, path: KeyPath, value: object, why: str, written: object) -> Diagnostic:
+def conflict(origin: Origin, path: KeyPath, value: object, reason: str, written_value: object) -> Diagnostic:
     """Returns a finding for the value ``written`` at ``path``, because ``why`` demands ``value``."""
-    shown = "no plain text" if isinstance(written, (dict, list)) else f'"{written}"'
-    message = f'{_name(path)} is {shown}, but {why} is "{value}"'
+    shown = "no plain text" if isinstance(written_value, (dict, list)) else f'"{written_value}"'
+    message = f'{_name(path)} is {shown}, but {reason} is "{value}"'
     return Diagnostic(WORKLOAD_CONFLICT, message, origin.locate(path), hint=f"Remove it, or write {value}.")
 
 
@@ -245,12 +249,12 @@ def _minimum(workload: FleetWorkload) -> Iterator[Diagnostic]:
         yield from _minimum_of_parts(workload)
     if path is None:
         return
-    written = workload.declared.origin.value(path)
-    asked = whole_number(written) if isinstance(written, str) else written
-    pods = sum(item.replicas for item in workload.replicas)
-    number = asked if isinstance(asked, int) else None
+    written_value = workload.declared.origin.value(path)
+    asked_minimum = whole_number(written_value) if isinstance(written_value, str) else written_value
+    pods = sum(replica_type.replicas for replica_type in workload.replicas)
+    number = asked_minimum if isinstance(asked_minimum, int) else None
     if number is None or number < 1 or number > pods > 0:
-        shown = f'"{written}"' if isinstance(written, str) else written
+        shown = f'"{written_value}"' if isinstance(written_value, str) else written_value
         span = f" to {pods}, the pods of this {workload.kind}" if pods else ""
         message = f"{_name(path)} must be a number from 1{span}, not {shown}"
         yield Diagnostic(WORKLOAD_MINIMUM, message, workload.declared.at(*path), hint=within(number, pods))
@@ -259,25 +263,33 @@ def _minimum(workload: FleetWorkload) -> Iterator[Diagnostic]:
 def _minimum_of_parts(workload: FleetWorkload) -> Iterator[Diagnostic]:
     """Checks the pod counts that KAI reads by a Karta (constructSubgroup of KAI 0.17's plugin)."""
     kind = workload.kind
-    for item, least in zip(workload.replicas, podgrouper.minimums(workload), strict=True):
-        location = workload.declared.at(*item.path)
+    for replica_type, least in zip(workload.replicas, podgrouper.minimums(workload), strict=True):
+        location = workload.declared.at(*replica_type.path)
         if least < 1 and podgrouper.makes_sub_groups(workload):
-            message = f"KAI makes no PodGroup of this {kind}, so it never runs: its Karta reads 0 pods for {item.name}"
+            message = (
+                f"KAI makes no PodGroup of this {kind}, so it never runs: its Karta reads 0 pods for "
+                f"{replica_type.name}"
+            )
             yield Diagnostic(WORKLOAD_MINIMUM, message, location, hint="Write how many there are, from 1.")
-        elif least > item.replicas:
-            message = f"this {kind} needs {least} pods of {item.name} before it starts, and has {item.replicas}"
-            yield Diagnostic(WORKLOAD_MINIMUM, message, location, hint=f"Ask for at most {item.replicas}.")
+        elif least > replica_type.replicas:
+            message = (
+                f"this {kind} needs {least} pods of {replica_type.name} before it starts, and has "
+                f"{replica_type.replicas}"
+            )
+            yield Diagnostic(WORKLOAD_MINIMUM, message, location, hint=f"Ask for at most {replica_type.replicas}.")
 
 
 def _topologies(fleet: Fleet, workload: FleetWorkload) -> Iterator[Diagnostic]:
-    known = {topology.name_on(workload.pool.backend) for topology in fleet.topologies}
-    known |= {topology.name for topology in fleet.topologies}
+    known_names = {topology.name_on(workload.pool.backend) for topology in fleet.topologies}
+    known_names |= {topology.name for topology in fleet.topologies}
     root: KeyPath = ("metadata", "annotations")
     places = [(root, workload.declared.spec.metadata.annotations)]
-    places += [(item.annotations_path, item.annotations) for item in workload.templates]
-    for path, written in places:
-        name = written.get(labels.TOPOLOGY)
-        if name and name not in known:
+    places += [(template.annotations_path, template.annotations) for template in workload.templates]
+    for path, values in places:
+        name = values.get(labels.TOPOLOGY)
+        if name and name not in known_names:
             message = f'the Topology "{name}" is not declared here, so its levels are not checked'
-            hint = f"Declared: {', '.join(sorted(known))}." if known else "If it exists elsewhere, do nothing."
+            hint = (
+                f"Declared: {', '.join(sorted(known_names))}." if known_names else "If it exists elsewhere, do nothing."
+            )
             yield Diagnostic(WORKLOAD_TOPOLOGY, message, workload.declared.at(*path, labels.TOPOLOGY), hint=hint)

@@ -146,10 +146,10 @@ def _spelling(pod_group: FleetPodGroup) -> Iterator[Diagnostic]:
 
 
 def _names(pod_group: FleetPodGroup) -> Iterator[Diagnostic]:
-    first: dict[str, KeyPath] = {}
+    first_paths: dict[str, KeyPath] = {}
     for sub_group, path in pod_group.sub_groups:
         location = pod_group.declared.at(*path, "name")
-        earlier = first.setdefault(sub_group.name, path)
+        earlier = first_paths.setdefault(sub_group.name, path)
         if earlier != path:
             related = (Related("first here", pod_group.declared.at(*earlier, "name")),)
             message = f'the SubGroup "{sub_group.name}" appears twice'
@@ -171,9 +171,13 @@ def _parents(pod_group: FleetPodGroup) -> Iterator[Diagnostic]:
         location = pod_group.declared.at(*path, "parent")
         if sub_group.parent not in by_name:
             message = f'the parent "{sub_group.parent}" of SubGroup "{sub_group.name}" does not exist'
-            others = [name for name in by_name if name != sub_group.name]
-            known = f"Other SubGroups here: {', '.join(others)}." if others else "Define it, or remove parent."
-            yield Diagnostic(SUBGROUP_PARENT, message, location, hint=did_you_mean(sub_group.parent, others, known))
+            other_names = [name for name in by_name if name != sub_group.name]
+            known_sub_groups = (
+                f"Other SubGroups here: {', '.join(other_names)}." if other_names else "Define it, or remove parent."
+            )
+            yield Diagnostic(
+                SUBGROUP_PARENT, message, location, hint=did_you_mean(sub_group.parent, other_names, known_sub_groups)
+            )
         if cycle := cycles.get(sub_group.name):
             start = cycle.index(sub_group.name)
             message = f"SubGroups are each other's parents: {' -> '.join((*cycle[start:], *cycle[: start + 1]))}"
@@ -219,13 +223,13 @@ def _minimums(fleet: Fleet, pod_group: FleetPodGroup) -> Iterator[Diagnostic]:
         yield from _too_many(pod_group, path, sub_group.minSubGroup, below)
 
 
-def _too_many(pod_group: FleetPodGroup, path: KeyPath, wanted: int | None, below: int) -> Iterator[Diagnostic]:
-    if wanted is not None and not below:
+def _too_many(pod_group: FleetPodGroup, path: KeyPath, asked_minimum: int | None, below: int) -> Iterator[Diagnostic]:
+    if asked_minimum is not None and not below:
         message = "minSubGroup counts SubGroups directly below, but there are none"
         yield _minimum(pod_group, (*path, "minSubGroup"), message, "Remove it; pods are counted by minMember.")
-    elif wanted is not None and wanted > below:
-        found = "is 1 SubGroup" if below == 1 else f"are {below} SubGroups"
-        message = f"minSubGroup is {wanted}, but there {found} directly below"
+    elif asked_minimum is not None and asked_minimum > below:
+        children = "is 1 SubGroup" if below == 1 else f"are {below} SubGroups"
+        message = f"minSubGroup is {asked_minimum}, but there {children} directly below"
         yield _minimum(pod_group, (*path, "minSubGroup"), message, f"Use at most {below}, or remove it.")
 
 
@@ -261,14 +265,14 @@ def _queue(fleet: Fleet, pod_group: FleetPodGroup) -> Iterator[Diagnostic]:
 def _priority(fleet: Fleet, pod_group: FleetPodGroup) -> Iterator[Diagnostic]:
     """Checks the PriorityClass (0.17: ``getPodGroupPriority`` of pkg/scheduler/cache/cluster_info/cluster_info.go)."""
     name = pod_group.declared.spec.spec.priorityClassName
-    known = (*dict(fleet.config.priorityClasses).values(), *COMMON_CLASSES)
+    known_classes = (*dict(fleet.config.priorityClasses).values(), *COMMON_CLASSES)
     location = pod_group.declared.at("spec", "priorityClassName")
     if name and name.startswith(_SYSTEM):
         message = f'the PriorityClass "{name}" ranks above everything that this repository renders'
-        yield Diagnostic(PODGROUP_PRIORITY, message, location, hint=f"Use one of {', '.join(known)}.")
-    elif name and name not in known:
+        yield Diagnostic(PODGROUP_PRIORITY, message, location, hint=f"Use one of {', '.join(known_classes)}.")
+    elif name and name not in known_classes:
         message = f'the PriorityClass "{name}" is not declared here; if it does not exist, the gang has priority 50'
-        hint = did_you_mean(name, known, "If it exists elsewhere, do nothing.")
+        hint = did_you_mean(name, known_classes, "If it exists elsewhere, do nothing.")
         yield Diagnostic(PODGROUP_PRIORITY, message, location, hint=hint)
 
 
@@ -285,7 +289,7 @@ def _namespace(pod_group: FleetPodGroup) -> Iterator[Diagnostic]:
 def _pods(fleet: Fleet, pod_group: FleetPodGroup) -> Iterator[Diagnostic]:
     """Checks the Pods that join a PodGroup: their queue and SubGroup, and whether there are enough Pods."""
     minimums = minimums_of(pod_group)
-    there = Counter(sub_group_of(pod) for pod in pod_group.pods)
+    pods_by_sub_group = Counter(sub_group_of(pod) for pod in pod_group.pods)
     for pod in pod_group.pods:
         yield from check_demands(pod.origin, member_demands(fleet, pod_group, pod.origin))
         yield from _pool(fleet, pod_group, pod)
@@ -293,69 +297,71 @@ def _pods(fleet: Fleet, pod_group: FleetPodGroup) -> Iterator[Diagnostic]:
             yield _no_leaf(pod_group, pod, minimums)
     for workload in fleet.workloads:
         same = workload.pool.backend == pod_group.backend
-        for part in workload.replicas if same and pod_group.pods else ():
-            if part.template is not None and part.pod_group == pod_group.name:
-                name = part.template.metadata.labels.get(labels.SUBGROUP) or DEFAULT
-                there[name] += workload.copies * part.replicas
-    if pod_group.pods and not _starts(pod_group, None, minimums, there):
+        for replica_type in workload.replicas if same and pod_group.pods else ():
+            if replica_type.template is not None and replica_type.pod_group == pod_group.name:
+                name = replica_type.template.metadata.labels.get(labels.SUBGROUP) or DEFAULT
+                pods_by_sub_group[name] += workload.copies * replica_type.replicas
+    if pod_group.pods and not _starts(pod_group, None, minimums, pods_by_sub_group):
         for name, least in minimums.items():
-            if there[name] < least:
-                yield _short(pod_group, name, there[name], least)
+            if pods_by_sub_group[name] < least:
+                yield _short(pod_group, name, pods_by_sub_group[name], least)
 
 
-def _starts(pod_group: FleetPodGroup, name: str | None, minimums: Mapping[str, int], there: Mapping[str, int]) -> bool:
+def _starts(
+    pod_group: FleetPodGroup, name: str | None, minimums: Mapping[str, int], pods_by_sub_group: Mapping[str, int]
+) -> bool:
     """Whether a SubGroup, or with None the whole PodGroup, has the pods that it needs."""
     if name is not None and name in minimums:
-        return there[name] >= minimums[name]
+        return pods_by_sub_group[name] >= minimums[name]
     spec = pod_group.declared.spec.spec
     if name is None and not spec.subGroups:
-        return there[DEFAULT] >= minimums[DEFAULT]
-    below = [written.name for written in spec.subGroups if written.parent == name]
-    asked = spec.minSubGroup if name is None else next(s.minSubGroup for s in spec.subGroups if s.name == name)
-    ready = sum(_starts(pod_group, child, minimums, there) for child in below if child != name)
-    return ready >= (len(below) if asked is None else asked)
+        return pods_by_sub_group[DEFAULT] >= minimums[DEFAULT]
+    below = [sub_group.name for sub_group in spec.subGroups if sub_group.parent == name]
+    asked_minimum = spec.minSubGroup if name is None else next(s.minSubGroup for s in spec.subGroups if s.name == name)
+    ready = sum(_starts(pod_group, child, minimums, pods_by_sub_group) for child in below if child != name)
+    return ready >= (len(below) if asked_minimum is None else asked_minimum)
 
 
-def _short(pod_group: FleetPodGroup, name: str, there: int, least: int) -> Diagnostic:
+def _short(pod_group: FleetPodGroup, name: str, pods_there: int, least: int) -> Diagnostic:
     paths = [path for sub_group, path in pod_group.sub_groups if sub_group.name == name]
     location = pod_group.declared.at(*(paths[0] if paths else ("spec",)), "minMember")
-    what = f'SubGroup "{name}"' if paths else f'PodGroup "{pod_group.name}"'
-    are = "is 1 Pod" if there == 1 else f"are {there} Pods"
-    message = f"{what} needs {least} Pods before any starts, and there {are}: it waits for ever"
+    group_name = f'SubGroup "{name}"' if paths else f'PodGroup "{pod_group.name}"'
+    are = "is 1 Pod" if pods_there == 1 else f"are {pods_there} Pods"
+    message = f"{group_name} needs {least} Pods before any starts, and there {are}: it waits for ever"
     return Diagnostic(PODGROUP_SHORT, message, location, hint="Declare the others too, or lower minMember.")
 
 
 def _no_leaf(pod_group: FleetPodGroup, pod: Declared[Workload], minimums: Mapping[str, int]) -> Diagnostic:
-    written = pod.spec.metadata.labels.get(labels.SUBGROUP)
+    named_sub_group = pod.spec.metadata.labels.get(labels.SUBGROUP)
     leaves = [name for name in minimums if name != DEFAULT]
     hint = (
         f"Name one of {', '.join(leaves)}."
         if leaves
         else f"Remove the label: PodGroup {pod_group.name} has no SubGroups."
     )
-    if written is None:
+    if named_sub_group is None:
         message = (
             f"Pod {pod.spec.metadata.name} names no SubGroup, but PodGroup {pod_group.name} has some: it never runs"
         )
         location = pod.origin.locate(("metadata", "labels", labels.SUBGROUP), key=True)
         return Diagnostic(PODGROUP_MEMBER, message, location, hint=f"Add the label {labels.SUBGROUP}. {hint}")
-    has_children = any(written == sub_group.name for sub_group, _ in pod_group.sub_groups)
-    why = (
-        f'SubGroup "{written}" has SubGroups below it'
+    has_children = any(named_sub_group == sub_group.name for sub_group, _ in pod_group.sub_groups)
+    reason = (
+        f'SubGroup "{named_sub_group}" has SubGroups below it'
         if has_children
-        else f'PodGroup {pod_group.name} has no SubGroup "{written}"'
+        else f'PodGroup {pod_group.name} has no SubGroup "{named_sub_group}"'
     )
-    message = f"{why}, so Pod {pod.spec.metadata.name} never runs"
+    message = f"{reason}, so Pod {pod.spec.metadata.name} never runs"
     location = pod.at("metadata", "labels", labels.SUBGROUP)
-    return Diagnostic(PODGROUP_MEMBER, message, location, hint=did_you_mean(written, leaves, hint))
+    return Diagnostic(PODGROUP_MEMBER, message, location, hint=did_you_mean(named_sub_group, leaves, hint))
 
 
 def _pool(fleet: Fleet, pod_group: FleetPodGroup, pod: Declared[Workload]) -> Iterator[Diagnostic]:
     """Checks that a Pod names the same pool as the queue of its PodGroup."""
-    written = pod.spec.metadata.labels.get(labels.POOL)
+    named_pool = pod.spec.metadata.labels.get(labels.POOL)
     target = fleet.leaf_queues(pod_group.backend).get(pod_group.declared.spec.spec.queue, "another repository's")
-    if written is not None and names.fold(written) != target:
-        message = f'the pool is "{written}", but the queue of PodGroup {pod_group.name} is that of {target}'
+    if named_pool is not None and names.fold(named_pool) != target:
+        message = f'the pool is "{named_pool}", but the queue of PodGroup {pod_group.name} is that of {target}'
         related = (Related("that PodGroup", pod_group.declared.at("spec", "queue")),)
         hint = "Remove the label: a Pod goes where its PodGroup goes."
         yield Diagnostic(WORKLOAD_CONFLICT, message, pod.at("metadata", "labels", labels.POOL), related, hint=hint)
@@ -375,7 +381,9 @@ def _constraint(
     if topology is None:
         message = f'the topology "{constraint.topology}" is not declared here'
         hint = did_you_mean(constraint.topology, topologies, "If it exists elsewhere, do nothing.")
-        bound = next((name for name, known in topologies.items() if known.name == constraint.topology), None)
+        bound = next(
+            (name for name, fleet_topology in topologies.items() if fleet_topology.name == constraint.topology), None
+        )
         if bound is not None:
             message = f'the topology "{constraint.topology}" is rendered as the Topology "{bound}"'
             hint = write_instead(constraint.topology, bound)
@@ -392,7 +400,7 @@ def _levels(
     for field in fields:
         name = getattr(constraint, field)
         accepted = [{level.label, level.key} if aliases else {level.label} for level in topology.levels]
-        rank = next((index for index, known in enumerate(accepted) if name in known), None)
+        rank = next((index for index, level_names in enumerate(accepted) if name in level_names), None)
         if name is not None and rank is None:
             message = f'the topology "{topology.name}" has no level "{name}"'
             labels = ", ".join(level.label for level in topology.levels)
