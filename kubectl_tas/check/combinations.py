@@ -71,43 +71,43 @@ _POLICIES: KeyPath = ("spec", "volumeClaimPolicies")
 """Path of a JobSet's lists of volume claim templates."""
 
 
-def _variable(of: Fields) -> Found:
-    if of.has("value") and of.has("valueFrom"):
-        yield of.wrong("has both value and valueFrom", "Keep one of them.", "valueFrom")
+def _variable(fields: Fields) -> Found:
+    if fields.has("value") and fields.has("valueFrom"):
+        yield fields.wrong("has both value and valueFrom", "Keep one of them.", "valueFrom")
 
 
-def _toleration(of: Fields) -> Found:
-    operator = of.get("operator") or "Equal"
-    if operator == "Exists" and of.has("value"):
+def _toleration(fields: Fields) -> Found:
+    operator = fields.get("operator") or "Equal"
+    if operator == "Exists" and fields.has("value"):
         hint = "Remove value, or write operator: Equal."
-        yield of.wrong("has operator Exists, which takes no value", hint, "value")
-    elif operator != "Exists" and not of.has("key"):
+        yield fields.wrong("has operator Exists, which takes no value", hint, "value")
+    elif operator != "Exists" and not fields.has("key"):
         hint = "Write key, or operator: Exists to tolerate all taints."
-        yield of.wrong("has no key, which only operator Exists allows", hint)
-    if of.get("tolerationSeconds") is not None and of.get("effect") != "NoExecute":
+        yield fields.wrong("has no key, which only operator Exists allows", hint)
+    if fields.get("tolerationSeconds") is not None and fields.get("effect") != "NoExecute":
         hint = "Write effect: NoExecute, or remove it."
-        yield of.wrong("has tolerationSeconds without effect NoExecute", hint, "tolerationSeconds")
+        yield fields.wrong("has tolerationSeconds without effect NoExecute", hint, "tolerationSeconds")
 
 
-def _requirement(of: Fields) -> Found:
-    operator, values = of.get("operator"), of.get("values") or []
+def _requirement(fields: Fields) -> Found:
+    operator, values = fields.get("operator"), fields.get("values") or []
     if not isinstance(values, list):
         return
     if operator in ("In", "NotIn") and not values:
-        yield of.wrong(f"has operator {operator} and no values", "Write values.")
+        yield fields.wrong(f"has operator {operator} and no values", "Write values.")
     elif operator in ("Exists", "DoesNotExist") and values:
         hint = "Remove values, or write operator: In."
-        yield of.wrong(f"has operator {operator}, which takes no values", hint, "values")
+        yield fields.wrong(f"has operator {operator}, which takes no values", hint, "values")
     elif operator in ("Gt", "Lt") and len(values) != 1:
-        yield of.wrong(f"has operator {operator}, which takes one value", "Write one.")
+        yield fields.wrong(f"has operator {operator}, which takes one value", "Write one.")
 
 
 def _label_in(field: str) -> Check:
     """Returns a check for a field whose value is a node label."""
 
-    def check(of: Fields) -> Found:
-        if isinstance(of.get(field), str):
-            yield from node_label(of.origin, (*of.path, field), of.get(field))
+    def check(fields: Fields) -> Found:
+        if isinstance(fields.get(field), str):
+            yield from node_label(fields.origin, (*fields.path, field), fields.get(field))
 
     return check
 
@@ -116,61 +116,63 @@ _label_condition = all_of(_requirement, containers.node_condition, _label_in("ke
 """A condition on a label of nodes."""
 
 
-def _node_requirement(of: Fields) -> Found:
-    is_name = of.path[-2:-1] == ("matchFields",)
-    return containers.node_name(of) if is_name else _label_condition(of)
+def _node_requirement(fields: Fields) -> Found:
+    is_name = fields.path[-2:-1] == ("matchFields",)
+    return containers.node_name(fields) if is_name else _label_condition(fields)
 
 
 _over_nodes = all_of(containers.over_nodes, _label_in("topologyKey"))
 """Checks pods that must run together or apart, by a node label."""
 
 
-def _node_selector(of: Fields) -> Found:
+def _node_selector(fields: Fields) -> Found:
     """Checks the terms of a node selector. A node must match one term; no node matches a term without conditions."""
-    if of.get("nodeSelectorTerms") == []:
-        yield of.refuse("nodeSelectorTerms", "has no term", "Write one, or remove the selector.")
+    if fields.get("nodeSelectorTerms") == []:
+        yield fields.refuse("nodeSelectorTerms", "has no term", "Write one, or remove the selector.")
     conditions = ("matchExpressions", "matchFields")
-    for term, said in zip(of.each("nodeSelectorTerms"), listed(of.get("nodeSelectorTerms")), strict=True):
-        if isinstance(said, dict) and not any(map(term.has, conditions)):
+    for term, declared_term in zip(
+        fields.each("nodeSelectorTerms"), listed(fields.get("nodeSelectorTerms")), strict=True
+    ):
+        if isinstance(declared_term, dict) and not any(map(term.has, conditions)):
             hint = "Write matchExpressions, or remove the term."
             yield term.wrong("has no condition, and so selects no node", hint)
 
 
-def _resources(of: Fields) -> Found:
-    limits, requests = of.below("limits"), of.below("requests")
+def _resources(fields: Fields) -> Found:
+    limits, requests = fields.below("limits"), fields.below("requests")
     for amounts in (limits, requests):
         for name, amount in amounts.value.items():
             number = quantities.parse(amount)
             if name in _BYTES and number is not None and number != int(number):
-                what = f"is {amount}, which is {number.normalize():f} bytes"
-                yield _amount(amounts, name, f"{amounts.at(name)} {what}", _whole_bytes(str(amount)))
+                problem = f"is {amount}, which is {number.normalize():f} bytes"
+                yield _amount(amounts, name, f"{amounts.at(name)} {problem}", _whole_bytes(str(amount)))
             elif number is not None and "/" in name and number != int(number):
-                what = f"is {amount}; the API server takes whole numbers of it"
-                yield _amount(amounts, name, f"{amounts.at(name)} {what}", "Write a whole number.")
+                problem = f"is {amount}; the API server takes whole numbers of it"
+                yield _amount(amounts, name, f"{amounts.at(name)} {problem}", "Write a whole number.")
             elif name.startswith(_HUGE) and number and number % (quantities.parse(name.removeprefix(_HUGE)) or number):
-                what = f"is {amount}, which is no number of such pages"
+                problem = f"is {amount}, which is no number of such pages"
                 hint = f"Write a multiple of {name[len(_HUGE) :]}."
-                yield _amount(amounts, name, f"{amounts.at(name)} {what}", hint)
-    is_pod = of.origin.value((*of.path[:-1], "containers")) is not None  # its limit is that of its containers
-    for name, asked in requests.value.items():
-        given = limits.get(name)
-        request, limit = quantities.parse(asked), quantities.parse(given)
-        lacks = "without a limit" if given is None else f"but its limit is {given}"
-        message = f"the container requests {asked} of {name}, {lacks}"
-        hint = f"Write {name}: {asked} in limits; the request may be left out."
+                yield _amount(amounts, name, f"{amounts.at(name)} {problem}", hint)
+    is_pod = fields.origin.value((*fields.path[:-1], "containers")) is not None  # its limit is that of its containers
+    for name, declared_request in requests.value.items():
+        declared_limit = limits.get(name)
+        request, limit = quantities.parse(declared_request), quantities.parse(declared_limit)
+        lacks = "without a limit" if declared_limit is None else f"but its limit is {declared_limit}"
+        message = f"the container requests {declared_request} of {name}, {lacks}"
+        hint = f"Write {name}: {declared_request} in limits; the request may be left out."
         if "/" in name and not name.partition("/")[0].endswith("kubernetes.io"):
-            if given is None or limit != request:  # such resources, as GPUs are, are given whole or not at all
-                yield Diagnostic(GPU_LIMIT, message, of.origin.locate((*requests.path, name)), hint=hint)
-        elif request is not None and given is None and name.startswith(_HUGE) and not is_pod:
+            if declared_limit is None or limit != request:  # such resources, as GPUs are, are given whole or not at all
+                yield Diagnostic(GPU_LIMIT, message, fields.origin.locate((*requests.path, name)), hint=hint)
+        elif request is not None and declared_limit is None and name.startswith(_HUGE) and not is_pod:
             yield _amount(requests, name, message, hint)
         elif request is not None and limit is not None and name.startswith(_HUGE) and request != limit:
-            yield _amount(requests, name, f"{message}, which must be the same", f"Write {given}.")
+            yield _amount(requests, name, f"{message}, which must be the same", f"Write {declared_limit}.")
         elif request is not None and limit is not None and request > limit:
-            yield _amount(requests, name, message, f"Lower it to {given}, or raise the limit.")
+            yield _amount(requests, name, message, f"Lower it to {declared_limit}, or raise the limit.")
 
 
-def _amount(of: Fields, name: str, message: str, hint: str) -> Diagnostic:
-    return Diagnostic(RESOURCE_AMOUNT, message, of.origin.locate((*of.path, name)), hint=hint)
+def _amount(fields: Fields, name: str, message: str, hint: str) -> Diagnostic:
+    return Diagnostic(RESOURCE_AMOUNT, message, fields.origin.locate((*fields.path, name)), hint=hint)
 
 
 def _whole_bytes(text: str) -> str:
@@ -178,20 +180,20 @@ def _whole_bytes(text: str) -> str:
     return f"Write {number}M or {number}Mi." if number != text else "Write whole bytes."
 
 
-def _pod(of: Fields) -> Found:
-    origin, path = of.origin, of.path
-    if of.get("containers") == []:
-        yield of.missing("containers")
-    if of.has("schedulingGates"):
+def _pod(fields: Fields) -> Found:
+    origin, path = fields.origin, fields.path
+    if fields.get("containers") == []:
+        yield fields.missing("containers")
+    if fields.has("schedulingGates"):
         location = origin.locate((*path, "schedulingGates"), key=True)
         hint = "Remove schedulingGates, unless a controller removes them from the pods."
         yield Diagnostic(POD_HELD, "no scheduler looks at pods with scheduling gates", location, hint=hint)
-    yield from _priority(of)
-    yield from _node_labels(of.below("nodeSelector"))
-    yield from _as_a_whole(of.below("resources"))
-    in_pod = of.containers
-    yield from _mounts(of, in_pod)
-    yield from containers.pod(of, in_pod)
+    yield from _priority(fields)
+    yield from _node_labels(fields.below("nodeSelector"))
+    yield from _as_a_whole(fields.below("resources"))
+    in_pod = fields.containers
+    yield from _mounts(fields, in_pod)
+    yield from containers.pod(fields, in_pod)
     for container in in_pod:
         if any("valueFrom" in variable for variable in mappings(container.get("env"))):
             for amount in (variable.below("valueFrom", "resourceFieldRef") for variable in container.each("env")):
@@ -199,10 +201,10 @@ def _pod(of: Fields) -> Found:
                     yield from _of_container(amount, in_pod)
 
 
-def _priority(of: Fields) -> Found:
-    if of.get("priority") is not None:
-        message = f"{of.at('priority')} is computed from priorityClassName; pods that say another are refused"
-        location = of.origin.locate((*of.path, "priority"), key=True)
+def _priority(fields: Fields) -> Found:
+    if fields.get("priority") is not None:
+        message = f"{fields.at('priority')} is computed from priorityClassName; pods that say another are refused"
+        location = fields.origin.locate((*fields.path, "priority"), key=True)
         yield Diagnostic(POD_PRIORITY, message, location, hint="Remove it.")
 
 
@@ -212,92 +214,108 @@ def _node_labels(selector: Fields) -> Found:
         yield from node_label(selector.origin, (*selector.path, label), label)
 
 
-def _template(of: Fields) -> Found:
+def _template(fields: Fields) -> Found:
     """Checks a template of Argo: its pod, without labels that Argo fills in (3.7: workflow/validate/validate.go)."""
-    yield from _priority(of)
-    selector = of.below("nodeSelector")
+    yield from _priority(fields)
+    selector = fields.below("nodeSelector")
     yield from _node_labels(selector)
-    deadline = of.get("activeDeadlineSeconds")
+    deadline = fields.get("activeDeadlineSeconds")
     if type(deadline) is int and deadline < 1:
-        yield of.invalid("must be at least 1", deadline, "Write the seconds that it may take.", "activeDeadlineSeconds")
-    yield from _mounts(of, of.containers)
+        yield fields.invalid(
+            "must be at least 1", deadline, "Write the seconds that it may take.", "activeDeadlineSeconds"
+        )
+    yield from _mounts(fields, fields.containers)
 
 
-def _spark_pod(of: Fields) -> Found:
+def _spark_pod(fields: Fields) -> Found:
     """Checks the driver or the executors of a SparkApplication, and the volumes of their pod template."""
-    yield from _node_labels(of.below("nodeSelector"))
-    yield from _mounts(of.below("template", "spec"), of.containers)
+    yield from _node_labels(fields.below("nodeSelector"))
+    yield from _mounts(fields.below("template", "spec"), fields.containers)
 
 
-def _of_container(of: Fields, in_pod: Sequence[Fields]) -> Found:
+def _of_container(fields: Fields, in_pod: Sequence[Fields]) -> Found:
     """Checks the name of a container of the pod. An empty name is valid."""
-    name = of.get("containerName")
-    known = [_name(item.value) for item in sorted(in_pod, key=lambda item: item.path[-2] == "initContainers")]
-    if isinstance(name, str) and name and name not in known:
-        yield of.invalid("must be the name of a container of the pod", name, _meant(name, known), "containerName")
+    name = fields.get("containerName")
+    container_names = [
+        _name(container.value) for container in sorted(in_pod, key=lambda item: item.path[-2] == "initContainers")
+    ]
+    if isinstance(name, str) and name and name not in container_names:
+        yield fields.invalid(
+            "must be the name of a container of the pod", name, _meant(name, container_names), "containerName"
+        )
 
 
-def _as_a_whole(of: Fields) -> Found:
+def _as_a_whole(fields: Fields) -> Found:
     """Checks the resources that a pod requests as a whole (``validatePodResourceName``)."""
-    for amounts in (of.below(field) for field in ("limits", "requests")):
+    for amounts in (fields.below(field) for field in ("limits", "requests")):
         for name in amounts.value:
             if name not in _OF_PODS and not name.startswith(_HUGE):
-                where = f"{written(of.path[:-1])}.containers[0].resources.{amounts.path[-1]}"
+                where = f"{written(fields.path[:-1])}.containers[0].resources.{amounts.path[-1]}"
                 message = f"{amounts.at()} has {name}, which a pod cannot request in addition to its containers"
-                location = of.origin.locate((*amounts.path, name), key=True)
+                location = fields.origin.locate((*amounts.path, name), key=True)
                 hint = f"Move it to the {amounts.path[-1]} of a container: {where}."
                 yield Diagnostic(RESOURCE_NAME, message, location, hint=hint)
 
 
-def _mounts(of: Fields, in_pod: Sequence[Fields]) -> Found:
+def _mounts(fields: Fields, in_pod: Sequence[Fields]) -> Found:
     """Checks that each mount names a volume of the pod, or a volume claim template of the workload."""
-    wanted = [mount for container in in_pod for mount in container.each("volumeMounts", "volumeDevices")]
-    if not wanted:
+    mounts = [mount for container in in_pod for mount in container.each("volumeMounts", "volumeDevices")]
+    if not mounts:
         return
-    lists = [of.get("volumes"), *(of.origin.value(where) for where in _CLAIMS)]
-    lists += [item.get("templates") for item in mappings(of.origin.value(_POLICIES))]
-    known = [_name(item) for part in lists for item in mappings(part)]
-    added = _added_volumes(of)
-    for mount in wanted:
+    lists = [fields.get("volumes"), *(fields.origin.value(where) for where in _CLAIMS)]
+    lists += [policy.get("templates") for policy in mappings(fields.origin.value(_POLICIES))]
+    volume_names = [_name(policy) for part in lists for policy in mappings(part)]
+    added = _added_volumes(fields)
+    for mount in mounts:
         name = mount.get("name")
-        if isinstance(name, str) and name not in known and name not in added and "{{" not in name:
-            hint = did_you_mean(name, known, f"Its volumes are {', '.join(known)}." if known else "Add it to volumes.")
-            location = of.origin.locate((*mount.path, "name"))
+        if isinstance(name, str) and name not in volume_names and name not in added and "{{" not in name:
+            hint = did_you_mean(
+                name,
+                volume_names,
+                f"Its volumes are {', '.join(volume_names)}." if volume_names else "Add it to volumes.",
+            )
+            location = fields.origin.locate((*mount.path, "name"))
             yield Diagnostic(VOLUME_UNKNOWN, f'the pod has no volume "{name}"', location, hint=hint)
 
 
-def _added_volumes(of: Fields) -> list[str]:
+def _added_volumes(fields: Fields) -> list[str]:
     """Lists volumes that the operator adds. KubeRay adds one if asked (1.6, 1.7: ``AddRayTokenVolume`` of pod.go)."""
-    page, name = page_of_document(of.origin.data), of.origin.value(("metadata", "name"))
+    page, name = page_of_document(fields.origin.data), fields.origin.value(("metadata", "name"))
     added = [volume.format(name) for volume in page.pod_rules.added_volumes] if page is not None else []
-    groups = (place for place, step in enumerate(of.path) if step in ("headGroupSpec", "workerGroupSpecs"))
-    spec = of.path[: next(groups, 0)]
-    has_token = spec and of.origin.value((*spec, "authOptions", "enableK8sTokenAuth")) is True
+    groups = (depth for depth, step in enumerate(fields.path) if step in ("headGroupSpec", "workerGroupSpecs"))
+    spec = fields.path[: next(groups, 0)]
+    has_token = spec and fields.origin.value((*spec, "authOptions", "enableK8sTokenAuth")) is True
     return [*added, "ray-token"] if has_token else added
 
 
-def _name(item: Mapping[str, Any]) -> str:
-    metadata = item.get("metadata")
-    return str(item.get("name") or (metadata.get("name") if isinstance(metadata, dict) else "") or "")
+def _name(volume: Mapping[str, Any]) -> str:
+    metadata = volume.get("metadata")
+    return str(volume.get("name") or (metadata.get("name") if isinstance(metadata, dict) else "") or "")
 
 
-def _volume(of: Fields) -> Found:
+def _volume(fields: Fields) -> Found:
     """Checks that a volume has exactly one type. The API server ignores a type without a value and makes an emptyDir of
     the volume (``SetDefaults_Volume`` of pkg/apis/core/v1).
     """
-    types = [key for key in of.value if key != "name"]
-    found = [key for key in types if of.get(key) is not None]
-    if len(found) > 1:
-        yield of.wrong(f"has more than one type of volume: {' and '.join(found)}", "Keep one of them.", found[1])
-    elif types and not found:
-        yield of.wrong(f"has no type of volume: {types[0]} has no value", f"Write {types[0]}: {{}}.", types[0])
+    types = [key for key in fields.value if key != "name"]
+    types_with_value = [key for key in types if fields.get(key) is not None]
+    if len(types_with_value) > 1:
+        yield fields.wrong(
+            f"has more than one type of volume: {' and '.join(types_with_value)}",
+            "Keep one of them.",
+            types_with_value[1],
+        )
+    elif types and not types_with_value:
+        yield fields.wrong(f"has no type of volume: {types[0]} has no value", f"Write {types[0]}: {{}}.", types[0])
     elif not types:
         hint = "Write emptyDir: {}, or another type such as persistentVolumeClaim."
-        yield of.wrong("has no type of volume", hint)
+        yield fields.wrong("has no type of volume", hint)
 
 
-def _meant(name: str, known: Sequence[str]) -> str:
-    return did_you_mean(name, known, f"Name {shortened(known)}." if known else "Remove it.")
+def _meant(name: str, container_names: Sequence[str]) -> str:
+    return did_you_mean(
+        name, container_names, f"Name {shortened(container_names)}." if container_names else "Remove it."
+    )
 
 
 COMBINATIONS: Mapping[str, Check] = {

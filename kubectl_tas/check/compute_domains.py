@@ -104,10 +104,12 @@ def check_channels(work: _Work, fleet: Fleet) -> Iterator[Diagnostic]:
 
 def check_compute_domain(claimed: ClaimedDomain, claims: Claims) -> Iterator[Diagnostic]:
     """Checks the ComputeDomains of one claim template together with the work that uses it, in any file."""
-    key, (domain, *others) = claimed
-    for other in others:
-        message = f'the {CLAIM_TEMPLATE} "{other.claim_template}" is already made of ComputeDomain {domain.name}'
-        location = other.declared.at(*CLAIM_TEMPLATE_NAME)
+    key, (domain, *repeated_domains) = claimed
+    for repeated_domain in repeated_domains:
+        message = (
+            f'the {CLAIM_TEMPLATE} "{repeated_domain.claim_template}" is already made of ComputeDomain {domain.name}'
+        )
+        location = repeated_domain.declared.at(*CLAIM_TEMPLATE_NAME)
         related = (Related("first named here", domain.declared.at(*CLAIM_TEMPLATE_NAME)),)
         yield Diagnostic(NAME_DUPLICATE, message, location, related, hint="Write another name.")
     if key in claims.users:
@@ -146,33 +148,35 @@ def _shared(domain: FleetCompanion, users: Sequence[_User]) -> Iterator[Diagnost
     count = sum(gangs.values())
     if count > 1:
         message = f"{count} gangs use this ComputeDomain: {shortened(sorted(gangs))}"
-        related = tuple(Related("used here", place) for place in dict.fromkeys(user.place for user in users))
+        related = tuple(Related("used here", location) for location in dict.fromkeys(user.place for user in users))
         hint = "Write a ComputeDomain for each gang: pods of one ComputeDomain may read each other's GPU memory."
         yield Diagnostic(COMPUTE_DOMAIN, message, domain.place, related, hint=hint)
 
 
 def _nodes(domain: FleetCompanion, users: Sequence[_User]) -> Iterator[Diagnostic]:
-    written, pods = domain.declared.origin.value(("spec", "numNodes")), sum(user.pod.count for user in users)
-    if type(written) is int and written > 0 and written != pods:
+    declared_nodes, pods = domain.declared.origin.value(("spec", "numNodes")), sum(user.pod.count for user in users)
+    if type(declared_nodes) is int and declared_nodes > 0 and declared_nodes != pods:
         claim = f"{plural(pods, 'pod')} {'claims' if pods == 1 else 'claim'}"
-        message = f"numNodes is {written}, but {claim} a channel of it, each on a node of its own"
-        related = tuple(Related("claimed here", place) for place in dict.fromkeys(user.place for user in users))
+        message = f"numNodes is {declared_nodes}, but {claim} a channel of it, each on a node of its own"
+        related = tuple(Related("claimed here", location) for location in dict.fromkeys(user.place for user in users))
         hint = f"Write {pods}; or 0, which drivers from 25.8 on recommend."
-        place = domain.declared.at("spec", "numNodes")
-        yield Diagnostic(COMPUTE_DOMAIN, message, place, related, hint=hint)
+        location = domain.declared.at("spec", "numNodes")
+        yield Diagnostic(COMPUTE_DOMAIN, message, location, related, hint=hint)
 
 
 def _unused_claims(users: Iterable[_User]) -> Iterator[Diagnostic]:
     """Finds claims that no container uses."""
     for user in {user.place: user for user in users}.values():
         name = user.pod.spec.resourceClaims[user.claim].name
-        lists = (
-            user.pod.origin.value((*user.pod.path, part, index, "resources", "claims"))
-            for part in ("containers", "initContainers")
-            for index, _ in enumerate(getattr(user.pod.spec, part))
+        claims_of_containers = (
+            user.pod.origin.value((*user.pod.path, container_field, index, "resources", "claims"))
+            for container_field in ("containers", "initContainers")
+            for index, _ in enumerate(getattr(user.pod.spec, container_field))
         )
         # check.containers reports claims with a wrong name.
-        if not any(isinstance(found, list) and found for found in lists):
+        if not any(
+            isinstance(container_claims, list) and container_claims for container_claims in claims_of_containers
+        ):
             message = f'no container uses the claim "{name}", so none gets a channel'
             location = user.pod.origin.locate((*user.path, "name"))
             hint = f"Write claims: [{{name: {name}}}] below resources of the container."
@@ -204,7 +208,7 @@ def _spread(fleet: Fleet, work: _Work, users: Sequence[_User]) -> Iterator[Diagn
     are_apart = isinstance(work, FleetWorkload) and not is_one_pod_group(work)
     if not are_apart and all(_is_covered(fleet, gang, users) for gang in _gangs(fleet, work)):
         return
-    level = next((item.key for item in pool.levels if _joins(item.label)), None)
+    level = next((level.key for level in pool.levels if _joins(level.label)), None)
     message = "nothing keeps the pods that claim this channel in one NVLink domain"
     if are_apart:
         hint = f"KAI places each pod by itself: keep them together by podAffinity with topologyKey: {GPU_CLIQUE}."
@@ -230,48 +234,55 @@ def _gangs(fleet: Fleet, work: _Work) -> Iterator[Gang]:
 
 def _is_covered(fleet: Fleet, gang: Gang, users: Sequence[_User]) -> bool:
     """Whether each part of a gang with claiming pods requires a level that lies within one NVLink domain."""
-    above = {part.name: part.parent for part in gang.sub_groups}
+    above = {sub_group.name: sub_group.parent for sub_group in gang.sub_groups}
     named = {name for user in users for name in _parts(user)}
     leaves: Sequence[Part] = [leaf for leaf in gang.leaves if named & set(_chain(leaf.name, above))]
     leaves = leaves or [leaf for leaf in gang.leaves if leaf.gpus] or gang.leaves or [gang]
-    by_name: dict[str, Part] = {part.name: part for part in gang.sub_groups}
+    by_name: dict[str, Part] = {sub_group.name: sub_group for sub_group in gang.sub_groups}
     for leaf in leaves if sum(leaf.pods for leaf in leaves) > 1 else ():
-        parts = [gang, *(by_name[name] for name in _chain(leaf.name, above) if name in by_name)]
-        asked = [part.constraint for part in parts if part.constraint is not None]
-        if not any(item.required and _is_fine(fleet, item.topology, item.required) for item in asked):
+        ancestry = [gang, *(by_name[name] for name in _chain(leaf.name, above) if name in by_name)]
+        constraints = [sub_group.constraint for sub_group in ancestry if sub_group.constraint is not None]
+        if not any(
+            constraint.required and _is_fine(fleet, constraint.topology, constraint.required)
+            for constraint in constraints
+        ):
             return False
     return True
 
 
 def _chain(name: str, above: Mapping[str, str | None]) -> Iterator[str]:
     """Yields a SubGroup and its ancestors."""
-    found: str | None = name
-    while found is not None:
-        yield found
-        found = above.get(found)
+    ancestor: str | None = name
+    while ancestor is not None:
+        yield ancestor
+        ancestor = above.get(ancestor)
 
 
 def _parts(user: _User) -> Iterator[str]:
     """Yields the names of the SubGroups that the pods belong to, if known; none for a gang of several workloads."""
     if isinstance(user.work, FleetWorkload):
-        own = () if user.work.gang else user.work.replicas
-        items = [item for item in own if item.spec_path == user.pod.path]
-        yield from (name for item in items if (name := sub_group_name(user.work, item)) is not None)
+        replica_types = () if user.work.gang else user.work.replicas
+        claiming_types = [item for item in replica_types if item.spec_path == user.pod.path]
+        yield from (name for item in claiming_types if (name := sub_group_name(user.work, item)) is not None)
     elif isinstance(user.work, SubmittedSet):
         item = user.work.set
         cliques = [clique for clique in item.cliques if user.pod.path[: len(clique.path)] == clique.path]
         yield from (name for name, clique in item.pod_cliques if clique in cliques)
     else:
-        written = user.pod.origin.value(("metadata", "labels", labels.SUBGROUP))
-        yield from [written] if isinstance(written, str) else []
+        sub_group_name = user.pod.origin.value(("metadata", "labels", labels.SUBGROUP))
+        yield from [sub_group_name] if isinstance(sub_group_name, str) else []
 
 
 def _is_fine(fleet: Fleet, topology: str | None, required: Level) -> bool:
     """Whether each domain of a level lies within one NVLink domain. Assumed for a level with an unknown label."""
     if _joins(required.label) or required.label == HOSTNAME:
         return True
-    known = (item.levels for item in fleet.topologies if topology in (item.name, *map(item.name_on, fleet.backends)))
-    levels = next(known, ())
+    matching_levels = (
+        fleet_topology.levels
+        for fleet_topology in fleet.topologies
+        if topology in (fleet_topology.name, *map(fleet_topology.name_on, fleet.backends))
+    )
+    levels = next(matching_levels, ())
     joining = next((index for index, level in enumerate(levels) if _joins(level.label)), None)
     if joining is None or required not in levels:
         return place_of(required.label) is None
@@ -279,8 +290,8 @@ def _is_fine(fleet: Fleet, topology: str | None, required: Level) -> bool:
 
 
 def _joins(label: str) -> bool:
-    place = place_of(label)
-    return place is not None and place.joins_gpus
+    level_place = place_of(label)
+    return level_place is not None and level_place.joins_gpus
 
 
 def _is_near(spec: object) -> bool:

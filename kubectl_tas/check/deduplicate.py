@@ -84,17 +84,17 @@ SAID_ONCE = frozenset(
 _BADNESS = {Severity.INFO: 0, Severity.WARNING: 1, Severity.ERROR: 2}
 
 
-def without_consequences(found: Sequence[Diagnostic], *, complete: bool) -> tuple[Diagnostic, ...]:
+def without_consequences(findings: Sequence[Diagnostic], *, complete: bool) -> tuple[Diagnostic, ...]:
     """Returns the findings that do not follow from another one. A cause counts only if it is not waived and is at least
     as severe as its consequence, so that a failing run still fails.
     """
-    causes = [item for item in found if item.waiver is None]
+    causes = [finding for finding in findings if finding.waiver is None]
     rules = {} if complete else {UNREAD: _BADNESS[Severity.ERROR]}
     by_file: dict[tuple[str, str], int] = {}
-    for item in causes:
-        code, bad = item.rule.code, _BADNESS[item.severity]
+    for finding in causes:
+        code, bad = finding.rule.code, _BADNESS[finding.severity]
         rules[code] = max(bad, rules.get(code, 0))
-        for path in {place.path for place in item.places}:
+        for path in {location.path for location in finding.places}:
             by_file[path, code] = max(bad, by_file.get((path, code), 0))
 
     def follows(diagnostic: Diagnostic) -> bool:
@@ -104,15 +104,18 @@ def without_consequences(found: Sequence[Diagnostic], *, complete: bool) -> tupl
         far = (rules.get(cause, -1) for cause in FOLLOWS.get(code, ()))
         return any(cause >= bad for cause in (*near, *far))
 
-    return tuple(item for item in found if not follows(item))
+    return tuple(finding for finding in findings if not follows(finding))
 
 
-def gathered(found: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
+def gathered(findings: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
     """Joins findings with one cause into one finding at the first place. The other places become related places."""
     groups: dict[Hashable, list[Diagnostic]] = {}
-    for item in found:
-        groups.setdefault(_cause(item), []).append(item)
-    return in_order(first if not rest else _joined(first, rest) for first, *rest in groups.values())
+    for finding in findings:
+        groups.setdefault(_cause(finding), []).append(finding)
+    return in_order(
+        first_finding if not repetitions else _joined(first_finding, repetitions)
+        for first_finding, *repetitions in groups.values()
+    )
 
 
 def _cause(diagnostic: Diagnostic) -> Hashable:
@@ -128,54 +131,58 @@ def _cause(diagnostic: Diagnostic) -> Hashable:
     )
 
 
-def _joined(first: Diagnostic, rest: Sequence[Diagnostic]) -> Diagnostic:
-    elsewhere = [item for item in rest if item.location != first.location]
-    related = [note for item in (first, *rest) if item not in elsewhere for note in item.related]
+def _joined(first_finding: Diagnostic, repetitions: Sequence[Diagnostic]) -> Diagnostic:
+    elsewhere = [finding for finding in repetitions if finding.location != first_finding.location]
+    related = [
+        note for finding in (first_finding, *repetitions) if finding not in elsewhere for note in finding.related
+    ]
     if not elsewhere:
         related.sort(key=_where)
-    for item in elsewhere:
-        related.append(Related("likewise" if item.message == first.message else item.message, item.location))
-    return replace(first, related=tuple(related))
+    for finding in elsewhere:
+        related.append(
+            Related("likewise" if finding.message == first_finding.message else finding.message, finding.location)
+        )
+    return replace(first_finding, related=tuple(related))
 
 
 def _where(note: Related) -> tuple[str, int]:
     return (note.location.path, note.location.line) if note.location else ("", 0)
 
 
-def blamed(found: Iterable[Diagnostic], before: Fleet, after: Fleet) -> Iterator[Diagnostic]:
+def blamed(findings: Iterable[Diagnostic], before: Fleet, after: Fleet) -> Iterator[Diagnostic]:
     """Yields the findings in the fleet ``after``, each at the change since ``before`` that caused it. Causes are
     changed quotas, removed names, and changed files other than the finding's own.
     """
     changed = _changed(before.repository, after.repository)
     references = False
-    for item in quota.blamed(found, before, after):
-        if item.rule in RULES:
+    for finding in quota.blamed(findings, before, after):
+        if finding.rule in RULES:
             references = True
             continue
-        yield _at_its_cause(item, changed)
+        yield _at_its_cause(finding, changed)
     if references:
-        yield from (_at_its_cause(item, changed) for item in check_references(after, before))
+        yield from (_at_its_cause(finding, changed) for finding in check_references(after, before))
 
 
 def _at_its_cause(diagnostic: Diagnostic, changed: frozenset[str]) -> Diagnostic:
     """Moves a finding to its cause, if the file of the cause has changed and the file of the finding has not."""
-    place, cause = diagnostic.location, diagnostic.cause
-    if place is None or cause is None or cause.path not in changed or place.path in changed:
+    location, cause = diagnostic.location, diagnostic.cause
+    if location is None or cause is None or cause.path not in changed or location.path in changed:
         return diagnostic
-    return replace(diagnostic, location=cause, related=(Related("asked for here", place), *diagnostic.related))
+    return replace(diagnostic, location=cause, related=(Related("asked for here", location), *diagnostic.related))
 
 
 def _changed(before: Repository, after: Repository) -> frozenset[str]:
     """Returns the files of ``after`` whose content differs from ``before``."""
     earlier = _contents(before)
-    return frozenset(path for path, said in _contents(after).items() if earlier.get(path) != said)
+    return frozenset(path for path, documents in _contents(after).items() if earlier.get(path) != documents)
 
 
 def _contents(repository: Repository) -> dict[str, list[Any]]:
     """Returns the contents of the documents by file."""
     config = (repository.config,) if repository.config else ()
-    found: dict[str, list[Any]] = {}
-    for item in (
+    documents_by_file: dict[str, list[Any]] = {}
+    for document in (
         *config,
         *repository.pools,
         *repository.subpools,
@@ -187,12 +194,12 @@ def _contents(repository: Repository) -> dict[str, list[Any]]:
         *repository.kartas,
         *repository.workloads,
     ):
-        found.setdefault(item.origin.path, []).append(item.origin.data)
-    return found
+        documents_by_file.setdefault(document.origin.path, []).append(document.origin.data)
+    return documents_by_file
 
 
 def blamed_on_flags(
-    found: Sequence[Diagnostic], path: str, texts: tuple[bytes, bytes], flags: Mapping[str, str | None]
+    findings: Sequence[Diagnostic], path: str, texts: tuple[bytes, bytes], flags: Mapping[str, str | None]
 ) -> tuple[Diagnostic, ...]:
     """Maps findings in a file that flags have changed to the lines of the original file. A finding about the value of a
     flag names the flag as its place. ``texts`` are the file before and after the change.
@@ -201,29 +208,29 @@ def blamed_on_flags(
 
     before, after = (text.decode("utf-8", "replace").split("\n") for text in texts)
     lines: dict[int, int] = {}
-    for tag, start, end, first, last in SequenceMatcher(None, after, before).get_opcodes():
+    for tag, start, end, old_start, old_end in SequenceMatcher(None, after, before).get_opcodes():
         if tag in ("equal", "replace"):
-            lines.update(zip(range(start, end), range(first, last), strict=False))
+            lines.update(zip(range(start, end), range(old_start, old_end), strict=False))
 
-    def moved(place: Location | None) -> Location | None:
-        if place is None or place.path != path or not 0 < place.line <= len(after):
-            return place
-        start = place.column - 1
-        line = after[place.line - 1]
-        said = line[start : start + place.length].strip("\"'")
-        old = lines.get(place.line - 1)
+    def moved(location: Location | None) -> Location | None:
+        if location is None or location.path != path or not 0 < location.line <= len(after):
+            return location
+        start = location.column - 1
+        line = after[location.line - 1]
+        flagged_text = line[start : start + location.length].strip("\"'")
+        old = lines.get(location.line - 1)
         is_flag = old is None or before[old] != line
-        flag = next((flag for flag, value in flags.items() if is_flag and said == value), None)
+        flag = next((flag for flag, value in flags.items() if is_flag and flagged_text == value), None)
         if flag is not None or old is None:
             return Location(flag or path)
-        return replace(place, line=old + 1) if before[old] == line else Location(path, old + 1, 1, before[old])
+        return replace(location, line=old + 1) if before[old] == line else Location(path, old + 1, 1, before[old])
 
     return tuple(
         replace(
-            item,
-            location=moved(item.location),
-            related=tuple(replace(note, location=moved(note.location)) for note in item.related),
-            cause=moved(item.cause),
+            finding,
+            location=moved(finding.location),
+            related=tuple(replace(note, location=moved(note.location)) for note in finding.related),
+            cause=moved(finding.cause),
         )
-        for item in found
+        for finding in findings
     )

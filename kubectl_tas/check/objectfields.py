@@ -91,8 +91,8 @@ def _mode_refused(mode: str) -> Refusal:
     if mode in _MODES.values():
         return None
     modes = tuple(_MODES.values())
-    meant = did_you_mean(mode, modes, folds=True)
-    return f"must be one of {', '.join(modes)}", f"Write {_MODES[mode]}." if mode in _MODES else meant
+    suggestion = did_you_mean(mode, modes, folds=True)
+    return f"must be one of {', '.join(modes)}", f"Write {_MODES[mode]}." if mode in _MODES else suggestion
 
 
 def _qualified_refused(name: str) -> Refusal:
@@ -145,9 +145,9 @@ def _share_refused(share: Any) -> Refusal:
 
 
 def _positive_refused(amount: Any) -> Refusal:
-    if (found := quantities.refused(amount)) is None and not quantities.parse(amount):
+    if (refusal := quantities.refused(amount)) is None and not quantities.parse(amount):
         return "must be more than 0", "Write a positive amount."
-    return found
+    return refusal
 
 
 BOUNDS: Mapping[str, Mapping[str, Bound]] = {
@@ -226,17 +226,17 @@ BOUNDS: Mapping[str, Mapping[str, Bound]] = {
 """The values that a field may have, by type and field."""
 
 
-def _metadata(of: Fields) -> Found:
-    if of.get("labels"):
-        yield from _labels(of.below("labels"))
-    if of.get("finalizers"):
-        yield from _finalizers(of)
-    if not of.get("annotations"):
+def _metadata(fields: Fields) -> Found:
+    if fields.get("labels"):
+        yield from _labels(fields.below("labels"))
+    if fields.get("finalizers"):
+        yield from _finalizers(fields)
+    if not fields.get("annotations"):
         return
-    notes = of.below("annotations")
+    notes = fields.below("annotations")
     for key in notes.value:
         if spellings.label_key(key.lower()):
-            yield wrong_key(of.origin, notes.path, key, NOTE_RULE, KEY_HINT)
+            yield wrong_key(fields.origin, notes.path, key, NOTE_RULE, KEY_HINT)
     size = _size(notes.value) + _size(notes.value.values())
     if size > _MAX_ANNOTATIONS:
         message = f"{notes.at()} has {size} bytes, more than the {_MAX_ANNOTATIONS} that an API server takes"
@@ -244,25 +244,25 @@ def _metadata(of: Fields) -> Found:
         yield _too_much(notes, message, "Shorten this one, or keep it in a ConfigMap.", largest)
 
 
-def _finalizers(of: Fields) -> Found:
+def _finalizers(fields: Fields) -> Found:
     """Checks the finalizers of Kubernetes' own kinds: one without a domain is one of three (``ValidateObjectMeta`` of
     pkg/apis/core/validation).
     """
-    group = str(of.origin.data.get("apiVersion")).rpartition("/")[0]
+    group = str(fields.origin.data.get("apiVersion")).rpartition("/")[0]
     is_own = "." not in group or group.endswith(".k8s.io")
-    for index, name in enumerate(listed(of.get("finalizers"))):
+    for index, name in enumerate(listed(fields.get("finalizers"))):
         is_plain = isinstance(name, str) and "/" not in name and not spellings.label_key(name)
         if is_own and is_plain and name not in _FINALIZERS:
             rule = f"must have a domain, or be one of {', '.join(_FINALIZERS)}"
-            yield of.invalid(rule, name, "Remove it: controllers add finalizers.", "finalizers", index)
+            yield fields.invalid(rule, name, "Remove it: controllers add finalizers.", "finalizers", index)
 
 
-def _labels(of: Fields) -> Found:
-    for key, value in of.value.items():
+def _labels(fields: Fields) -> Found:
+    for key, value in fields.value.items():
         if spellings.label_key(key):
-            yield wrong_key(of.origin, of.path, key, KEY_RULE, KEY_HINT)
+            yield wrong_key(fields.origin, fields.path, key, KEY_RULE, KEY_HINT)
         if isinstance(value, str) and spellings.label_value(value):
-            yield of.invalid(VALUE_RULE, value, VALUE_HINT, key)
+            yield fields.invalid(VALUE_RULE, value, VALUE_HINT, key)
 
 
 def _size(texts: Iterable[Any]) -> int:
@@ -275,83 +275,85 @@ def _decoded(text: str) -> int:
     return (len(text) - text.count("\n") - text.count("\r")) * 3 // 4 - text.count("=")
 
 
-def _too_much(of: Fields, message: str, hint: str, *steps: str) -> Diagnostic:
-    return Diagnostic(INVALID_VALUE, message, of.origin.locate((*of.path, *steps), key=True), hint=hint)
+def _too_much(fields: Fields, message: str, hint: str, *steps: str) -> Diagnostic:
+    return Diagnostic(INVALID_VALUE, message, fields.origin.locate((*fields.path, *steps), key=True), hint=hint)
 
 
-def _config_map(of: Fields) -> Found:
-    parts = {name: of.below(name).value for name in ("data", "binaryData")}
-    data, binary = parts.values()
-    for name, part in parts.items():
-        for key in part:
+def _config_map(fields: Fields) -> Found:
+    sections = {name: fields.below(name).value for name in ("data", "binaryData")}
+    data, binary = sections.values()
+    for name, section in sections.items():
+        for key in section:
             if spellings.config_key(key):
                 hint = "A key becomes the name of a file: write letters, digits, '-', '_' and '.', without '/'."
-                yield wrong_key(of.origin, (*of.path, name), key, "must be a plain file name", hint)
+                yield wrong_key(fields.origin, (*fields.path, name), key, "must be a plain file name", hint)
     for key in binary:
         if key in data:
             message = f'the key "{key}" is in data and in binaryData'
-            yield of.conflict(message, "Rename one, or remove one.", "binaryData", key)
+            yield fields.conflict(message, "Rename one, or remove one.", "binaryData", key)
     size = _size(data.values()) + sum(_decoded(text) for text in binary.values() if isinstance(text, str))
     if size > _MAX_DATA:
         message = f"this ConfigMap has {size} bytes, more than the {_MAX_DATA} that an API server takes"
-        _, name, key = max((len(str(text)), name, key) for name, part in parts.items() for key, text in part.items())
-        yield _too_much(of, message, "Divide it, or keep large files in a volume.", name, key)
+        _, name, key = max(
+            (len(str(text)), name, key) for name, section in sections.items() for key, text in section.items()
+        )
+        yield _too_much(fields, message, "Divide it, or keep large files in a volume.", name, key)
 
 
-def _metric(of: Fields) -> Found:
+def _metric(fields: Fields) -> Found:
     """Checks that a metric uses the field of its type, and no other."""
-    field = _METRICS.get(str(of.get("type")))
-    if field is not None and of.get(field) is None:
-        yield of.missing(field, ("type", *_METRICS.values()))
-    for other in _METRICS.values():
-        if field is not None and other != field and of.get(other) is not None:
-            hint = f"Remove it, or write type: {other[0].upper()}{other[1:]}."
-            yield of.wrong(f"has type {of.get('type')}, which takes no {other}", hint, other)
+    field = _METRICS.get(str(fields.get("type")))
+    if field is not None and fields.get(field) is None:
+        yield fields.missing(field, ("type", *_METRICS.values()))
+    for metric_field in _METRICS.values():
+        if field is not None and metric_field != field and fields.get(metric_field) is not None:
+            hint = f"Remove it, or write type: {metric_field[0].upper()}{metric_field[1:]}."
+            yield fields.wrong(f"has type {fields.get('type')}, which takes no {metric_field}", hint, metric_field)
 
 
-def _aims_at(*fields: str, alone: bool = True) -> Check:
+def _aims_at(*target_fields: str, alone: bool = True) -> Check:
     """Returns a check that a metric's target has one of these fields, and only one if ``alone``."""
 
-    def check(of: Fields) -> Found:
-        target = of.below("target")
-        found = [name for name in fields if target.get(name) is not None]
-        if isinstance(of.get("target"), dict) and not found:
-            yield target.wrong(f"has no {' or '.join(fields)}", f"Write {fields[0]}.")
-        elif len(found) > 1 and alone:
-            yield target.wrong(f"has both {' and '.join(found)}", "Keep one of them.", found[1])
+    def check(fields: Fields) -> Found:
+        target = fields.below("target")
+        written_fields = [name for name in target_fields if target.get(name) is not None]
+        if isinstance(fields.get("target"), dict) and not written_fields:
+            yield target.wrong(f"has no {' or '.join(target_fields)}", f"Write {target_fields[0]}.")
+        elif len(written_fields) > 1 and alone:
+            yield target.wrong(f"has both {' and '.join(written_fields)}", "Keep one of them.", written_fields[1])
 
     return check
 
 
-def _scaled(of: Fields) -> Found:
+def _scaled(fields: Fields) -> Found:
     """Checks a HorizontalPodAutoscaler: its target names an API group, and only external metrics may scale it to 0."""
-    target, least, most = of.below("scaleTargetRef"), of.get("minReplicas"), of.get("maxReplicas")
-    if isinstance(of.get("scaleTargetRef"), dict) and not target.get("apiVersion"):
+    target, least, most = fields.below("scaleTargetRef"), fields.get("minReplicas"), fields.get("maxReplicas")
+    if isinstance(fields.get("scaleTargetRef"), dict) and not target.get("apiVersion"):
         yield target.missing("apiVersion", ("apiVersion", "kind", "name"))
     elif str(target.get("apiVersion")).count("/") > 1:
         rule, hint = "must be a group and a version", "Write one such as apps/v1."
         yield target.invalid(rule, target.get("apiVersion"), hint, "apiVersion")
-    if of.exceeds("minReplicas", "maxReplicas") and most > 0:
+    if fields.exceeds("minReplicas", "maxReplicas") and most > 0:
         hint = f"Write {most} or less, or raise maxReplicas."
-        yield of.refuse("minReplicas", f"is {least}, more than maxReplicas, {most}", hint)
-    elif least == 0 and not any(item.get("type") in ("External", "Object") for item in of.each("metrics")):
+        yield fields.refuse("minReplicas", f"is {least}, more than maxReplicas, {most}", hint)
+    elif least == 0 and not any(metric.get("type") in ("External", "Object") for metric in fields.each("metrics")):
         rule = "must be at least 1 without a metric of type External or Object"
-        yield of.invalid(rule, least, "Write 1 or more.", "minReplicas")
+        yield fields.invalid(rule, least, "Write 1 or more.", "minReplicas")
 
 
-def _volume_of_its_own(of: Fields) -> Found:
+def _volume_of_its_own(fields: Fields) -> Found:
     """Checks the name of a volume claim template. It becomes the name of a volume in each pod."""
-    name = of.origin.value((*of.path, "metadata", "name"))
-    if of.path and not name:
-        yield of.below("metadata").missing("name")
-    elif of.path and isinstance(name, str) and (refusal := spellings.label(name)) is not None:
-        yield of.invalid(refusal[0], name, "Write one such as data.", "metadata", "name")
+    name = fields.origin.value((*fields.path, "metadata", "name"))
+    if fields.path and not name:
+        yield fields.below("metadata").missing("name")
+    elif fields.path and isinstance(name, str) and (refusal := spellings.label(name)) is not None:
+        yield fields.invalid(refusal[0], name, "Write one such as data.", "metadata", "name")
 
 
-def _source_of_data(of: Fields, field: str) -> Found:
+def _source_of_data(fields: Fields, field: str) -> Found:
     """Checks what the data of a claim come from (``validateDataSource`` and ``validateDataSourceRef``)."""
-    source = of.below(field)
-    for name in ("kind", "name") if isinstance(of.get(field), dict) else ():
+    source = fields.below(field)
+    for name in ("kind", "name") if isinstance(fields.get(field), dict) else ():
         if source.get(name) == "":
             yield source.invalid(NOT_EMPTY, "", "Name an object.", name)
     if not source.has("apiGroup") and source.get("kind") not in (None, "", "PersistentVolumeClaim"):
@@ -359,111 +361,119 @@ def _source_of_data(of: Fields, field: str) -> Found:
         yield source.invalid("must be PersistentVolumeClaim without an apiGroup", source.get("kind"), hint, "kind")
 
 
-def _claim(of: Fields) -> Found:
+def _claim(fields: Fields) -> Found:
     sources = ("dataSource", "dataSourceRef")
     for field in sources:
-        yield from _source_of_data(of, field)
-    if all(map(of.has, sources)) and of.get(sources[0]) != of.get(sources[1]):
-        yield of.wrong("has a dataSource and another dataSourceRef", "Remove dataSource.", *sources[:1])
-    modes = of.get("accessModes")
+        yield from _source_of_data(fields, field)
+    if all(map(fields.has, sources)) and fields.get(sources[0]) != fields.get(sources[1]):
+        yield fields.wrong("has a dataSource and another dataSourceRef", "Remove dataSource.", *sources[:1])
+    modes = fields.get("accessModes")
     if modes == []:
-        yield of.invalid(NOT_EMPTY, [], "Write one, such as [ReadWriteOnce].", "accessModes")
+        yield fields.invalid(NOT_EMPTY, [], "Write one, such as [ReadWriteOnce].", "accessModes")
     if len(listed(modes)) > 1 and "ReadWriteOncePod" in modes:
-        yield of.refuse("accessModes", "has ReadWriteOncePod, which allows no other mode", "Remove it, or the others.")
+        yield fields.refuse(
+            "accessModes", "has ReadWriteOncePod, which allows no other mode", "Remove it, or the others."
+        )
 
 
-def _claimed(of: Fields) -> Found:
-    asked = of.below("requests")
-    if not isinstance(of.get("requests"), dict):
+def _claimed(fields: Fields) -> Found:
+    requests = fields.below("requests")
+    if not isinstance(fields.get("requests"), dict):
         return
-    if asked.get("storage") is None:
-        yield asked.missing("storage", ("storage",))
-    elif quantities.parse(asked.get("storage")) == 0:
-        yield asked.invalid("must be more than 0", asked.get("storage"), "Write one such as 10Gi.", "storage")
+    if requests.get("storage") is None:
+        yield requests.missing("storage", ("storage",))
+    elif quantities.parse(requests.get("storage")) == 0:
+        yield requests.invalid("must be more than 0", requests.get("storage"), "Write one such as 10Gi.", "storage")
 
 
-def _ingress(of: Fields) -> Found:
-    fields = ("defaultBackend", "rules")
-    if not any(map(of.has, fields)):
-        yield of.wrong("has neither rules nor defaultBackend", "Write one of them.")
+def _ingress(fields: Fields) -> Found:
+    required_fields = ("defaultBackend", "rules")
+    if not any(map(fields.has, required_fields)):
+        yield fields.wrong("has neither rules nor defaultBackend", "Write one of them.")
 
 
-def _ingress_path(of: Fields) -> Found:
-    kind, text = of.get("pathType"), str(of.get("path") or "")
+def _ingress_path(fields: Fields) -> Found:
+    kind, text = fields.get("pathType"), str(fields.get("path") or "")
     is_strict = kind in ("Exact", "Prefix")
     if (is_strict or (kind == "ImplementationSpecific" and text)) and not text.startswith("/"):
-        what = f"has pathType {kind}, which needs a path that begins with /"
-        yield of.wrong(what, "Write one, such as path: /.", "path")
+        problem = f"has pathType {kind}, which needs a path that begins with /"
+        yield fields.wrong(problem, "Write one, such as path: /.", "path")
         return
-    bad = [part for part in _BAD_IN_PATH if part in text] + [end for end in _BAD_AT_END if text.endswith(end)]
+    bad = [sequence for sequence in _BAD_IN_PATH if sequence in text] + [
+        end for end in _BAD_AT_END if text.endswith(end)
+    ]
     if is_strict and bad:
         rule = f"must not have {bad[0]} where pathType is {kind}"
-        yield of.invalid(rule, text, "Write the path as clients send it.", "path")
+        yield fields.invalid(rule, text, "Write the path as clients send it.", "path")
 
 
-def _budget(of: Fields) -> Found:
+def _budget(fields: Fields) -> Found:
     """Checks a budget: with no bound, no pod is evictable (``updatePdbStatus`` of pkg/controller/disruption)."""
-    fields = ("minAvailable", "maxUnavailable")
-    found = [name for name in fields if of.get(name) is not None]
-    if len(found) > 1:
-        yield of.wrong("has both minAvailable and maxUnavailable", "Keep one of them.", "maxUnavailable")
-    elif not found:
-        what = "has neither minAvailable nor maxUnavailable: Kubernetes evicts none of its pods"
-        yield of.wrong(what, "Write one, such as maxUnavailable: 1.")
+    bounds = ("minAvailable", "maxUnavailable")
+    written_bounds = [name for name in bounds if fields.get(name) is not None]
+    if len(written_bounds) > 1:
+        yield fields.wrong("has both minAvailable and maxUnavailable", "Keep one of them.", "maxUnavailable")
+    elif not written_bounds:
+        problem = "has neither minAvailable nor maxUnavailable: Kubernetes evicts none of its pods"
+        yield fields.wrong(problem, "Write one, such as maxUnavailable: 1.")
 
 
-def _policy_port(of: Fields) -> Found:
-    port, end = of.get("port"), of.get("endPort")
+def _policy_port(fields: Fields) -> Found:
+    port, end = fields.get("port"), fields.get("endPort")
     if type(end) is not int:
         return
     if type(port) is not int:
-        what = "needs port as a number" + ("" if port is None else f", not {port}")
-        yield of.refuse("endPort", what, "Write the first port of the range in port, or remove endPort.")
+        problem = "needs port as a number" + ("" if port is None else f", not {port}")
+        yield fields.refuse("endPort", problem, "Write the first port of the range in port, or remove endPort.")
     elif end < port:
-        yield of.refuse("endPort", f"is {end}, less than port, {port}", f"Write {port} or more.")
+        yield fields.refuse("endPort", f"is {end}, less than port, {port}", f"Write {port} or more.")
 
 
-def _policy_types(of: Fields) -> Found:
-    number = len(listed(of.get("policyTypes")))
+def _policy_types(fields: Fields) -> Found:
+    number = len(listed(fields.get("policyTypes")))
     if number > len(_POLICY_TYPES):
-        yield of.refuse("policyTypes", f"has {number} types; there are {len(_POLICY_TYPES)}", "Write each once.")
+        yield fields.refuse("policyTypes", f"has {number} types; there are {len(_POLICY_TYPES)}", "Write each once.")
 
 
-def _peer(of: Fields) -> Found:
-    fields = ("ipBlock", "namespaceSelector", "podSelector")
-    found = [name for name in fields if of.get(name) is not None]
-    if not found:
+def _peer(fields: Fields) -> Found:
+    selector_fields = ("ipBlock", "namespaceSelector", "podSelector")
+    written_selectors = [name for name in selector_fields if fields.get(name) is not None]
+    if not written_selectors:
         hint = "Write one; podSelector: {} selects all pods of the namespace."
-        yield of.wrong(f"has none of {', '.join(fields)}", hint)
-    elif len(found) > 1 and found[0] == "ipBlock":
-        yield of.wrong(f"has ipBlock and {found[1]}, which cannot go together", "Make two entries of them.", found[1])
+        yield fields.wrong(f"has none of {', '.join(selector_fields)}", hint)
+    elif len(written_selectors) > 1 and written_selectors[0] == "ipBlock":
+        yield fields.wrong(
+            f"has ipBlock and {written_selectors[1]}, which cannot go together",
+            "Make two entries of them.",
+            written_selectors[1],
+        )
 
 
-def _block(of: Fields) -> Found:
+def _block(fields: Fields) -> Found:
     """Checks that each range in ``except`` lies within ``cidr``."""
-    whole = of.get("cidr")
+    whole = fields.get("cidr")
     outer = spellings.network(whole) if isinstance(whole, str) else None
-    for index, text in enumerate(listed(of.get("except"))):
+    for index, text in enumerate(listed(fields.get("except"))):
         inner = spellings.network(text) if isinstance(text, str) else None
         if inner is None or outer is None:
             continue
         if inner.version == outer.version and inner != outer and inner.subnet_of(outer):
             continue
-        message = f"{of.at('except', index)} is {text}, which is no part of {whole}"
-        yield of.conflict(message, "Write a smaller range within cidr, or remove it.", "except", index)
+        message = f"{fields.at('except', index)} is {text}, which is no part of {whole}"
+        yield fields.conflict(message, "Write a smaller range within cidr, or remove it.", "except", index)
 
 
-def _service(of: Fields) -> Found:
+def _service(fields: Fields) -> Found:
     """Checks a Service that is a document of its own. KubeRay itself adds the ports to Services in its objects."""
-    if of.path or not isinstance(of.get("spec") or {}, dict):
+    if fields.path or not isinstance(fields.get("spec") or {}, dict):
         return
-    spec = of.below("spec")
+    spec = fields.below("spec")
     kind = spec.get("type") or "ClusterIP"
     is_headless = NO_ADDRESS in (spec.get("clusterIP"), *listed(spec.get("clusterIPs")))
     needs_ports = kind != "ExternalName" and not is_headless
     if needs_ports and not spec.has("ports"):
         message = "a Service needs ports, unless it has clusterIP None or type ExternalName"
-        yield of.conflict(message, "Write spec.ports.", *(("spec",) if spec.value else ()))
+        yield fields.conflict(message, "Write spec.ports.", *(("spec",) if spec.value else ()))
     yield from _labels(spec.below("selector"))
     if kind in _TYPES:
         yield from _by_type(spec, kind, is_headless=is_headless)
@@ -471,44 +481,48 @@ def _service(of: Fields) -> Found:
     yield from _ports(spec, kind)
 
 
-def _by_type(of: Fields, kind: str, *, is_headless: bool) -> Found:
+def _by_type(fields: Fields, kind: str, *, is_headless: bool) -> Found:
     """Checks the fields that the type of a Service requires or excludes."""
     if is_headless and kind in ("LoadBalancer", "NodePort"):
-        field = "clusterIP" if of.get("clusterIP") is not None else "clusterIPs"
+        field = "clusterIP" if fields.get("clusterIP") is not None else "clusterIPs"
         hint = "Remove it, or write type: ClusterIP."
-        yield of.refuse(field, f"is {NO_ADDRESS}, which type {kind} cannot have", hint)
+        yield fields.refuse(field, f"is {NO_ADDRESS}, which type {kind} cannot have", hint)
     if kind == "ExternalName":
-        if not of.has("externalName"):
-            yield of.missing("externalName", of.value)
-        for field in filter(of.has, _NOT_OF_NAMES):
-            yield of.conflict(f"a Service of type ExternalName has no {field}", "Remove it.", field)
+        if not fields.has("externalName"):
+            yield fields.missing("externalName", fields.value)
+        for field in filter(fields.has, _NOT_OF_NAMES):
+            yield fields.conflict(f"a Service of type ExternalName has no {field}", "Remove it.", field)
     for field, kinds in _ONLY.items():
-        if not of.has(field) or (field == "healthCheckNodePort" and of.get(field) == 0):
+        if not fields.has(field) or (field == "healthCheckNodePort" and fields.get(field) == 0):
             continue
-        is_open = field == "externalTrafficPolicy" and kind == "ClusterIP" and of.has("externalIPs")
+        is_open = field == "externalTrafficPolicy" and kind == "ClusterIP" and fields.has("externalIPs")
         if kind not in kinds and not is_open:
-            what = f"is for type {' or '.join(kinds)}, and this Service has type {kind}"
-            yield of.refuse(field, what, f"Remove it, or write type: {kinds[0]}.")
-        elif field == "healthCheckNodePort" and of.get("externalTrafficPolicy") != "Local":
-            yield of.refuse(field, "needs externalTrafficPolicy: Local", "Write both, or remove it.")
-    if of.has("sessionAffinityConfig") and of.get("sessionAffinity") != "ClientIP":
-        yield of.refuse("sessionAffinityConfig", "needs sessionAffinity: ClientIP", "Write both, or remove it.")
+            problem = f"is for type {' or '.join(kinds)}, and this Service has type {kind}"
+            yield fields.refuse(field, problem, f"Remove it, or write type: {kinds[0]}.")
+        elif field == "healthCheckNodePort" and fields.get("externalTrafficPolicy") != "Local":
+            yield fields.refuse(field, "needs externalTrafficPolicy: Local", "Write both, or remove it.")
+    if fields.has("sessionAffinityConfig") and fields.get("sessionAffinity") != "ClientIP":
+        yield fields.refuse("sessionAffinityConfig", "needs sessionAffinity: ClientIP", "Write both, or remove it.")
 
 
-def _addresses(of: Fields) -> Found:
+def _addresses(fields: Fields) -> Found:
     """Checks that clusterIPs begins with clusterIP, and has at most one address per IP family."""
-    one, several = of.get("clusterIP"), listed(of.get("clusterIPs"))
-    if one and several and several[0] != one:
+    cluster_ip, cluster_ips = fields.get("clusterIP"), listed(fields.get("clusterIPs"))
+    if cluster_ip and cluster_ips and cluster_ips[0] != cluster_ip:
         hint = "Write the same address first, or remove one of the fields."
-        yield of.refuse("clusterIPs", f"begins with {several[0]}, and spec.clusterIP is {one}", hint)
-    versions = [found.version for text in several if isinstance(text, str) and (found := spellings.address(text))]
-    if len(several) > 1 and (NO_ADDRESS in several or len(set(versions)) < len(versions) or len(several) > 2):
-        yield of.refuse("clusterIPs", "may have one IPv4 and one IPv6 address, and no more", "Remove the others.")
+        yield fields.refuse("clusterIPs", f"begins with {cluster_ips[0]}, and spec.clusterIP is {cluster_ip}", hint)
+    versions = [
+        address.version for text in cluster_ips if isinstance(text, str) and (address := spellings.address(text))
+    ]
+    if len(cluster_ips) > 1 and (
+        NO_ADDRESS in cluster_ips or len(set(versions)) < len(versions) or len(cluster_ips) > 2
+    ):
+        yield fields.refuse("clusterIPs", "may have one IPv4 and one IPv6 address, and no more", "Remove the others.")
 
 
-def _ports(of: Fields, kind: str) -> Found:
+def _ports(fields: Fields, kind: str) -> Found:
     """Checks that several ports have names, and that no two share a name, a port or a node port."""
-    ports, first = list(of.each("ports")), dict[tuple[str, ...], Fields]()
+    ports, port_by_identity = list(fields.each("ports")), dict[tuple[str, ...], Fields]()
     for port in ports:
         protocol = str(port.get("protocol") or "TCP")
         if len(ports) > 1 and port.value and not port.has("name"):
@@ -518,25 +532,25 @@ def _ports(of: Fields, kind: str) -> Found:
             yield port.wrong("has a nodePort, and this Service has type ClusterIP", hint, "nodePort")
         for field, shared in (("name", ()), ("port", (protocol,)), ("nodePort", (protocol,))):
             text = port.get(field)
-            if text and first.setdefault((field, str(text), *shared), port) is not port:
+            if text and port_by_identity.setdefault((field, str(text), *shared), port) is not port:
                 message = f"two entries of spec.ports have the {field} {text}"
                 yield port.conflict(message, "Change or remove one of them.", field)
 
 
-def _endpoints(of: Fields) -> Found:
+def _endpoints(fields: Fields) -> Found:
     """Checks that the addresses of an EndpointSlice have its addressType."""
-    kind = str(of.get("addressType"))
+    kind = str(fields.get("addressType"))
     version = {"IPv4": 4, "IPv6": 6}.get(kind)
-    for endpoint in of.each("endpoints") if version else ():
-        for place, text in enumerate(listed(endpoint.get("addresses"))):
+    for endpoint in fields.each("endpoints") if version else ():
+        for index, text in enumerate(listed(endpoint.get("addresses"))):
             if not isinstance(text, str):
                 continue
-            found, special = spellings.address(text), spellings.external_ip_refused(text)
-            if found is None or found.version != version:
+            address, special = spellings.address(text), spellings.external_ip_refused(text)
+            if address is None or address.version != version:
                 hint = "Correct it, or addressType."
-                yield endpoint.invalid(f"must be an {kind} address", text, hint, "addresses", place)
+                yield endpoint.invalid(f"must be an {kind} address", text, hint, "addresses", index)
             elif special is not None:
-                yield endpoint.invalid(special[0], text, special[1], "addresses", place)
+                yield endpoint.invalid(special[0], text, special[1], "addresses", index)
 
 
 COMBINATIONS: Mapping[str, Check] = {
@@ -551,7 +565,7 @@ COMBINATIONS: Mapping[str, Check] = {
     "IPBlock": _block,
     "IngressBackend": one_of("nothing behind it", "resource", "service"),
     "IngressSpec": _ingress,
-    "LabelSelector": lambda of: _labels(of.below("matchLabels")),
+    "LabelSelector": lambda fields: _labels(fields.below("matchLabels")),
     "MetricSpec": _metric,
     "NetworkPolicyPeer": _peer,
     "NetworkPolicyPort": _policy_port,

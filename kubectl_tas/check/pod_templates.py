@@ -177,13 +177,13 @@ def _as_root(spec: Fields) -> Iterator[Diagnostic]:
         yield context.refuse("runAsUser", "is 0, which is root, but runAsNonRoot is true: no container starts", hint)
 
 
-def _once(of: Fields, table: Iterable[_List]) -> Iterator[Diagnostic]:
+def _once(fields: Fields, table: Iterable[_List]) -> Iterator[Diagnostic]:
     """Checks that the items of lists are unique by a field."""
     for field, key, what in table:
-        items = mappings(of.get(field))
+        items = mappings(fields.get(field))
         if len(items) > 1:
-            found = [(str(item[key]), (*of.path, field, n, key)) for n, item in enumerate(items) if item.get(key)]
-            yield from _duplicates(of.origin, what, found)
+            found = [(str(item[key]), (*fields.path, field, n, key)) for n, item in enumerate(items) if item.get(key)]
+            yield from _duplicates(fields.origin, what, found)
 
 
 def _ports(container: Fields, on_node: dict[str, KeyPath], *, is_shared: bool) -> Iterator[Diagnostic]:

@@ -125,58 +125,63 @@ _EVERYBODY = {
 def check_departments(fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks the parent of every pool that names an existing parent."""
     declared: dict[str, Declared[Pool]] = {}
-    for item in fleet.repository.pools:
-        declared.setdefault(item.spec.metadata.name, item)
+    for pool_document in fleet.repository.pools:
+        declared.setdefault(pool_document.spec.metadata.name, pool_document)
     circular: set[str] = set()
     for circle in circles(declared):
         circular.update(circle)
         yield _circle([declared[name] for name in circle])
     for pool in fleet.pools:
-        wanted = pool.declared.spec.spec.parent
-        parent = fleet.pool_by_name.get(wanted) if wanted is not None and pool.name not in circular else None
+        parent_name = pool.declared.spec.spec.parent
+        parent = fleet.pool_by_name.get(parent_name) if parent_name is not None and pool.name not in circular else None
         if parent is not None:
             yield from _misplaced(pool, parent)
 
 
 def _circle(pools: list[Declared[Pool]]) -> Diagnostic:
     """Reports one finding for all pools in a circle of parents."""
-    first, *others = pools
-    names = [item.spec.metadata.name for item in pools]
+    first_pool, *other_pools = pools
+    names = [pool.spec.metadata.name for pool in pools]
     way = " -> ".join([*names, names[0]])
-    message = f"pool {names[0]} is its own parent" if not others else f"the parents of pools form a circle: {way}"
-    related = tuple(Related("also in the circle", item.at("spec", "parent")) for item in others)
+    message = f"pool {names[0]} is its own parent" if not other_pools else f"the parents of pools form a circle: {way}"
+    related = tuple(Related("also in the circle", pool.at("spec", "parent")) for pool in other_pools)
     hint = "Remove spec.parent of the pool that should be at the top."
-    return Diagnostic(PARENT_INVALID, message, first.at("spec", "parent"), related, hint=hint)
+    return Diagnostic(PARENT_INVALID, message, first_pool.at("spec", "parent"), related, hint=hint)
 
 
 def _misplaced(pool: FleetPool, parent: FleetPool) -> Iterator[Diagnostic]:
-    place, backend = pool.declared.at("spec", "parent"), pool.backend
+    location, backend = pool.declared.at("spec", "parent"), pool.backend
     related = (Related(f"pool {parent.name}", parent.declared.at("metadata", "name")),)
     if parent.backend != backend:
         message = f"pool {pool.name} is on backend {backend.name}, its parent {parent.name} on {parent.backend.name}"
         hint = f"Name a pool of backend {backend.name}."
-        yield Diagnostic(PARENT_INVALID, message, place, related, hint=hint)
+        yield Diagnostic(PARENT_INVALID, message, location, related, hint=hint)
     elif not backend.is_kai:
         hint = "Remove it, or set scheduler.type of the backend to kai."
-        yield Diagnostic(VERSION_UNSUPPORTED, needs_kai(backend, "parent"), place, hint=hint, cause=backend.type_place)
-    elif backend.release is not None and not backend.has(Feature.DEEP_QUEUES):
-        yield unsupported(backend, Feature.DEEP_QUEUES, "a pool with a parent", place)
-    elif parent.declared.spec.spec.nodePool != pool.declared.spec.spec.nodePool:
-        own, upper = (item.declared.spec.spec.nodePool or "none" for item in (pool, parent))
-        message = (
-            f"pool {pool.name} has nodePool {own}, its parent {parent.name} has {upper}: no shard sees both queues"
+        yield Diagnostic(
+            VERSION_UNSUPPORTED, needs_kai(backend, "parent"), location, hint=hint, cause=backend.type_place
         )
-        yield Diagnostic(PARENT_INVALID, message, place, related, hint="Write the same nodePool for both.")
+    elif backend.release is not None and not backend.has(Feature.DEEP_QUEUES):
+        yield unsupported(backend, Feature.DEEP_QUEUES, "a pool with a parent", location)
+    elif parent.declared.spec.spec.nodePool != pool.declared.spec.spec.nodePool:
+        node_pool, parent_node_pool = (
+            either_pool.declared.spec.spec.nodePool or "none" for either_pool in (pool, parent)
+        )
+        message = (
+            f"pool {pool.name} has nodePool {node_pool}, its parent {parent.name} has {parent_node_pool}: "
+            "no shard sees both queues"
+        )
+        yield Diagnostic(PARENT_INVALID, message, location, related, hint="Write the same nodePool for both.")
 
 
-def check_namespaces(item: Declared[Pool] | Declared[Subpool], _fleet: Fleet) -> Iterator[Diagnostic]:
+def check_namespaces(document: Declared[Pool] | Declared[Subpool], _fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks the namespaces of a pool or subpool, whether its parent exists or not."""
-    written = item.spec.spec.namespaces
-    for index, name in enumerate(written):
-        location = item.at("spec", "namespaces", index)
-        if name in written[:index]:
+    namespaces = document.spec.spec.namespaces
+    for index, name in enumerate(namespaces):
+        location = document.at("spec", "namespaces", index)
+        if name in namespaces[:index]:
             message = f'the namespace "{name}" is listed twice'
-            related = (Related("listed here", item.at("spec", "namespaces", written.index(name))),)
+            related = (Related("listed here", document.at("spec", "namespaces", namespaces.index(name))),)
             yield Diagnostic(NAMESPACE_REPEATED, message, location, related, hint="Remove one of the two.")
         else:
             yield from label_problems("namespace", name, location, limit=MAX_LABEL)
@@ -198,35 +203,35 @@ def check_subpool_namespaces(pool: FleetPool, _fleet: Fleet) -> Iterator[Diagnos
             if name not in pool.namespaces:
                 allowed = " or ".join(pool.namespaces)
                 message = f"work of pool {pool.name} runs in {allowed}, so its subpool cannot have it run in"
-                other = f"Remove it, or add it to spec.namespaces of pool {pool.name}."
+                default_hint = f"Remove it, or add it to spec.namespaces of pool {pool.name}."
                 location = subpool.declared.at("spec", "namespaces", index)
-                hint = did_you_mean(name, pool.namespaces, other)
+                hint = did_you_mean(name, pool.namespaces, default_hint)
                 yield Diagnostic(NAMESPACE_WIDENED, f'{message} "{name}"', location, hint=hint)
 
 
 def check_queue_labels(fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks the labels and annotations that files give to queues."""
-    repository, found = fleet.repository, list[tuple[Declared[Any], KeyPath, QueueMeta]]()
+    repository, queue_metadata = fleet.repository, list[tuple[Declared[Any], KeyPath, QueueMeta]]()
     if repository.config is not None:
         for index, backend in enumerate(repository.config.spec.spec.backends):
             if isinstance(backend.rootQueue, QueueMeta):
-                found.append((repository.config, ("spec", "backends", index, "rootQueue"), backend.rootQueue))
+                queue_metadata.append((repository.config, ("spec", "backends", index, "rootQueue"), backend.rootQueue))
     for pool in repository.pools:
-        found += (
+        queue_metadata += (
             (pool, ("spec", "queue"), pool.spec.spec.queue),
             (pool, ("spec", "sharedQueue"), pool.spec.spec.sharedQueue),
         )
-    found += ((subpool, ("spec", "queue"), subpool.spec.spec.queue) for subpool in repository.subpools)
-    for declared, path, queue in found:
+    queue_metadata += ((subpool, ("spec", "queue"), subpool.spec.spec.queue) for subpool in repository.subpools)
+    for declared, path, queue in queue_metadata:
         for field, keys in (("labels", queue.labels), ("annotations", queue.annotations)):
             for key in keys:
                 if (tool := setter(key)) is not None:
                     location = declared.origin.locate((*path, field, key), key=True)
-                    what = f'the {field[:-1]} "{key}" is set by {tool}'
+                    message = f'the {field[:-1]} "{key}" is set by {tool}'
                     hint = "Remove it."
                     if key == NODE_POOL:
                         hint = "Remove it, and name the shard in spec.nodePool of the pool."
-                    yield Diagnostic(LABEL_RESERVED, what, location, hint=hint)
+                    yield Diagnostic(LABEL_RESERVED, message, location, hint=hint)
 
 
 def check_default_namespace(work: FleetWorkflow | FleetWorkload | SubmittedSet, _fleet: Fleet) -> Iterator[Diagnostic]:
@@ -259,9 +264,9 @@ def _unclear(target: Target, owner: FleetSubpool, kind: str, name: str, location
         f"which subpool {owner.canonical} lists as its own"
     )
     related = (Related("listed here", owner.declared.at("spec", "namespaces")),)
-    own = f"list spec.namespaces of subpool {subpool.canonical}" if subpool else ""
-    own = own or f"let spec.namespaces of pool {pool.name} begin with one for the pool's own work"
-    hint = f"Write metadata.namespace, or {own}" if kind != "Workflow" else own[0].upper() + own[1:]
+    remedy = f"list spec.namespaces of subpool {subpool.canonical}" if subpool else ""
+    remedy = remedy or f"let spec.namespaces of pool {pool.name} begin with one for the pool's own work"
+    hint = f"Write metadata.namespace, or {remedy}" if kind != "Workflow" else remedy[0].upper() + remedy[1:]
     hint += f"; pool {pool.name} has {shortened(pool.namespaces)}."
     return Diagnostic(NAMESPACE_UNCLEAR, message, location, related, hint=hint)
 
@@ -271,8 +276,8 @@ def _owner_of_default(pool: FleetPool, subpool: FleetSubpool | None) -> FleetSub
     if len(pool.namespaces) == 1 or (subpool is not None and subpool.declared.spec.spec.namespaces):
         return None
     default = pool.namespaces[0]
-    live = (item for item in pool.subpools if item.state != "ARCHIVED")
-    return next((item for item in live if default in item.declared.spec.spec.namespaces), None)
+    live = (live_subpool for live_subpool in pool.subpools if live_subpool.state != "ARCHIVED")
+    return next((live_subpool for live_subpool in live if default in live_subpool.declared.spec.spec.namespaces), None)
 
 
 def _of_system(name: str, location: Location) -> Iterator[Diagnostic]:
@@ -305,22 +310,24 @@ def _tolerations(toleration: Toleration) -> Iterator[tuple[str, str, str]]:
         yield "tolerationSeconds", "tolerationSeconds needs effect: NoExecute", hint
 
 
-def check_access(item: Declared[Pool] | Declared[Subpool], _fleet: Fleet) -> Iterator[Diagnostic]:
+def check_access(document: Declared[Pool] | Declared[Subpool], _fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks the groups in the access of a pool or subpool, whether its parent exists or not."""
-    access = item.spec.spec.access
-    first: dict[str, Location] = {}
+    access = document.spec.spec.access
+    first_locations: dict[str, Location] = {}
     for field, groups in (("submit", access.submit), ("view", access.view)):
         for index, group in enumerate(groups):
-            location = item.at("spec", "access", field, index)
+            location = document.at("spec", "access", field, index)
             if group in _EVERYBODY:
                 message = f'"{group}" is no group of a team: {_EVERYBODY[group]}'
                 yield Diagnostic(ACCESS_EVERYBODY, message, location, hint="Name the groups that the pool is for.")
             elif (wrong := _no_group(group)) is not None:
                 message, hint = wrong
                 yield Diagnostic(ACCESS_NOBODY, f'"{group}" is {message}', location, hint=hint)
-            elif group in first:
-                yield _repeated(group, location, first[group], submits=field == "view" and group in access.submit)
-            first.setdefault(group, location)
+            elif group in first_locations:
+                yield _repeated(
+                    group, location, first_locations[group], submits=field == "view" and group in access.submit
+                )
+            first_locations.setdefault(group, location)
 
 
 def _no_group(name: str) -> tuple[str, str] | None:
@@ -333,10 +340,12 @@ def _no_group(name: str) -> tuple[str, str] | None:
     return None
 
 
-def _repeated(group: str, location: Location, first: Location, *, submits: bool) -> Diagnostic:
-    what = "may submit already, and so may view" if submits else "is listed twice"
-    related = (Related("listed here", first),)
-    return Diagnostic(ACCESS_REPEATED, f'the group "{group}" {what}', location, related, hint="Remove one of the two.")
+def _repeated(group: str, location: Location, first_location: Location, *, submits: bool) -> Diagnostic:
+    problem = "may submit already, and so may view" if submits else "is listed twice"
+    related = (Related("listed here", first_location),)
+    return Diagnostic(
+        ACCESS_REPEATED, f'the group "{group}" {problem}', location, related, hint="Remove one of the two."
+    )
 
 
 def check_guarded_access(fleet: Fleet) -> Iterator[Diagnostic]:
@@ -346,10 +355,12 @@ def check_guarded_access(fleet: Fleet) -> Iterator[Diagnostic]:
     closed: list[Location] = []
     for pool in (pool for pool in fleet.pools if pool.backend.is_kai):
         live = (subpool.declared for subpool in pool.subpools if subpool.state != "ARCHIVED")
-        items: tuple[Declared[Pool] | Declared[Subpool], ...] = (pool.declared, *live)
-        closed += (item.at("spec", "access", "submit") for item in items if item.spec.spec.access.submit)
+        documents: tuple[Declared[Pool] | Declared[Subpool], ...] = (pool.declared, *live)
+        closed += (
+            document.at("spec", "access", "submit") for document in documents if document.spec.spec.access.submit
+        )
     if closed:
         message = "spec.guard is off, so groups that access does not name can use this queue too"
         hint = "Set spec.guard of the Config to warn, and to enforce once nothing is reported."
-        more = tuple(Related("and here", place) for place in closed[1:3])
-        yield Diagnostic(ACCESS_UNGUARDED, message, closed[0], more, hint=hint)
+        related = tuple(Related("and here", location) for location in closed[1:3])
+        yield Diagnostic(ACCESS_UNGUARDED, message, closed[0], related, hint=hint)

@@ -106,9 +106,9 @@ def check_quotas(pool: FleetPool, fleet: Fleet) -> Iterator[Diagnostic]:
     yield from _exceeded(fleet, pool, frozenset())
 
 
-def blamed(found: Iterable[Diagnostic], before: Fleet, after: Fleet) -> Iterator[Diagnostic]:
+def blamed(findings: Iterable[Diagnostic], before: Fleet, after: Fleet) -> Iterator[Diagnostic]:
     """Yields the findings in the fleet ``after``, with sums of quotas moved to the change since ``before``."""
-    yield from (item for item in found if item.rule is not QUOTA_EXCEEDS_POOL)
+    yield from (finding for finding in findings if finding.rule is not QUOTA_EXCEEDS_POOL)
     earlier = _specs(before)
     changed = frozenset(name for name, spec in _specs(after).items() if earlier.get(name) != spec)
     for pool in after.pools:
@@ -118,7 +118,10 @@ def blamed(found: Iterable[Diagnostic], before: Fleet, after: Fleet) -> Iterator
 def _specs(fleet: Fleet) -> dict[str, BaseModel]:
     """Returns the specs of pools and subpools by name."""
     pools = {pool.name: pool.declared.spec.spec for pool in fleet.pools}
-    return {**pools, **{part.canonical: part.declared.spec.spec for pool in fleet.pools for part in pool.subpools}}
+    return {
+        **pools,
+        **{subpool.canonical: subpool.declared.spec.spec for pool in fleet.pools for subpool in pool.subpools},
+    }
 
 
 def _exceeded(fleet: Fleet, pool: FleetPool, changed: Container[str]) -> Iterator[Diagnostic]:
@@ -134,36 +137,36 @@ def check_admission(fleet: Fleet, past: Past | None = None) -> Iterator[Diagnost
     waiting: dict[tuple[str, str], list[Submission]] = {}
     running_on: dict[tuple[str, str], list[Submission]] = {}
     unlisted: dict[str, list[tuple[Submission, Verdict]]] = {}
-    for item in fleet.submissions:
-        if admission.is_admitted(item):
+    for submission in fleet.submissions:
+        if admission.is_admitted(submission):
             continue
-        verdict = admission.verdict(item)
-        queue = item.pool.backend.name, item.queue
+        verdict = admission.verdict(submission)
+        queue = submission.pool.backend.name, submission.queue
         if verdict.outcome == "pending":
-            waiting.setdefault(queue, []).append(item)
+            waiting.setdefault(queue, []).append(submission)
         elif verdict.rule is OVER_QUOTA_RUNNING:
-            if not item.is_preemptible:
-                running_on.setdefault(queue, []).append(item)
+            if not submission.is_preemptible:
+                running_on.setdefault(queue, []).append(submission)
             if verdict.unlisted:
-                unlisted.setdefault(item.target, []).append((item, verdict))
+                unlisted.setdefault(submission.target, []).append((submission, verdict))
             else:
-                yield _listed(item, verdict)
+                yield _listed(submission, verdict)
         elif verdict.rule is not None:
-            cause = _cause(item, verdict)
-            yield Diagnostic(verdict.rule, verdict.text, item.place, hint=verdict.hint, cause=cause)
-    for found in unlisted.values():
-        yield from _unlisted(found, admission)
-    for key, items in waiting.items():
-        yield _crowded([*items, *running_on.get(key, ())], admission.declared(items[0])[key[1]])
+            cause = _cause(submission, verdict)
+            yield Diagnostic(verdict.rule, verdict.text, submission.place, hint=verdict.hint, cause=cause)
+    for refused in unlisted.values():
+        yield from _unlisted(refused, admission)
+    for key, pending in waiting.items():
+        yield _crowded([*pending, *running_on.get(key, ())], admission.declared(pending[0])[key[1]])
 
 
-def judged_with(found: Iterable[Diagnostic], fleet: Fleet, past: Past) -> Iterator[Diagnostic]:
+def judged_with(findings: Iterable[Diagnostic], fleet: Fleet, past: Past) -> Iterator[Diagnostic]:
     """Replaces the verdicts on over-quota work in ``found`` by verdicts that consider the ``past``."""
-    items = list(found)
-    if not any(item.rule in TOO_MUCH for item in items):
-        yield from items
+    without_past = list(findings)
+    if not any(finding.rule in TOO_MUCH for finding in without_past):
+        yield from without_past
         return
-    yield from (item for item in items if item.rule not in _VERDICTS)
+    yield from (finding for finding in without_past if finding.rule not in _VERDICTS)
     yield from check_admission(fleet, past)
 
 
@@ -174,17 +177,21 @@ def _listed(submission: Submission, verdict: Verdict) -> Diagnostic:
     return Diagnostic(OVER_QUOTA_RUNNING, verdict.text, submission.place, related, hint, level=Severity.INFO)
 
 
-def _unlisted(found: Sequence[tuple[Submission, Verdict]], admission: Admission) -> Iterator[Diagnostic]:
+def _unlisted(refused: Sequence[tuple[Submission, Verdict]], admission: Admission) -> Iterator[Diagnostic]:
     """Reports over-quota work of one pool or subpool that may run on. The hint has the complete list to write."""
-    first = found[0][0]
-    entries = {name: may.model_dump(exclude_unset=True) for name, may in first.over_quota.spec.spec.overQuota.items()}
-    for item, verdict in found:
-        name = item.over_quota_key or work_name(item.kind, item.name)
-        entries[name] = over_quota_amounts(admission.to_be_listed(item), verdict.unlisted)
-    what = f"{first.over_quota.spec.kind.lower()} {first.target}"
-    hint = f"Write into the spec of {what}, so that later runs know it: overQuota: {flow(entries)}"
-    for item, verdict in found:
-        yield Diagnostic(OVER_QUOTA_RUNNING, verdict.text, item.place, hint=hint, cause=_cause(item, verdict))
+    queue_owner = refused[0][0]
+    entries = {
+        name: may.model_dump(exclude_unset=True) for name, may in queue_owner.over_quota.spec.spec.overQuota.items()
+    }
+    for submission, verdict in refused:
+        name = submission.over_quota_key or work_name(submission.kind, submission.name)
+        entries[name] = over_quota_amounts(admission.to_be_listed(submission), verdict.unlisted)
+    document = f"{queue_owner.over_quota.spec.kind.lower()} {queue_owner.target}"
+    hint = f"Write into the spec of {document}, so that later runs know it: overQuota: {flow(entries)}"
+    for submission, verdict in refused:
+        yield Diagnostic(
+            OVER_QUOTA_RUNNING, verdict.text, submission.place, hint=hint, cause=_cause(submission, verdict)
+        )
 
 
 def _cause(submission: Submission, verdict: Verdict) -> Location:
@@ -197,23 +204,33 @@ def _cause(submission: Submission, verdict: Verdict) -> Location:
     return submission.subpool.declared.at(*(("spec", "state") if is_closed else submission.subpool.quota_path(short)))
 
 
-def _crowded(items: list[Submission], asked: Amounts) -> Diagnostic:
+def _crowded(submissions: list[Submission], demand: Amounts) -> Diagnostic:
     """Reports one finding for a queue, at its quota, that names the first few workloads in the queue."""
-    pool, subpool, target, whole = items[0].pool, items[0].subpool, items[0].target, items[0].quota
-    over = asked.exceeding(whole)
+    pool, subpool, target, whole = (
+        submissions[0].pool,
+        submissions[0].subpool,
+        submissions[0].target,
+        submissions[0].quota,
+    )
+    over = demand.exceeding(whole)
     location = subpool.declared.at(*subpool.quota_path(over[0])) if subpool else pool.declared.at(*_guarantee(over[0]))
-    named = sorted(items, key=lambda item: (item.place.path, item.place.line))[:MAX_NAMED]
-    related = tuple(Related(f"{item.kind} {item.name} asks {_amounts(item.asks, over)}", item.place) for item in named)
-    left = len(items) - len(named)
-    who = ", ".join(item.name for item in named) + (f" and {left} more" if left else "")
-    asks = " and ".join(said(name, asked.of(name)) for name in over)
+    named = sorted(submissions, key=lambda item: (item.place.path, item.place.line))[:MAX_NAMED]
+    related = tuple(
+        Related(f"{submission.kind} {submission.name} asks {_amounts(submission.asks, over)}", submission.place)
+        for submission in named
+    )
+    unnamed_count = len(submissions) - len(named)
+    workload_names = ", ".join(submission.name for submission in named) + (
+        f" and {unnamed_count} more" if unnamed_count else ""
+    )
+    asks = " and ".join(said(name, demand.of(name)) for name in over)
     most = (
         " and ".join(said(name, whole.of(name)) for name in over) if len(over) > 1 else show(over[0], whole.of(over[0]))
     )
     quota = f"the quota of {target}"
-    message = f"{who} asks for {asks}; {quota} is {most}: not all of it can run at once"
-    if len(items) > 1:
-        message = f"{who} ask for {asks} together; {quota} is {most}: they cannot all run at once"
+    message = f"{workload_names} asks for {asks}; {quota} is {most}: not all of it can run at once"
+    if len(submissions) > 1:
+        message = f"{workload_names} ask for {asks} together; {quota} is {most}: they cannot all run at once"
     hint = f"If some may wait until others have ended, do nothing. Otherwise raise {quota}, or use LOW."
     return Diagnostic(QUOTA_SHARED, message, location, related, hint=hint)
 
@@ -240,14 +257,14 @@ def _maximum(pool: FleetPool, resource: ResourceName) -> Iterator[Diagnostic]:
 
 def _own_maximum(pool: FleetPool, subpool: FleetSubpool) -> Iterator[Diagnostic]:
     """Checks the maximum that a subpool sets itself. Another check compares the pool's maximum with its guarantee."""
-    written = subpool.declared.spec.spec.maximum
+    declared_maximum = subpool.declared.spec.spec.maximum
     for name in RESOURCES:
-        is_named = isinstance(written, MaximumAmounts)
-        own: int | str | None = getattr(written, name) if is_named else None
-        own = written if isinstance(written, int) and name == "gpu" else own
-        if own is None:
+        is_named = isinstance(declared_maximum, MaximumAmounts)
+        declared_amount: int | str | None = getattr(declared_maximum, name) if is_named else None
+        declared_amount = declared_maximum if isinstance(declared_maximum, int) and name == "gpu" else declared_amount
+        if declared_amount is None:
             continue
-        quota, maximum = subpool.quota.of(name), amount(name, own)
+        quota, maximum = subpool.quota.of(name), amount(name, declared_amount)
         location = subpool.declared.at(*(("spec", "maximum", name) if is_named else ("spec", "maximum")))
         yield from _above(f"subpool {subpool.canonical}", maximum, pool, name, location)
         if quota > maximum:
@@ -258,14 +275,14 @@ def _own_maximum(pool: FleetPool, subpool: FleetSubpool) -> Iterator[Diagnostic]
 
 
 def _above(
-    who: str, maximum: Amount, upper: FleetPool, resource: ResourceName, location: Location
+    owner: str, maximum: Amount, upper: FleetPool, resource: ResourceName, location: Location
 ) -> Iterator[Diagnostic]:
     """Reports a maximum above that of the parent pool. No limit is valid: it means the parent's maximum."""
     most = upper.maximum.of(resource)
     if NO_LIMIT != maximum > most:
         bound = upper.bounded_by(resource)
         over = f"{said(resource, maximum)}, above that of pool {bound.name} ({show(resource, most)})"
-        message = f"the maximum of {who} is {over}"
+        message = f"the maximum of {owner} is {over}"
         related = (Related(f"pool {bound.name}", bound.declared.at("spec", "resources", resource, "maximum")),)
         hint = f"Use {show(resource, most)} or less, or leave it out."
         yield Diagnostic(MAXIMUM_ABOVE_PARENT, message, location, related, hint=hint)
@@ -277,13 +294,15 @@ def _unlimited(pool: FleetPool, resource: ResourceName) -> Iterator[Diagnostic]:
     """
     live = [subpool for subpool in pool.subpools if subpool.state != "ARCHIVED"]
     if resource != "gpu":
-        live = [item for item in live if item.written is not None and resource in item.written.model_fields_set]
+        live = [
+            subpool for subpool in live if subpool.written is not None and resource in subpool.written.model_fields_set
+        ]
     guaranteed = (child for child in pool.children if child.guarantee.of(resource) != NO_LIMIT)
-    parts: list[Part] = [*live, *guaranteed]
-    if parts:
-        location = parts[0].declared.at(*parts[0].quota_path(resource))
-        of = "" if resource == "gpu" else f" of {resource}"
-        message = f"pool {pool.name} has {pool.parts_are} but no finite guarantee{of}"
+    dividing: list[Part] = [*live, *guaranteed]
+    if dividing:
+        location = dividing[0].declared.at(*dividing[0].quota_path(resource))
+        of_resource = "" if resource == "gpu" else f" of {resource}"
+        message = f"pool {pool.name} has {pool.parts_are} but no finite guarantee{of_resource}"
         related = (Related(f"pool {pool.name}", pool.declared.at(*_guarantee(resource))),)
         number = "a number of GPUs" if resource == "gpu" else "an amount"
         hint = f"Set spec.resources.{resource}.guarantee of pool {pool.name} to {number}."
@@ -295,13 +314,21 @@ def _unsaid(fleet: Fleet, pool: FleetPool) -> Iterator[Diagnostic]:
     is_said = "guarantee" in pool.declared.spec.spec.resources.gpu.model_fields_set
     if is_said or pool.parent is not None or pool.is_split or not pool.backend.is_kai:
         return
-    beside = (item for item in fleet.pools if item.backend == pool.backend and item.guarantee.gpu != NO_LIMIT)
-    other = next(beside, None)
-    also = f", those that pool {other.name} is guaranteed too" if other else ""
+    guaranteed_pools = (
+        other_pool
+        for other_pool in fleet.pools
+        if other_pool.backend == pool.backend and other_pool.guarantee.gpu != NO_LIMIT
+    )
+    guaranteed_pool = next(guaranteed_pools, None)
+    also = f", those that pool {guaranteed_pool.name} is guaranteed too" if guaranteed_pool else ""
     message = f"pool {pool.name} names no guarantee of GPUs, so it has no limit: its work may take all GPUs{also}"
-    related = (Related(f"pool {other.name}", other.declared.at(*_guarantee("gpu"))),) if other else ()
+    related = (
+        (Related(f"pool {guaranteed_pool.name}", guaranteed_pool.declared.at(*_guarantee("gpu"))),)
+        if guaranteed_pool
+        else ()
+    )
     hint = "Set spec.resources.gpu.guarantee to a number of GPUs, or to -1 if you mean no limit."
-    level = None if other else Severity.INFO
+    level = None if guaranteed_pool else Severity.INFO
     yield Diagnostic(POOL_UNLIMITED, message, pool.declared.at(*_guarantee("gpu")), related, hint=hint, level=level)
 
 
@@ -323,11 +350,14 @@ def _missing(pool: FleetPool, subpool: FleetSubpool) -> Iterator[Diagnostic]:
     named = RESOURCES if isinstance(quota, str) else subpool.written.model_fields_set if subpool.written else ("gpu",)
     missing = [name for name in pool.finite if name not in named and pool.guarantee.of(name) > 0]
     if missing:
-        of = " and no ".join(UNITS[name] for name in missing)
-        message = f"subpool {subpool.canonical} is guaranteed no {of}: HIGH and NORMAL pods that ask for any never run"
-        there = " and ".join(said(name, pool.guarantee.of(name)) for name in missing)
-        asked = ", ".join(f"{name}: ..." for name in RESOURCES if name in named or name in missing)
-        hint = f"Pool {pool.name} is guaranteed {there}: write quota: {{{asked}}}, with 0 if you mean none."
+        missing_units = " and no ".join(UNITS[name] for name in missing)
+        message = (
+            f"subpool {subpool.canonical} is guaranteed no {missing_units}: "
+            "HIGH and NORMAL pods that ask for any never run"
+        )
+        guarantees = " and ".join(said(name, pool.guarantee.of(name)) for name in missing)
+        quota_keys = ", ".join(f"{name}: ..." for name in RESOURCES if name in named or name in missing)
+        hint = f"Pool {pool.name} is guaranteed {guarantees}: write quota: {{{quota_keys}}}, with 0 if you mean none."
         yield Diagnostic(QUOTA_RESOURCE_MISSING, message, subpool.declared.at("spec", "quota"), hint=hint)
 
 
@@ -339,42 +369,44 @@ def _exceeds(
     last.
     """
     whole, taken = pool.guarantee.of(resource), pool.taken.of(resource)
-    holding = [part for part in pool.parts if resource == "gpu" or part.quota.of(resource)]
+    holding = [share for share in pool.parts if resource == "gpu" or share.quota.of(resource)]
     in_order = sorted(holding, key=lambda part: (part.canonical in changed, _place(part, resource)))
-    sums = list(accumulate(part.quota.of(resource) for part in in_order))
-    culprit = next(part for part, sum_ in zip(in_order, sums, strict=True) if sum_ > whole)
-    own = held.get(pool.shared_queue, NOTHING).of(resource)  # what the pool's own work asks for must be left to it
-    more = show(resource, taken + own)
+    sums = list(accumulate(share.quota.of(resource) for share in in_order))
+    culprit = next(share for share, sum_ in zip(in_order, sums, strict=True) if sum_ > whole)
+    held_by_pool = held.get(pool.shared_queue, NOTHING).of(
+        resource
+    )  # what the pool's own work asks for must be left to it
+    needed_guarantee = show(resource, taken + held_by_pool)
     total = f"the {pool.parts_are} of pool {pool.name} add up to {said(resource, taken)}"
     total += f", but the pool is guaranteed {show(resource, whole)}"
-    raise_it = f"aise the guarantee of pool {pool.name} to {more}"
+    raise_it = f"aise the guarantee of pool {pool.name} to {needed_guarantee}"
     if pool.name in changed and culprit.canonical not in changed:
         hint = f"R{raise_it} or more, or lower quotas."
         location = pool.declared.at(*_guarantee(resource))
         return Diagnostic(QUOTA_EXCEEDS_POOL, total, location, _quotas(in_order, resource), hint=hint)
-    others = [part for part in in_order if part is not culprit]
-    room = whole - sum(other.quota.of(resource) for other in others)
-    room -= own
+    other_shares = [share for share in in_order if share is not culprit]
+    room = whole - sum(share.quota.of(resource) for share in other_shares)
+    room -= held_by_pool
     least = held.get(culprit.queue, NOTHING).of(resource) if isinstance(culprit, FleetSubpool) else 0
     lower = f"Lower this quota to {show(resource, room)} or less, or r{raise_it}."
     hint = lower if room >= least else f"R{raise_it}, or lower quotas."
     message = f"{total}; {culprit.name} has {show(resource, culprit.quota.of(resource))}"
     location = culprit.declared.at(*culprit.quota_path(resource))
-    return Diagnostic(QUOTA_EXCEEDS_POOL, message, location, _quotas(others, resource), hint=hint)
+    return Diagnostic(QUOTA_EXCEEDS_POOL, message, location, _quotas(other_shares, resource), hint=hint)
 
 
-def _quotas(parts: Iterable[Part], resource: ResourceName) -> tuple[Related, ...]:
+def _quotas(shares: Iterable[Part], resource: ResourceName) -> tuple[Related, ...]:
     return tuple(
         Related(
-            f"{item.declared.spec.kind.lower()} {item.name} has {show(resource, item.quota.of(resource))}",
-            item.declared.at(*item.quota_path(resource)),
+            f"{share.declared.spec.kind.lower()} {share.name} has {show(resource, share.quota.of(resource))}",
+            share.declared.at(*share.quota_path(resource)),
         )
-        for item in parts
+        for share in shares
     )
 
 
-def _place(part: Part, resource: ResourceName) -> tuple[str, int]:
-    location = part.declared.at(*part.quota_path(resource))
+def _place(share: Part, resource: ResourceName) -> tuple[str, int]:
+    location = share.declared.at(*share.quota_path(resource))
     return location.path, location.line
 
 
@@ -390,50 +422,60 @@ DRAINING_UNUSED = Rule(
 
 def check_draining(fleet: Fleet) -> Iterator[Diagnostic]:
     """Finds entries of spec.draining and spec.overQuota that have no effect or are misspelled."""
-    for leaf, name, why in needless_over_quota(fleet):
+    for leaf, name, reason in needless_over_quota(fleet):
         location = leaf.declared.origin.locate(("spec", "overQuota", name), key=True)
-        own = [item for item in fleet.submissions if item.target == leaf.name]
-        others = sorted(work_name(item.kind, item.name) for item in own if item.over_quota_key is None)
-        is_there = any(item.over_quota_key == name for item in own)
-        meant = None if is_there else _meant(name, others)
-        if meant is not None:
+        submissions = [submission for submission in fleet.submissions if submission.target == leaf.name]
+        unlisted_work = sorted(
+            work_name(submission.kind, submission.name)
+            for submission in submissions
+            if submission.over_quota_key is None
+        )
+        is_there = any(submission.over_quota_key == name for submission in submissions)
+        intended = None if is_there else _meant(name, unlisted_work)
+        if intended is not None:
             message = f"{name} is not sent to {leaf.name}"
-            yield Diagnostic(REFERENCE_UNKNOWN, message, location, hint=question(name, meant))
+            yield Diagnostic(REFERENCE_UNKNOWN, message, location, hint=question(name, intended))
             continue
-        yield Diagnostic(DRAINING_UNUSED, f"overQuota lists {name}, {why}", location, hint="Remove it from overQuota.")
-    for subpool in (item for pool in fleet.pools for item in pool.subpools):
+        yield Diagnostic(
+            DRAINING_UNUSED, f"overQuota lists {name}, {reason}", location, hint="Remove it from overQuota."
+        )
+    for subpool in (subpool for pool in fleet.pools for subpool in pool.subpools):
         listed = subpool.declared.spec.spec.draining
         if listed and subpool.state != "DELETING":
             message = f"subpool {subpool.canonical} is {subpool.state}, so draining has no effect"
             location = subpool.declared.origin.locate(("spec", "draining"), key=True)
             yield Diagnostic(DRAINING_UNUSED, message, location, hint="Remove it.")
             continue
-        there = set(fleet.work_in(subpool.pool, subpool.queue)) if listed else set()
+        work_in_subpool = set(fleet.work_in(subpool.pool, subpool.queue)) if listed else set()
         named = [work_name(*name.split("/")) for name in listed]
-        others = sorted(there.difference(named))
+        unlisted_work = sorted(work_in_subpool.difference(named))
         for index, name in enumerate(listed):
-            if named[index] not in there:
-                message, meant = f"{name} is not sent to subpool {subpool.canonical}", _meant(name, others)
+            if named[index] not in work_in_subpool:
+                message, intended = f"{name} is not sent to subpool {subpool.canonical}", _meant(name, unlisted_work)
                 location = subpool.declared.at("spec", "draining", index)
-                if meant is not None:
+                if intended is not None:
                     related = tuple(
-                        Related(f"{meant} is sent there", where) for where in _places(fleet, subpool, meant)
+                        Related(f"{intended} is sent there", where) for where in _places(fleet, subpool, intended)
                     )
-                    hint: str = question(name, meant)
+                    hint: str = question(name, intended)
                     yield Diagnostic(REFERENCE_UNKNOWN, message, location, related, hint=hint)
                     continue
                 hint = "Remove it from the list, or leave it there."
                 yield Diagnostic(DRAINING_UNUSED, f"{message} any more", location, hint=hint)
 
 
-def _meant(name: str, others: Sequence[str]) -> str | None:
+def _meant(name: str, work_names: Sequence[str]) -> str | None:
     """Returns the work whose name ``name`` misspells. Ignores case."""
-    same = (other for other in others if other.casefold() == name.casefold())
-    return next(same, None) or misspelled(name, others)
+    same = (work_name for work_name in work_names if work_name.casefold() == name.casefold())
+    return next(same, None) or misspelled(name, work_names)
 
 
 def _places(fleet: Fleet, subpool: FleetSubpool, name: str) -> Iterator[Location]:
     """Yields the places of work with that name in a subpool."""
-    for item in fleet.submissions:
-        if (item.pool.name, item.queue, work_name(item.kind, item.name)) == (subpool.pool, subpool.queue, name):
-            yield item.place
+    for submission in fleet.submissions:
+        if (submission.pool.name, submission.queue, work_name(submission.kind, submission.name)) == (
+            subpool.pool,
+            subpool.queue,
+            name,
+        ):
+            yield submission.place

@@ -69,13 +69,13 @@ def check_selectors(companion: FleetCompanion, fleet: Fleet) -> Iterator[Diagnos
     selector = companion.declared.origin.value(("spec", field)) if field is not None else None
     if field is None or not isinstance(selector, dict) or _is_own(selector):
         return
-    others = _sharing(fleet, companion)
-    if len(others) > 1:
-        why = "is empty" if not any(selector.values()) else "only excludes labels"
+    queue_owners = _sharing(fleet, companion)
+    if len(queue_owners) > 1:
+        reason = "is empty" if not any(selector.values()) else "only excludes labels"
         message = (
-            f"spec.{field} of this {companion.kind} {why}: it selects all pods in namespace "
+            f"spec.{field} of this {companion.kind} {reason}: it selects all pods in namespace "
             f"{companion.namespace}, where "
-            f"several queues run work: {shortened(others)}"
+            f"several queues run work: {shortened(queue_owners)}"
         )
         location = companion.declared.origin.locate(("spec", field), key=True)
         yield Diagnostic(SELECTS_OTHERS, message, location, hint="Write matchLabels with labels of your own pods.")
@@ -83,58 +83,70 @@ def check_selectors(companion: FleetCompanion, fleet: Fleet) -> Iterator[Diagnos
 
 def check_selected(fleet: Fleet) -> Iterator[Diagnostic]:
     """Compares every selector that requires a label with the pods of its namespace."""
-    selections = [(part, item) for part in fleet.mentions for item in part.selections]
+    selections = [(mentions, selection) for mentions in fleet.mentions for selection in mentions.selections]
     if not selections:
         return
     carried: _Carried = {}
-    all_ = [pods for part in fleet.mentions for pods in part.pods]
+    all_ = [pods for mentions in fleet.mentions for pods in mentions.pods]
     for pods in all_:
         for key, value in (pods.labels or {}).items():
             carried.setdefault(pods.space, {}).setdefault(key, {}).setdefault(str(value), []).append(pods)
     unknown = {pods.space for pods in all_ if pods.labels is None}
-    scaled = {(use.space, use.kind, use.name) for part in fleet.mentions for use in part.uses if use.path == SCALED}
+    scaled = {
+        (use.space, use.kind, use.name) for mentions in fleet.mentions for use in mentions.uses if use.path == SCALED
+    }
     called: dict[tuple[Space, str], set[str]] = {}
     for work in fleet.submissions:
         called.setdefault(((work.pool.backend.name, work.namespace), work.kind), set()).add(work.name)
-    for part, item in selections:
-        locate = part.finder(item.document)
-        if not item.is_peer and (slip := _of_work(called, locate, item)) is not None:
+    for mentions, selection in selections:
+        locate = mentions.finder(selection.document)
+        if not selection.is_peer and (slip := _of_work(called, locate, selection)) is not None:
             yield slip
             continue
-        wanted, conditions = _wanted(item.selector)
-        if item.ports and not any(item.selector.values()):
-            yield from _ports(locate, item, [pods for pods in all_ if pods.space == item.space])
-        if not wanted and all(other.get("operator") in _WITHOUT for other in conditions):  # pods without labels, too
+        required_labels, conditions = _wanted(selection.selector)
+        if selection.ports and not any(selection.selector.values()):
+            yield from _ports(locate, selection, [pods for pods in all_ if pods.space == selection.space])
+        if not required_labels and all(
+            condition.get("operator") in _WITHOUT for condition in conditions
+        ):  # pods without labels, too
             continue
-        there = carried.get(item.space, {})
-        found = [pods for pods in _near(there, wanted, conditions) if _selects(wanted, conditions, pods.labels or {})]
-        if not found:
-            lacking = _nothing(locate, item, wanted, there)
-            if not item.is_peer and (lacking.fix or item.space not in unknown):
+        carriers = carried.get(selection.space, {})
+        selected = [
+            pods
+            for pods in _near(carriers, required_labels, conditions)
+            if _selects(required_labels, conditions, pods.labels or {})
+        ]
+        if not selected:
+            lacking = _nothing(locate, selection, required_labels, carriers)
+            if not selection.is_peer and (lacking.fix or selection.space not in unknown):
                 yield lacking
             continue
-        yield from _ports(locate, item, found)
-        kept = sum(pods.at_once for pods in found)
-        if kept and item.least > kept and not any((item.space, pods.kind, pods.name) in scaled for pods in found):
-            message = f"this {item.by} keeps {item.least} pods of {kept}: nobody can drain their nodes"
-            place = locate(("spec", "minAvailable"))
-            yield Diagnostic(SELECTS_TOO_FEW, message, place, hint=f"Use at most {max(1, kept - 1)}.")
+        yield from _ports(locate, selection, selected)
+        pod_count = sum(pods.at_once for pods in selected)
+        if (
+            pod_count
+            and selection.least > pod_count
+            and not any((selection.space, pods.kind, pods.name) in scaled for pods in selected)
+        ):
+            message = f"this {selection.by} keeps {selection.least} pods of {pod_count}: nobody can drain their nodes"
+            location = locate(("spec", "minAvailable"))
+            yield Diagnostic(SELECTS_TOO_FEW, message, location, hint=f"Use at most {max(1, pod_count - 1)}.")
 
 
 def _of_work(called: Mapping[tuple[Space, str], set[str]], locate: Finder, selection: Selection) -> Diagnostic | None:
     """Returns a finding if a label misspells the name of work. Other unknown names may belong to work elsewhere."""
     for key, value in _demands(selection.selector)[0].items():
-        known = {
+        work_names = {
             name
             for kind in _named_by(key, {kind for _, kind in called})
             for name in called.get((selection.space, kind), ())
         }
-        meant = misspelled(str(value), sorted(known)) if str(value) not in known else None
-        if meant is not None:
+        intended = misspelled(str(value), sorted(work_names)) if str(value) not in work_names else None
+        if intended is not None:
             kinds = " or ".join(_named_by(key, sorted(listed.name for listed in LISTED)))
             message = f'this {selection.by} selects no pods: namespace {selection.space[1]} has no {kinds} "{value}"'
             return Diagnostic(
-                SELECTS_TOO_FEW, message, locate((*_labels(selection), key)), hint=question(str(value), meant)
+                SELECTS_TOO_FEW, message, locate((*_labels(selection), key)), hint=question(str(value), intended)
             )
     return None
 
@@ -150,16 +162,16 @@ def _labels(selection: Selection) -> KeyPath:
 
 
 def _near(
-    there: Mapping[str, Mapping[str, list[LabelledPods]]],
-    wanted: Mapping[str, str],
+    carriers: Mapping[str, Mapping[str, list[LabelledPods]]],
+    required_labels: Mapping[str, str],
     conditions: Iterable[dict[str, Any]],
 ) -> Iterator[LabelledPods]:
     """Yields the pods that fulfil the first requirement of a selector."""
-    for key, value in wanted.items():
-        yield from there.get(key, {}).get(value, ())
+    for key, value in required_labels.items():
+        yield from carriers.get(key, {}).get(value, ())
         return
-    first = next(part for part in conditions if part.get("operator") not in _WITHOUT)
-    for pods in there.get(str(first.get("key")), {}).values():
+    required_condition = next(condition for condition in conditions if condition.get("operator") not in _WITHOUT)
+    for pods in carriers.get(str(required_condition.get("key")), {}).values():
         yield from pods
 
 
@@ -167,13 +179,13 @@ def _wanted(selector: Mapping[str, Any]) -> tuple[dict[str, str], list[dict[str,
     """Returns a selector's labels and conditions on labels, without those for labels that controllers write."""
     pairs, conditions = _demands(selector)
     labels_ = {str(key): str(value) for key, value in pairs.items() if _is_written(key)}
-    return labels_, [part for part in conditions if _is_written(part.get("key"))]
+    return labels_, [condition for condition in conditions if _is_written(condition.get("key"))]
 
 
 def _demands(selector: Mapping[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Returns a selector's labels and conditions on labels."""
     pairs = selector.get("matchLabels")
-    conditions = [part for part in listed(selector.get("matchExpressions")) if isinstance(part, dict)]
+    conditions = [condition for condition in listed(selector.get("matchExpressions")) if isinstance(condition, dict)]
     return pairs if isinstance(pairs, dict) else {}, conditions
 
 
@@ -183,13 +195,18 @@ def _is_written(key: object) -> bool:
     return name not in _BY_CONTROLLERS and name.rpartition("/")[0] not in _BY_CONTROLLERS
 
 
-def _selects(wanted: Mapping[str, str], conditions: Iterable[dict[str, Any]], carried: Mapping[str, Any]) -> bool:
-    of_labels = all(carried.get(key) == value for key, value in wanted.items())
-    return of_labels and all(fulfils(part, dict(carried)) for part in conditions)
+def _selects(
+    required_labels: Mapping[str, str], conditions: Iterable[dict[str, Any]], carried: Mapping[str, Any]
+) -> bool:
+    of_labels = all(carried.get(key) == value for key, value in required_labels.items())
+    return of_labels and all(fulfils(condition, dict(carried)) for condition in conditions)
 
 
 def _nothing(
-    locate: Finder, selection: Selection, wanted: Mapping[str, str], there: Mapping[str, Mapping[str, object]]
+    locate: Finder,
+    selection: Selection,
+    required_labels: Mapping[str, str],
+    carriers: Mapping[str, Mapping[str, object]],
 ) -> Diagnostic:
     """Returns a finding at the first label that no pod of the namespace has, else at the selector."""
     path, hint, is_key = (
@@ -197,27 +214,27 @@ def _nothing(
         f"Select labels that pod templates in namespace {selection.space[1]} have.",
         False,
     )
-    said = "its labels"
-    for key, value in wanted.items():
-        values = there.get(key, {})
+    lacking = "its labels"
+    for key, value in required_labels.items():
+        values = carriers.get(key, {})
         if value not in values:
             path, is_key = (*_labels(selection), key), not values
-            meant = did_you_mean(key, sorted(there)) if is_key else did_you_mean(value, sorted(values))
-            said, hint = f'the label {key}: "{value}"', meant or hint
+            suggestion = did_you_mean(key, sorted(carriers)) if is_key else did_you_mean(value, sorted(values))
+            lacking, hint = f'the label {key}: "{value}"', suggestion or hint
             break
-    message = f"this {selection.by} selects no pods: none in namespace {selection.space[1]} has {said}"
+    message = f"this {selection.by} selects no pods: none in namespace {selection.space[1]} has {lacking}"
     return Diagnostic(SELECTS_TOO_FEW, message, locate(path, key=is_key), hint=hint)
 
 
-def _ports(locate: Finder, selection: Selection, found: Sequence[LabelledPods]) -> Iterator[Diagnostic]:
+def _ports(locate: Finder, selection: Selection, selected: Sequence[LabelledPods]) -> Iterator[Diagnostic]:
     """Reports names of ports that none of the selected pods has."""
-    known = sorted({port for pods in found for port in pods.ports})
-    is_known = any(selection.selector.values()) and all(_has_known_ports(pods.kind) for pods in found)
+    port_names = sorted({port for pods in selected for port in pods.ports})
+    is_known = any(selection.selector.values()) and all(_has_known_ports(pods.kind) for pods in selected)
     for path, port in selection.ports:
-        hint = did_you_mean(port, known)
-        if port not in known and (hint or is_known):
+        hint = did_you_mean(port, port_names)
+        if port not in port_names and (hint or is_known):
             message = f'{path[-1]} "{port}" is no port of the pods that this {selection.by} selects'
-            hint = hint or (f"Their ports are {', '.join(known)}." if known else "")
+            hint = hint or (f"Their ports are {', '.join(port_names)}." if port_names else "")
             hint = hint or "Write its number, or give a port of a container this name."
             yield Diagnostic(REFERENCE_UNKNOWN, message, locate(path), hint=hint)
 
@@ -230,7 +247,7 @@ def _has_known_ports(kind: str) -> bool:
 def _is_own(selector: Mapping[str, Any]) -> bool:
     """Whether a selector requires a label that distinguishes pods, so not the one that all pods of kubectl-tas have."""
     pairs, conditions = _demands(selector)
-    keys = [*pairs, *(part.get("key") for part in conditions if part.get("operator") not in _WITHOUT)]
+    keys = [*pairs, *(condition.get("key") for condition in conditions if condition.get("operator") not in _WITHOUT)]
     return any(key != labels.MANAGED_BY for key in keys)
 
 

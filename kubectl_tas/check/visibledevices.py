@@ -128,21 +128,21 @@ def _noted(origin: Origin, path: KeyPath, name: str, value: object) -> Iterator[
         yield Diagnostic(GPU_BYPASS, message, origin.locate(path, key=True), hint=_HINT)
 
 
-def _variables(of: Fields, maps: ConfigMaps, namespace: str, but: Collection[str]) -> Iterator[Diagnostic]:
-    given = {item.name: item for item in environment.variables(of.value)}
-    for path, name, value, is_elsewhere in environment.variables(of.value):
+def _variables(fields: Fields, maps: ConfigMaps, namespace: str, but: Collection[str]) -> Iterator[Diagnostic]:
+    given = {item.name: item for item in environment.variables(fields.value)}
+    for path, name, value, is_elsewhere in environment.variables(fields.value):
         key = read_by(VARIABLES, name)
         if key is not None and name not in but and (is_elsewhere or not is_hidden(key, value)):
-            location = of.origin.locate((*of.path, *path), key=is_elsewhere)
+            location = fields.origin.locate((*fields.path, *path), key=is_elsewhere)
             yield seen(key, name, None if is_elsewhere else value, location)
     legacy = given.get(LEGACY)
-    if legacy is not None and VISIBLE_DEVICES not in given and legacy.value != "" and not asks_devices(of.value):
-        yield Diagnostic(GPU_VISIBLE, _OF_LEGACY, of.origin.locate((*of.path, *legacy.path)), hint=_VOID)
-    for source in of.each("envFrom"):
+    if legacy is not None and VISIBLE_DEVICES not in given and legacy.value != "" and not asks_devices(fields.value):
+        yield Diagnostic(GPU_VISIBLE, _OF_LEGACY, fields.origin.locate((*fields.path, *legacy.path)), hint=_VOID)
+    for source in fields.each("envFrom"):
         prefix, named = str(source.get("prefix") or ""), str(source.below("configMapRef").get("name"))
         key, item = read_by(VARIABLES, prefix), maps.get((namespace, named))
         if key is not None:
-            yield seen(key, prefix, None, of.origin.locate((*source.path, "prefix")))
+            yield seen(key, prefix, None, fields.origin.locate((*source.path, "prefix")))
         data = item.declared.origin.value(("data",)) if item is not None else None
         for suffix, value in data.items() if isinstance(data, dict) else ():
             name = f"{prefix}{suffix}"
@@ -151,12 +151,12 @@ def _variables(of: Fields, maps: ConfigMaps, namespace: str, but: Collection[str
                 continue
             related = (Related(f"ConfigMap {item.name} sets it", item.declared.at("data", suffix)),)
             if key is not None and not is_hidden(key, value):
-                yield seen(key, name, value, of.origin.locate(source.path), related)
-            if name == LEGACY and VISIBLE_DEVICES not in given and value != "" and not asks_devices(of.value):
-                yield Diagnostic(GPU_VISIBLE, _OF_LEGACY, of.origin.locate(source.path), related, hint=_VOID)
+                yield seen(key, name, value, fields.origin.locate(source.path), related)
+            if name == LEGACY and VISIBLE_DEVICES not in given and value != "" and not asks_devices(fields.value):
+                yield Diagnostic(GPU_VISIBLE, _OF_LEGACY, fields.origin.locate(source.path), related, hint=_VOID)
             if name in environment.JAVA and "-Dspark." in environment.unquoted(str(value)):
                 message = f"{name} sets Spark's settings from elsewhere: its pods may get devices that nobody counts"
-                yield Diagnostic(GPU_BYPASS, message, of.origin.locate(source.path), related, hint=_IN_CONF)
+                yield Diagnostic(GPU_BYPASS, message, fields.origin.locate(source.path), related, hint=_IN_CONF)
 
 
 def _of_runtime(pod: Fields, channels: Collection[str]) -> Iterator[Diagnostic]:
