@@ -87,17 +87,19 @@ def place_of(root: Path, word: str, *, bare: bool = False) -> Place | None:
     return None
 
 
-def open_work(directory: str | None, words: Sequence[str], *, whole: bool = False) -> Session:
+def open_work(
+    directory: str | None, words: Sequence[str], *, whole: bool = False, allow_empty: bool = False
+) -> Session:
     """Opens the repository with all documents of the named work, and with named files outside its sources.
 
     All other work is there as summaries, unless ``whole``. Raises TasError like ``open_session``, and if a file cannot
-    be read.
+    be read. ``allow_empty`` needs ``whole``.
     """
     root = find_root(directory)
     places = {word: place for word in words if (place := place_of(root, word))}
     added = {place.path: read_named(place.full, hint="Name a file with work.") for place in places.values()}
     if whole:
-        return open_session(directory, added=added)
+        return open_session(directory, allow_empty=allow_empty, added=added)
     return open_summaries(directory, words, added)
 
 

@@ -465,7 +465,8 @@ class GrowthJson(CountedJson):
 class WhyQueueJson(TypedDict):
     """The queue of pending work, in GPUs."""
 
-    name: str
+    name: str | None
+    """null: no PodGroup of the cluster names one."""
     quota: Value
     held: Value
     heldNonPreemptible: Value
@@ -516,8 +517,9 @@ class WhyWorkJson(TypedDict):
     kind: str
     name: str
     namespace: str
-    file: str
-    pool: str
+    file: str | None
+    """null: no file declares the work, and the answer has what the cluster alone says."""
+    pool: str | None
     queue: WhyQueueJson
     state: str
     podGroups: list[WhyGangJson]
