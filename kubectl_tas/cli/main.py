@@ -35,7 +35,7 @@ COMMANDS = {
     "check": ("kubectl_tas.cli.render:check", "Check that the committed manifests are up to date."),
     "diff": ("kubectl_tas.cli.review:diff", "Show what the changes since a git revision mean."),
     "report": ("kubectl_tas.cli.review:report", "Write a static site of the repository."),
-    "pool": ("kubectl_tas.cli.pool:pool", "Show, rename and remove pools."),
+    "pool": ("kubectl_tas.cli.pool:pool", "Show, create, rename and remove pools."),
     "topology": ("kubectl_tas.cli.topology:topology", "Show topologies, and who uses them."),
     "workflow": ("kubectl_tas.cli.workflow:workflow", "List and explain work, and say why it waits."),
     "explain": (

@@ -231,8 +231,8 @@ def _pods_and_groups(clusters: Clusters, backend: str) -> list[dict[str, Any]]:
 
 
 def _undeclared(word: str, clusters: Clusters, objects: ObjectsOf, *, is_alone: bool) -> list[UndeclaredWhy]:
-    """Returns the answers for a pod or PodGroup whose work no file declares. ``is_alone`` says that there are no files:
-    then raises TasError for a cluster that does not answer.
+    """Returns the answers for a pod or PodGroup whose work no file declares. With ``is_alone``,
+    the folder has no files: raises TasError for a cluster that does not answer.
     """
     from kubectl_tas.live.reasons import ask_cluster
     from kubectl_tas.place.undeclared_work import undeclared_works, why_undeclared

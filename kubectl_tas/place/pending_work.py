@@ -566,7 +566,7 @@ _UNGROUPED = "Apply its manifests, and look whether KAI runs: kubectl get pods -
 
 
 def state_of_pods(phases: Mapping[str, int], needed: int | None) -> State:
-    """Returns the state of pods, by the number in each phase, of which ``needed`` must be on nodes; None means all."""
+    """Returns the state of pods by their number in each phase. ``needed`` pods must be on nodes; None means all."""
     all_pods, ended = sum(phases.values()), phases.get("Succeeded", 0) + phases.get("Failed", 0)
     if all_pods and ended == all_pods:
         return State.FAILED if phases.get("Failed") else State.ENDED

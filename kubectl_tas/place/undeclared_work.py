@@ -27,7 +27,7 @@ from kubectl_tas.place.pending_work import GangNow, State, state_of_pods
 from kubectl_tas.quantities import NO_LIMIT, Amount, parse
 
 WITHOUT_FILES = "its pool, quota, levels and verdict: no file of a repository here declares it"
-"""What a cluster alone does not tell, and why."""
+"""A note on all that a cluster alone does not tell."""
 _KINDS = {"pod": "Pod", "pods": "Pod", "po": "Pod", "podgroup": "PodGroup", "podgroups": "PodGroup"}
 """The kinds that a user may name, by kubectl's words."""
 _SILENT = "Ask again in a minute. Then look whether KAI runs: kubectl get pods -n kai-scheduler."
