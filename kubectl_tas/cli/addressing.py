@@ -56,7 +56,7 @@ def work_arguments(*, many: bool = False, required: bool = True) -> Callable[[F]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class WorkFile:
     """The file with the work that a user names."""
 
     path: str
@@ -71,19 +71,19 @@ class Place:
         return self.name is None or is_called(kind, name, self.name)
 
 
-def place_of(root: Path, word: str, *, bare: bool = False) -> Place | None:
+def place_of(root: Path, word: str, *, bare: bool = False) -> WorkFile | None:
     """Returns the file that a word names, from the working folder or from the root; None if the word is a name. Only
     with ``bare``, a word without suffix and folder may be a file.
     """
     if word == "-":
-        return Place(STDIN, word)
+        return WorkFile(STDIN, word)
     if not bare and os.sep not in word and not word.endswith(SUFFIXES):
         return None
     for full in (Path(word), root / word):
         if full.exists() and not full.is_dir():
             named = full.parent.resolve() / full.name  # a link stays one
             path = (named.relative_to(root) if named.is_relative_to(root) else named).as_posix()
-            return Place(path, str(full))
+            return WorkFile(path, str(full))
     return None
 
 

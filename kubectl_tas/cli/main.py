@@ -16,7 +16,7 @@ import click
 
 from kubectl_tas import __version__
 from kubectl_tas.cli import COLOURS
-from kubectl_tas.cli.options import FOLDER, Group
+from kubectl_tas.cli.options import FOLDER, CommandGroup
 from kubectl_tas.late import imported
 
 COMMANDS = {
@@ -89,7 +89,7 @@ BROKEN_PIPE = 141
 """The exit code of a shell for a program that SIGPIPE ended."""
 
 
-class LazyGroup(Group):
+class LazyGroup(CommandGroup):
     """A group that imports a command only to run it; listing commands imports none."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:

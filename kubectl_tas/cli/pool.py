@@ -31,7 +31,7 @@ from kubectl_tas.cli.options import (
     TARGET,
     TEXT,
     TOPOLOGY,
-    Group,
+    CommandGroup,
     edit_options,
     output_option,
     pairs,
@@ -66,7 +66,7 @@ LATER = {"share": "kubectl_tas.cli.share:share"}
 """Commands that are imported only when called, since most runs of the group do not need them."""
 
 
-@click.group(cls=Group, later=LATER, epilog="Example: kubectl tas pool list -o wide")
+@click.group(cls=CommandGroup, later=LATER, epilog="Example: kubectl tas pool list -o wide")
 def pool() -> None:
     """Show, create, rename and remove pools."""
 
@@ -187,7 +187,7 @@ def describe(name: str, output: str, live: bool, directory: str | None, **cluste
     return tell_errors(session)
 
 
-class _Seen(NamedTuple):
+class _QueuesAndHolders(NamedTuple):
     """The state of a cluster."""
 
     state: ClusterState
@@ -196,10 +196,10 @@ class _Seen(NamedTuple):
     """All objects that show which other pods hold GPUs."""
 
 
-def _look(cluster: Cluster) -> _Seen:
+def _look(cluster: Cluster) -> _QueuesAndHolders:
     from kubectl_tas.place.uncharged import objects_of  # only what asks a cluster needs it
 
-    return _Seen(cluster.state(), objects_of(cluster))
+    return _QueuesAndHolders(cluster.state(), objects_of(cluster))
 
 
 def _holdings(fleet: Fleet, backend: str, objects: Objects) -> Holdings | None:
@@ -250,7 +250,7 @@ def topology_keys(context: click.Context, /, **given: str | None) -> Any:
     return context.invoke(list_topologies, pool=given.pop("name"), **given)
 
 
-@pool.command(epilog="Example: kubectl tas pool create research --quota 64 --level rack=example.com/rack --dry-run")
+@pool.command(epilog="Example: kubectl tas pool create research --quota 64 --dry-run")
 @click.argument("name", metavar="NAME")
 @click.option("--quota", metavar="N", type=click.IntRange(min=0), required=True, help="The GPUs that it is guaranteed.")
 @click.option("--maximum", metavar="N", type=click.IntRange(min=0), help="The most GPUs that it may hold.")

@@ -15,7 +15,7 @@ from kubectl_tas.cli.backends import as_given, backend_option, cluster_options, 
 from kubectl_tas.cli.options import (
     LIST,
     PICTURES,
-    Group,
+    CommandGroup,
     output_option,
     repository_option,
     template_options,
@@ -42,7 +42,7 @@ ObjectsOf = Callable[[str], list[dict[str, Any]]]
 """A function that gives the objects of a backend's cluster. Raises TasError."""
 
 
-@click.group(cls=Group, epilog="Example: kubectl tas workflow list")
+@click.group(cls=CommandGroup, epilog="Example: kubectl tas workflow list")
 def workflow() -> None:
     """List and explain work, and say why it waits."""
 
