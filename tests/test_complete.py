@@ -45,7 +45,7 @@ def small(repository: Path) -> Path:
     ("words", "expected"),
     [
         (["va"], ["validate", IN_ORDER]),
-        (["pool", ""], ["describe", "list", "plan", "remove", "rename", "share", IN_ORDER]),
+        (["pool", ""], ["create", "describe", "list", "plan", "remove", "rename", "share", IN_ORDER]),
         (["pool", "rename", ""], ["plain", "team", NO_FILES]),
         (["pool", "rename", "team", ""], [NO_FILES]),
         (["pool", "list", "team", "team--r"], ["team--research", NO_FILES]),

@@ -93,8 +93,10 @@ def test_answers_are_those_of_commands_and_nothing_is_written(root: Path) -> Non
         same(await ask("validate"), printed(root, "validate"))
         same(await ask("validate", paths=[WORKFLOW]), printed(root, "validate", root / WORKFLOW))
         same(await ask("explain", work="train"), printed(root, "workflow", "explain", "train"))
-        same(await ask("admit", path=WORKFLOW), printed(root, "admit", root / WORKFLOW))
-        assert (await ask("admit", manifest=text)).structured_content["workflows"][0]["workflow"] == "train"
+        for named in ({"work": WORKFLOW}, {"path": WORKFLOW}):
+            same(await ask("admit", **named), printed(root, "admit", root / WORKFLOW))
+        same(await ask("admit", work="train"), printed(root, "admit", "train"))
+        assert (await ask("admit", manifest=text)).structured_content["workflows"][0]["name"] == "train"
         same(await ask("pools"), printed(root, "pool", "list"))
         same(await ask("diff", base="HEAD"), printed(root, "diff", "--base", "HEAD"))
         same(await ask("rule", code="over-quota"), printed(root, "rule", "over-quota"))
@@ -215,7 +217,8 @@ def test_wrong_arguments_and_tools_are_told(root: Path) -> None:
         assert "'work' is a required property" in words(await ask("explain"))
         assert "limit: 0 is less than the minimum" in words(await ask("pools", limit=0))
         assert "'nmae' was unexpected" in words(await ask("pools", nmae="x"))
-        assert "either manifest or path" in words(await ask("admit"))
+        assert "either manifest or work" in words(await ask("admit"))
+        assert "either manifest or work" in words(await ask("admit", work="train", path=WORKFLOW))
         assert 'no rule "over-qota"; did you mean "over-quota"?' in words(await ask("rule", code="over-qota"))
         assert "nobody" in words(await ask("explain", work="nobody"))
         with pytest.raises(MCPError, match='no tool "validat"'):

@@ -63,6 +63,7 @@ ANSWERS = {
 }
 """Commands that answer by what a repository declares, each with its arguments."""
 EDITS = {
+    "pool create": ["new", "--quota", "1"],
     "pool remove": ["team"],
     "pool rename": ["team", "blue"],
     "subpool create": ["team", "new", "--quota", "1"],

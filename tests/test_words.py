@@ -127,7 +127,7 @@ def test_few_names_are_listed() -> None:
         (("subpool", "crate"), 'no command "crate"; did you mean "create"?'),
         (
             ("pool", "frobnicate"),
-            'no command "frobnicate"; there is describe, list, plan, remove, rename, share',
+            'no command "frobnicate"; there is create, describe, list, plan, remove, rename, share',
         ),
         (("validate", "--strikt"), "--strict"),
         (("rule", "quota-share"), 'no rule "quota-share"; did you mean "quota-shared"?'),

@@ -177,7 +177,7 @@ def _of_queue(call: Call, work: str, admission: Mapping[str, Any], path: str, te
     for name, pool in pools.items():
         is_open = pool["state"] in (None, "ACTIVE") and name.partition("--")[0] == pool_name
         free = math.inf if pool["available"] is None else pool["available"]
-        if is_open and name != admission["pool"] and free >= admission["asks"]:
+        if is_open and name != admission["pool"] and free >= admission["gpus"]:
             room[name] = free
     for name in sorted(room, key=lambda name: (-room[name], name))[:MAX_QUEUES]:
         yield from sent(name, None)
@@ -188,8 +188,8 @@ def _of_queue(call: Call, work: str, admission: Mapping[str, Any], path: str, te
     else:
         most = admission["quota"] if isinstance(admission["quota"], int | float) else 0
     for limit in dict.fromkeys((most, most - admission["used"])):
-        if 0 < limit < admission["asks"]:
-            yield from _smaller(text, limit / admission["asks"])
+        if 0 < limit < admission["gpus"]:
+            yield from _smaller(text, limit / admission["gpus"])
 
 
 def _above(pools: Mapping[str, Mapping[str, Any]], name: str) -> Iterator[Mapping[str, Any]]:

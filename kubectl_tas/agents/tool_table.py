@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from kubectl_tas.agents.asking import DEFAULT_LIMIT, MAX_LIMIT, PAGE, Call, Said, cluster_words, node_words, optional
@@ -119,11 +120,14 @@ def _explain(call: Call, arguments: Arguments) -> Said:
 
 
 def _admit(call: Call, arguments: Arguments) -> Said:
-    if ("manifest" in arguments) == ("path" in arguments):
-        raise TasError("admit takes either manifest or path", hint="Pass one of them.")
+    if len({"manifest", "work", "path"} & arguments.keys()) != 1:
+        raise TasError("admit takes either manifest or work", hint="Pass one of them.")
     words = ["admit", "-o", "json", *optional(arguments, pool="--pool", priority="--priority", used="--used")]
-    file = call.within(arguments["path"]) if "path" in arguments else "-"
-    return call.ask([*words, *call.server.cluster, "--", file], stdin=arguments.get("manifest", ""))
+    work = str(arguments.get("work", arguments.get("path", "-")))
+    file = call.within(work)
+    if "path" in arguments or Path(file).is_file():
+        work = file
+    return call.ask([*words, *call.server.cluster, "--", work], stdin=arguments.get("manifest", ""))
 
 
 def _fit(call: Call, arguments: Arguments) -> Said:
@@ -186,12 +190,13 @@ TOOLS: dict[str, Tool] = {
     ),
     "admit": Tool(
         "Ask whether work is admitted",
-        "Tell whether the quota of its queue admits a workflow or workload. Pass its text, or the path of its file.",
+        "Tell whether the quota of its queue admits a workflow or workload. Pass its text, or name it as work.",
         "admit",
         _admit,
         {
             "manifest": _MANIFEST,
-            "path": _PATH,
+            "work": _word("A file, the name of a workflow or workload of the repository, or KIND/NAME."),
+            "path": _word("The old name of work, for a file. The next release does not take it."),
             "pool": _word("Pool, or pool--subpool, instead of the file's."),
             "priority": {"enum": ["HIGH", "NORMAL", "LOW"], "description": "Priority instead of the file's."},
             "used": {"type": "integer", "minimum": 0, "description": "GPUs that other work of the queue uses."},

@@ -56,7 +56,7 @@ def work_arguments(*, many: bool = False, required: bool = True) -> Callable[[F]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class WorkFile:
     """The file with the work that a user names."""
 
     path: str
@@ -71,33 +71,35 @@ class Place:
         return self.name is None or is_called(kind, name, self.name)
 
 
-def place_of(root: Path, word: str, *, bare: bool = False) -> Place | None:
+def place_of(root: Path, word: str, *, bare: bool = False) -> WorkFile | None:
     """Returns the file that a word names, from the working folder or from the root; None if the word is a name. Only
     with ``bare``, a word without suffix and folder may be a file.
     """
     if word == "-":
-        return Place(STDIN, word)
+        return WorkFile(STDIN, word)
     if not bare and os.sep not in word and not word.endswith(SUFFIXES):
         return None
     for full in (Path(word), root / word):
         if full.exists() and not full.is_dir():
             named = full.parent.resolve() / full.name  # a link stays one
             path = (named.relative_to(root) if named.is_relative_to(root) else named).as_posix()
-            return Place(path, str(full))
+            return WorkFile(path, str(full))
     return None
 
 
-def open_work(directory: str | None, words: Sequence[str], *, whole: bool = False) -> Session:
+def open_work(
+    directory: str | None, words: Sequence[str], *, whole: bool = False, allow_empty: bool = False
+) -> Session:
     """Opens the repository with all documents of the named work, and with named files outside its sources.
 
     All other work is there as summaries, unless ``whole``. Raises TasError like ``open_session``, and if a file cannot
-    be read.
+    be read. ``allow_empty`` needs ``whole``.
     """
     root = find_root(directory)
     places = {word: place for word in words if (place := place_of(root, word))}
     added = {place.path: read_named(place.full, hint="Name a file with work.") for place in places.values()}
     if whole:
-        return open_session(directory, added=added)
+        return open_session(directory, allow_empty=allow_empty, added=added)
     return open_summaries(directory, words, added)
 
 

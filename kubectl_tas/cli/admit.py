@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from kubectl_tas.check.deduplicate import blamed_on_flags
-from kubectl_tas.cli.addressing import KINDS, Place, files_meant, open_work, place_of, work_arguments
+from kubectl_tas.cli.addressing import KINDS, WorkFile, files_meant, open_work, place_of, work_arguments
 from kubectl_tas.cli.backends import cluster_options, named_clusters
 from kubectl_tas.cli.options import OPEN_TARGET, output_option, repository_option, template_options
 from kubectl_tas.cli.session import (
@@ -90,7 +90,7 @@ def admit(
     return 1 if any(item.rule in VERDICTS or item.outcome == "unknown" for item in verdicts) else code
 
 
-def _declared(directory: str | None, word: str) -> Place:
+def _declared(directory: str | None, word: str) -> WorkFile:
     """Returns the place of the work that the repository has by NAME or KIND/NAME, else the file of that name. Raises a
     usage error if the word matches several files or none.
     """
@@ -102,7 +102,7 @@ def _declared(directory: str | None, word: str) -> Place:
     if len(paths) > 1:
         called = sorted(f"{item.kind}/{item.name}" for item in session.fleet.submissions_in(paths, word))
         raise click.UsageError(f"{word} is the name of several: {', '.join(called)}; name one, or its FILE")
-    return Place(paths[0], str(session.root / paths[0]), name=word)
+    return WorkFile(paths[0], str(session.root / paths[0]), name=word)
 
 
 def _answers(

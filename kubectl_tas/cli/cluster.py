@@ -17,7 +17,15 @@ import click
 
 from kubectl_tas.cli.addressing import meant, open_work, work_arguments
 from kubectl_tas.cli.backends import NodeSource, backend_option, chosen_backends, given_clusters, nodes_options
-from kubectl_tas.cli.options import FILE, POOL, Group, kubectl_options, repository_option, template_options, to_option
+from kubectl_tas.cli.options import (
+    FILE,
+    POOL,
+    CommandGroup,
+    kubectl_options,
+    repository_option,
+    template_options,
+    to_option,
+)
 from kubectl_tas.cli.session import Session, open_session, refuse_errors, tell_errors, tell_warnings
 from kubectl_tas.cli.terminal import hand_over, hand_over_bytes, say, waiting
 from kubectl_tas.diagnostics import TasError
@@ -39,7 +47,7 @@ if TYPE_CHECKING:
     from kubectl_tas.place.synthetic import SyntheticCluster
 
 
-@click.group(cls=Group, epilog="Example: kubectl tas cluster state --to prod.json")
+@click.group(cls=CommandGroup, epilog="Example: kubectl tas cluster state --to prod.json")
 def cluster() -> None:
     """Save the state of a cluster."""
 
@@ -204,7 +212,7 @@ MAX_NODES = 100_000
 _FEW = click.IntRange(min=0, max=1_000_000)
 
 
-@click.group(cls=Group, epilog="Example: kubectl tas nodes generate --pool team --nodes 18")
+@click.group(cls=CommandGroup, epilog="Example: kubectl tas nodes generate --pool team --nodes 18")
 def nodes() -> None:
     """Generate nodes to plan with."""
 

@@ -25,7 +25,7 @@ KEEP_ORDER = 32
 MANIFESTS = ("yaml", "yml", "json")
 
 
-class Choice(NamedTuple):
+class WordOffered(NamedTuple):
     """A word that fits, and a description."""
 
     value: str
@@ -57,36 +57,36 @@ class Asked(NamedTuple):
         return folder
 
 
-def _pools(asked: Asked) -> Iterator[Choice]:
+def _pools(asked: Asked) -> Iterator[WordOffered]:
     for item in outline(asked.root, ["Pool"]):
         guarantee = item.fields.get("guarantee")
         known = item.fields.get("description") or (f"{guarantee} GPUs" if guarantee else "")
-        yield Choice(fold(item.name), f"pool: {known}" if known else "pool")
+        yield WordOffered(fold(item.name), f"pool: {known}" if known else "pool")
 
 
-def _subpools(asked: Asked, states: tuple[str, ...]) -> Iterator[tuple[str, str, Choice]]:
+def _subpools(asked: Asked, states: tuple[str, ...]) -> Iterator[tuple[str, str, WordOffered]]:
     """Yields the pool, the name and the choice of each subpool in one of these states."""
     for item in outline(asked.root, ["Subpool"]):
         state = item.fields.get("state", "ACTIVE")
         if state in states:
             pool, name = fold(item.fields.get("parent", "")), fold(item.name)
             quota = f", quota {item.fields['quota']}" if "quota" in item.fields else ""
-            yield pool, name, Choice(f"{pool}{SEPARATOR}{name}", f"subpool: {state}{quota}")
+            yield pool, name, WordOffered(f"{pool}{SEPARATOR}{name}", f"subpool: {state}{quota}")
 
 
 STATES = ("ACTIVE", "DELETING", "ARCHIVED")
 
 
-def _targets(*states: str) -> Callable[[Asked], Iterator[Choice]]:
-    def offer(asked: Asked) -> Iterator[Choice]:
+def _targets(*states: str) -> Callable[[Asked], Iterator[WordOffered]]:
+    def offer(asked: Asked) -> Iterator[WordOffered]:
         yield from _pools(asked)
         yield from (choice for _, _, choice in _subpools(asked, states))
 
     return offer
 
 
-def _parents(state: str) -> Callable[[Asked], Iterator[Choice]]:
-    def offer(asked: Asked) -> Iterator[Choice]:
+def _parents(state: str) -> Callable[[Asked], Iterator[WordOffered]]:
+    def offer(asked: Asked) -> Iterator[WordOffered]:
         found = list(_subpools(asked, (state,)))
         parents = {pool for pool, _, _ in found}
         yield from (choice for choice in _pools(asked) if choice.value in parents)
@@ -95,33 +95,35 @@ def _parents(state: str) -> Callable[[Asked], Iterator[Choice]]:
     return offer
 
 
-def _own(state: str) -> Callable[[Asked], Iterator[Choice]]:
-    def offer(asked: Asked) -> Iterator[Choice]:
+def _own(state: str) -> Callable[[Asked], Iterator[WordOffered]]:
+    def offer(asked: Asked) -> Iterator[WordOffered]:
         for pool, name, choice in _subpools(asked, (state,)):
             if pool == fold(asked.words[-1]):
-                yield Choice(name, choice.about)
+                yield WordOffered(name, choice.about)
 
     return offer
 
 
-def _topologies(asked: Asked) -> Iterator[Choice]:
+def _topologies(asked: Asked) -> Iterator[WordOffered]:
     kinds = ("ClusterTopology", "ClusterTopologyBinding")
-    yield from (Choice(item.name, item.path) for item in outline(asked.root, kinds))
+    yield from (WordOffered(item.name, item.path) for item in outline(asked.root, kinds))
 
 
-def _submissions(asked: Asked) -> Iterator[Choice]:
+def _submissions(asked: Asked) -> Iterator[WordOffered]:
     """Yields work by name; also by kind and name if several share the name."""
     found: dict[str, list[Declared]] = {}
     for item in outline(asked.root, asked.table["submissions"]):
         found.setdefault(fold(item.name) if item.kind == WORKFLOW else item.name, []).append(item)
     for name, items in found.items():
-        yield Choice(name, f"{items[0].kind} in {items[0].path}" if len(items) == 1 else f"{len(items)} of that name")
+        yield WordOffered(
+            name, f"{items[0].kind} in {items[0].path}" if len(items) == 1 else f"{len(items)} of that name"
+        )
         if len(items) > 1:
-            yield from (Choice(f"{item.kind}/{name}", item.path) for item in items)
+            yield from (WordOffered(f"{item.kind}/{name}", item.path) for item in items)
 
 
-def _revisions(asked: Asked) -> Iterator[Choice]:
-    yield from (Choice(name, what) for name, what in refs(asked.root).items())
+def _revisions(asked: Asked) -> Iterator[WordOffered]:
+    yield from (WordOffered(name, what) for name, what in refs(asked.root).items())
 
 
 _SECTION = late_pattern(r"^contexts:(.*?)(?=^[A-Za-z]|\Z)", re.MULTILINE | re.DOTALL)
@@ -146,30 +148,30 @@ def contexts(kubeconfig: str | None) -> list[str]:
     return list(found)
 
 
-def _contexts(asked: Asked) -> Iterator[Choice]:
-    yield from (Choice(name, "context") for name in contexts(asked.options.get("--kubeconfig")))
+def _contexts(asked: Asked) -> Iterator[WordOffered]:
+    yield from (WordOffered(name, "context") for name in contexts(asked.options.get("--kubeconfig")))
 
 
-def _backends(asked: Asked) -> Iterator[Choice]:
-    yield from (Choice(name, "backend") for name in backends(asked.root))
+def _backends(asked: Asked) -> Iterator[WordOffered]:
+    yield from (WordOffered(name, "backend") for name in backends(asked.root))
 
 
-def _rules(asked: Asked) -> Iterator[Choice]:
-    yield from (Choice(code, summary) for code, summary in asked.table["rules"].items())
+def _rules(asked: Asked) -> Iterator[WordOffered]:
+    yield from (WordOffered(code, summary) for code, summary in asked.table["rules"].items())
 
 
-def _schemas(asked: Asked) -> Iterator[Choice]:
-    yield from (Choice(name) for name in asked.table["schemas"])
+def _schemas(asked: Asked) -> Iterator[WordOffered]:
+    yield from (WordOffered(name) for name in asked.table["schemas"])
 
 
-def _commands(asked: Asked) -> Iterator[Choice]:
+def _commands(asked: Asked) -> Iterator[WordOffered]:
     """Yields the commands of the group that the words before name."""
     path = " ".join(asked.words)
     inner = asked.table["commands"].get(path, {}).get("commands", {})
-    yield from (Choice(name, about) for name, about in inner.items())
+    yield from (WordOffered(name, about) for name, about in inner.items())
 
 
-OFFERS: dict[str, Callable[[Asked], Iterator[Choice]]] = {
+OFFERS: dict[str, Callable[[Asked], Iterator[WordOffered]]] = {
     "pool": _pools,
     "target": _targets(*STATES),
     "open-target": _targets("ACTIVE"),
@@ -197,7 +199,7 @@ _ODD = re.compile(r"[^\w .,:;/()%+=<>-]")
 """Characters of a description that a shell or terminal might not take for text."""
 _MAX_ABOUT = 80
 
-Answer = tuple[list[Choice], int]
+Answer = tuple[list[WordOffered], int]
 
 
 def complete(words: list[str]) -> Answer:
@@ -272,7 +274,7 @@ class _Line:
         if self.is_open and start.startswith("-"):
             return self._options(), NO_FILES
         if self.command.get("commands") is not None:
-            return [Choice(*item) for item in self.command["commands"].items()], NO_FILES | KEEP_ORDER
+            return [WordOffered(*item) for item in self.command["commands"].items()], NO_FILES | KEEP_ORDER
         arguments = self.command["arguments"]
         index = len(self.words)
         if index >= len(arguments) and not (arguments and arguments[-1]["many"]):
@@ -280,17 +282,17 @@ class _Line:
         found, directive = self._named(arguments[min(index, len(arguments) - 1)]["takes"])
         return [choice for choice in found if choice.value not in self.words], directive
 
-    def _options(self) -> list[Choice]:
+    def _options(self) -> list[WordOffered]:
         """Returns the options that may still be given, by their longest names."""
         return [
-            Choice(option["names"][-1], option["help"])
+            WordOffered(option["names"][-1], option["help"])
             for option in self.command["options"]
             if option["many"] or option["names"][-1] not in self.given
         ]
 
     def _named(self, takes: str | list[str]) -> Answer:
         if isinstance(takes, list):
-            return [Choice(value) for value in takes], NO_FILES | KEEP_ORDER
+            return [WordOffered(value) for value in takes], NO_FILES | KEEP_ORDER
         offer = OFFERS.get(takes)
         found = list(offer(Asked(self.table, tuple(self.words), self.options))) if offer else []
         return found, DIRECTIVES.get(takes, NO_FILES)

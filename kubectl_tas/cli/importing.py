@@ -18,7 +18,7 @@ from kubectl_tas.cli.backends import state_file
 from kubectl_tas.cli.options import (
     FILE,
     FOLDER,
-    Group,
+    CommandGroup,
     group_directory,
     kubectl_options,
     priority_class_option,
@@ -53,7 +53,7 @@ KUEUE = "KAI behaves differently, or lacks something:"
 folder_option = to_option("DIR", FOLDER, "The folder to write; by default the working folder.", default=".")
 
 
-@click.group("import", cls=Group, epilog="Example: kubectl tas import cluster --to gpu-pools")
+@click.group("import", cls=CommandGroup, epilog="Example: kubectl tas import cluster --to gpu-pools")
 def import_group() -> None:
     """Import pools from a cluster, from Kueue or from OSMO."""
 

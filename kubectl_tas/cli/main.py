@@ -16,7 +16,7 @@ import click
 
 from kubectl_tas import __version__
 from kubectl_tas.cli import COLOURS
-from kubectl_tas.cli.options import FOLDER, Group
+from kubectl_tas.cli.options import FOLDER, CommandGroup
 from kubectl_tas.late import imported
 
 COMMANDS = {
@@ -35,7 +35,7 @@ COMMANDS = {
     "check": ("kubectl_tas.cli.render:check", "Check that the committed manifests are up to date."),
     "diff": ("kubectl_tas.cli.review:diff", "Show what the changes since a git revision mean."),
     "report": ("kubectl_tas.cli.review:report", "Write a static site of the repository."),
-    "pool": ("kubectl_tas.cli.pool:pool", "Show, rename and remove pools."),
+    "pool": ("kubectl_tas.cli.pool:pool", "Show, create, rename and remove pools."),
     "topology": ("kubectl_tas.cli.topology:topology", "Show topologies, and who uses them."),
     "workflow": ("kubectl_tas.cli.workflow:workflow", "List and explain work, and say why it waits."),
     "explain": (
@@ -89,7 +89,7 @@ BROKEN_PIPE = 141
 """The exit code of a shell for a program that SIGPIPE ended."""
 
 
-class LazyGroup(Group):
+class LazyGroup(CommandGroup):
     """A group that imports a command only to run it; listing commands imports none."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:

@@ -62,7 +62,7 @@ def renamed_note(old: str, new: str) -> str:
     return f"Note: `{old}` is now `{new}`; the next release no longer takes the old name. Run: kubectl tas migrate"
 
 
-class Group(click.Group):
+class CommandGroup(click.Group):
     """A click group with its own error for unknown commands, its own list of commands, and support for old names."""
 
     def __init__(self, *arguments: Any, later: Mapping[str, str] | None = None, **options: Any) -> None:

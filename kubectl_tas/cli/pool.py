@@ -1,4 +1,4 @@
-"""``kubectl tas pool``: shows, renames and removes pools, and shows what can still start in them."""
+"""``kubectl tas pool``: shows, creates, renames and removes pools, and shows what can still start in them."""
 
 from __future__ import annotations
 
@@ -23,15 +23,18 @@ from kubectl_tas.cli.backends import (
 )
 from kubectl_tas.cli.editing import edit
 from kubectl_tas.cli.options import (
+    BACKEND,
     LIST,
     PICTURES,
     POOL,
     RENAMED,
     TARGET,
     TEXT,
-    Group,
+    TOPOLOGY,
+    CommandGroup,
     edit_options,
     output_option,
+    pairs,
     renamed_note,
     repository_option,
     template_options,
@@ -63,9 +66,9 @@ LATER = {"share": "kubectl_tas.cli.share:share"}
 """Commands that are imported only when called, since most runs of the group do not need them."""
 
 
-@click.group(cls=Group, later=LATER, epilog="Example: kubectl tas pool list -o wide")
+@click.group(cls=CommandGroup, later=LATER, epilog="Example: kubectl tas pool list -o wide")
 def pool() -> None:
-    """Show, rename and remove pools."""
+    """Show, create, rename and remove pools."""
 
 
 @pool.command("list", epilog="Example: kubectl tas pool list team other--speech -o wide")
@@ -82,8 +85,8 @@ def list_pools(
 
     NAME is a pool, listed with all below it, or a subpool (pool--subpool). Used counts GPUs of HIGH and NORMAL work:
     what this repository declares, or with --live, --context, --kubeconfig or --cluster-state what holds GPUs in the
-    clusters. Total is the sum of a pool's child pools. In a cluster, Available is the smaller of the quota left
-    and the GPUs that are free or preemptible.
+    clusters. Total, or the number in brackets, counts all below a pool. In a cluster, Available is the smaller of the
+    quota left and the GPUs that are free or preemptible.
     """
     session = open_summaries(directory)
     fleet = session.fleet
@@ -184,7 +187,7 @@ def describe(name: str, output: str, live: bool, directory: str | None, **cluste
     return tell_errors(session)
 
 
-class _Seen(NamedTuple):
+class _QueuesAndHolders(NamedTuple):
     """The state of a cluster."""
 
     state: ClusterState
@@ -193,10 +196,10 @@ class _Seen(NamedTuple):
     """All objects that show which other pods hold GPUs."""
 
 
-def _look(cluster: Cluster) -> _Seen:
+def _look(cluster: Cluster) -> _QueuesAndHolders:
     from kubectl_tas.place.uncharged import objects_of  # only what asks a cluster needs it
 
-    return _Seen(cluster.state(), objects_of(cluster))
+    return _QueuesAndHolders(cluster.state(), objects_of(cluster))
 
 
 def _holdings(fleet: Fleet, backend: str, objects: Objects) -> Holdings | None:
@@ -245,6 +248,44 @@ def topology_keys(context: click.Context, /, **given: str | None) -> Any:
     old = "pool topology-keys"
     say(renamed_note(old, RENAMED[old]), err=True)
     return context.invoke(list_topologies, pool=given.pop("name"), **given)
+
+
+@pool.command(epilog="Example: kubectl tas pool create research --quota 64 --dry-run")
+@click.argument("name", metavar="NAME")
+@click.option("--quota", metavar="N", type=click.IntRange(min=0), required=True, help="The GPUs that it is guaranteed.")
+@click.option("--maximum", metavar="N", type=click.IntRange(min=0), help="The most GPUs that it may hold.")
+@click.option("--parent", metavar="POOL", type=POOL, help="The pool that it is a part of.")
+@click.option("--backend", metavar="NAME", type=BACKEND, help="The cluster that it is in.")
+@click.option("--topology", metavar="NAME", type=TOPOLOGY, help="The cluster topology with its levels.")
+@click.option(
+    "--level",
+    "levels",
+    metavar="KEY=LABEL",
+    multiple=True,
+    callback=pairs("KEY=LABEL"),
+    help="A level and its node label, from coarse to fine. Repeatable.",
+)
+@edit_options
+def create(
+    name: str,
+    quota: int,
+    maximum: int | None,
+    levels: Mapping[str, str],
+    dry_run: bool,
+    render_after: bool,
+    directory: str | None,
+    **above: str | None,
+) -> int:
+    """Create the pool NAME, in a file of its own.
+
+    If the repository would have a new error, the command writes nothing. Other fields are for you to add to the file.
+    """
+    if levels and above["topology"]:
+        raise click.UsageError("--level does not go with --topology, which has the levels")
+    gpus = {"guarantee": quota} if maximum is None else {"guarantee": quota, "maximum": maximum}
+    named = {field: text for field in ("parent", "backend", "topology") if (text := above[field]) is not None}
+    plan = partial(pool_edits.create, name=name, gpus=gpus, above=named, levels=levels)
+    return edit(directory, plan, dry_run=dry_run, render_after=render_after)
 
 
 @pool.command(epilog="Example: kubectl tas pool rename team research --dry-run")

@@ -19,7 +19,7 @@ from kubectl_tas.cli.options import (
     ARCHIVED_PARENT,
     LIST,
     POOL,
-    Group,
+    CommandGroup,
     Word,
     edit_options,
     output_option,
@@ -97,7 +97,7 @@ def _asked(quota: int | str | None, cpu: int | str | None, memory: int | str | N
     return {name: amount for name, amount in amounts.items() if amount is not None}
 
 
-@click.group(cls=Group, epilog="Example: kubectl tas subpool create team research --quota 30 --dry-run")
+@click.group(cls=CommandGroup, epilog="Example: kubectl tas subpool create team research --quota 30 --dry-run")
 def subpool() -> None:
     """Create, change, retire and list subpools.
 

@@ -10,7 +10,7 @@ import click
 
 from kubectl_tas import spellings, yaml
 from kubectl_tas.cli.backends import cluster_options, given_clusters, named_clusters, refuse_several, target_of
-from kubectl_tas.cli.options import LIST, POOL, TARGET, TOPOLOGY, Group, output_option, repository_option
+from kubectl_tas.cli.options import LIST, POOL, TARGET, TOPOLOGY, CommandGroup, output_option, repository_option
 from kubectl_tas.cli.session import Session, open_session, open_summaries, tell_errors, tell_unread
 from kubectl_tas.cli.terminal import hand_over, hand_over_data, say, show, show_list
 from kubectl_tas.compare.cluster_nodes import Coverage, coverage, may_use
@@ -32,7 +32,7 @@ def _names(fleet: Fleet) -> list[str]:
     return [item.name for item in fleet.topologies]
 
 
-@click.group(cls=Group, epilog="Example: kubectl tas topology list")
+@click.group(cls=CommandGroup, epilog="Example: kubectl tas topology list")
 def topology() -> None:
     """Show topologies, and who uses them."""
 

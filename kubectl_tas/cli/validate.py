@@ -90,37 +90,43 @@ def validate(
     needs_all = live or any(cluster.values())
     earlier: Earlier | None = None
     if base is not None and not needs_all and "-" not in paths:
-        session, earlier, _ = open_change(directory, base)
-        session = session.with_emptiness()
-        wanted = [_relative(session.root, path) for path in paths]
+        changed, earlier, _ = open_change(directory, base)
+        opened = changed.with_emptiness()
+        wanted_paths = [_relative(opened.root, path) for path in paths]
     else:
-        session, wanted = _opened(directory, paths, stdin_filename, needs_all=needs_all or base is not None)
-    asked = named_clusters(session.fleet, cluster, live=live)
-    before = read_revision(session.root, base, directory) if base is not None and earlier is None else earlier
-    found = found_beside(session, before)[1] if "-" not in paths else []
-    if before is not None or asked is not None:
+        opened, wanted_paths = _opened(directory, paths, stdin_filename, needs_all=needs_all or base is not None)
+    clusters = named_clusters(opened.fleet, cluster, live=live)
+    before = read_revision(opened.root, base, directory) if base is not None and earlier is None else earlier
+    further_findings = found_beside(opened, before)[1] if "-" not in paths else []
+    compared = opened
+    if before is not None or clusters is not None:
         from kubectl_tas.compare.transitions import compare  # neither git nor a cluster is needed without
 
-        compared = compare(session.fleet, before, asked, complete=session.complete)
-        found += compared.findings
-        if asked is not None:
+        transition = compare(opened.fleet, before, clusters, complete=opened.complete)
+        further_findings += transition.findings
+        if clusters is not None:
             from kubectl_tas.compare.transitions import NODES_UNREAD
             from kubectl_tas.place.uncharged import check_holdings
 
-            found += check_holdings(session.fleet, asked, compared.unread, NODES_UNREAD)
-        session = session.since(before.fleet if before else None, _past(session, before, asked))
-    if found or before is not None:
-        session = session.with_findings(found, Base(before.revision, before.fleet.config.rules) if before else None)
-    if wanted:
-        shown, waived = _below(session.diagnostics, wanted), _below(session.waived, wanted)
-        session = replace(session, diagnostics=shown, waived=waived)
+            further_findings += check_holdings(opened.fleet, clusters, transition.unread, NODES_UNREAD)
+        compared = opened.since(before.fleet if before else None, _past(opened, before, clusters))
+    judged = compared
+    if further_findings or before is not None:
+        base_rules = Base(before.revision, before.fleet.config.rules) if before else None
+        judged = compared.with_findings(further_findings, base_rules)
+    shown = judged
+    if wanted_paths:
+        diagnostics, waived = _below(judged.diagnostics, wanted_paths), _below(judged.waived, wanted_paths)
+        shown = replace(judged, diagnostics=diagnostics, waived=waived)
     if output == TEXT:
-        report(session)
+        report(shown)
     else:
-        findings = session.findings("validate", strict=strict)
-        files = tuple(path for path in findings.files if _is_wanted(path, wanted)) if wanted else findings.files
-        print_findings(replace(findings, files=files), output, session.root)
-    return 1 if session.failed(strict=strict) else 0
+        findings = shown.findings("validate", strict=strict)
+        files = findings.files
+        if wanted_paths:
+            files = tuple(path for path in files if _is_wanted(path, wanted_paths))
+        print_findings(replace(findings, files=files), output, shown.root)
+    return 1 if shown.failed(strict=strict) else 0
 
 
 def _past(session: Session, before: Earlier | None, asked: Clusters | None) -> Past:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from copy import copy
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,7 +15,7 @@ from kubectl_tas.cli.backends import as_given, backend_option, cluster_options, 
 from kubectl_tas.cli.options import (
     LIST,
     PICTURES,
-    Group,
+    CommandGroup,
     output_option,
     repository_option,
     template_options,
@@ -34,9 +35,14 @@ from kubectl_tas.resolve.pools import Submission
 
 if TYPE_CHECKING:
     from kubectl_tas.live.live_cluster import Clusters
+    from kubectl_tas.place.pending_work import Why
+    from kubectl_tas.place.undeclared_work import UndeclaredWhy
+
+ObjectsOf = Callable[[str], list[dict[str, Any]]]
+"""A function that gives the objects of a backend's cluster. Raises TasError."""
 
 
-@click.group(cls=Group, epilog="Example: kubectl tas workflow list")
+@click.group(cls=CommandGroup, epilog="Example: kubectl tas workflow list")
 def workflow() -> None:
     """List and explain work, and say why it waits."""
 
@@ -130,72 +136,113 @@ def why_command(work: str, output: str, live: bool, directory: str | None, **clu
 
     kubectl get nodes,pods,events,jobs,queues.scheduling.run.ai,podgroups.scheduling.run.ai -A -o json
 
+    Without a repository, or if no file declares WORK, name a cluster with --live, --context, --kubeconfig or
+    --cluster-state: the answer then has what the cluster alone says.
+
     Exits 0 if WORK runs or has succeeded, else 1.
     """
-    from kubectl_tas.draw import whypage  # only this command asks a cluster
-    from kubectl_tas.live.reasons import ask_cluster
+    from kubectl_tas.live.reasons import ask_cluster  # only this command asks a cluster
     from kubectl_tas.place.livework import read_of
     from kubectl_tas.place.pending_work import why
 
-    session = open_work(directory, [work], whole=True)
+    names_cluster = live or any(cluster[name] for name in ("context", "kubeconfig", "cluster_state"))
+    session = open_work(directory, [work], whole=True, allow_empty=names_cluster)
     if refuse_errors(session.without(VERDICTS)):  # what is refused may be there all the same, and waits for that reason
         return 1
     fleet = session.fleet
-    found = _called(session, work, cluster["backend"], lambda: given_clusters(fleet, cluster, live=live))
-    clusters = given_clusters(fleet, cluster, live=live)
+    clusters_asked = cache(partial(given_clusters, fleet, cluster, live=live))
+    objects = cache(lambda backend: _pods_and_groups(clusters_asked(), backend))
+    try:
+        found = _called(session, work, cluster["backend"], clusters_asked, objects)
+    except click.UsageError:
+        undeclared = _undeclared(work, clusters_asked(), objects, is_alone=not session.files)
+        if not undeclared:
+            raise
+        return _tell_why(undeclared, as_given(cluster, live=live), output)
+    without = next((item for item in found if not item.pool.backend.is_kai), None)
+    if without is not None:
+        raise click.UsageError(f"{without.name} is for backend {without.pool.backend.name}, which has no KAI")
+    clusters = clusters_asked()
     wanted: dict[tuple[str, str], dict[str, str]] = {}
     for item in found:
         wanted.setdefault((item.pool.backend.name, item.namespace), {}).update(read_of(fleet, item))
     heard = {place: ask_cluster(clusters.of(place[0]), place[1], more) for place, more in wanted.items()}
     answers = [why(fleet, item, heard[item.pool.backend.name, item.namespace]) for item in found]
+    code = _tell_why(answers, as_given(cluster, live=live), output)
+    tell_errors(session)
+    return code
+
+
+def _tell_why(answers: Sequence[Why | UndeclaredWhy], cluster_words: str, output: str) -> int:
+    """Prints the answers and returns the exit code. ``cluster_words`` are the options that name the cluster."""
+    from kubectl_tas.draw import whypage  # only this command asks a cluster
+
     if output == "json":
         hand_over_data(whypage.data(answers))
     else:
-        show(whypage.render(answers, as_given(cluster, live=live)))
-    tell_errors(session)
+        show(whypage.render(answers, cluster_words))
     return 0 if all(answer.state.is_well for answer in answers) else 1
 
 
-def _called(session: Session, wanted: str, backend: str | None, clusters: Callable[[], Clusters]) -> list[Submission]:
+def _called(
+    session: Session, word: str, backend: str | None, clusters_asked: Callable[[], Clusters], objects: ObjectsOf
+) -> list[Submission]:
     """Returns the work of that name or file, or of the pod or PodGroup of that name. Raises a usage error if nothing
-    matches, or KAI does not place a match.
+    matches.
     """
-    known = [item for item in session.fleet.submissions if backend in (None, item.pool.backend.name)]
+    submissions = [item for item in session.fleet.submissions if backend in (None, item.pool.backend.name)]
     try:
-        found = meant(session, wanted, known)
+        return meant(session, word, submissions)
     except click.UsageError:
-        work = _work_of(wanted, session.fleet, clusters())
+        work = _work_of(word, session.fleet, clusters_asked(), objects)
         if not work:
             raise
-        found = meant(session, work, known)
-    without = next((item for item in found if not item.pool.backend.is_kai), None)
-    if without is not None:
-        raise click.UsageError(f"{without.name} is for backend {without.pool.backend.name}, which has no KAI")
-    return found
+        return meant(session, work, submissions)
 
 
-def _work_of(word: str, fleet: Fleet, clusters: Clusters) -> str:
+def _work_of(word: str, fleet: Fleet, clusters: Clusters, objects: ObjectsOf) -> str:
     """Returns the work of a pod or PodGroup, as KIND/NAME: one that a cluster has, or that `render` makes. Empty if no
     cluster that answers has one.
     """
     from kubectl_tas.compile import compile_fleet  # only such a name needs it
-    from kubectl_tas.live import kubectl
-    from kubectl_tas.live.live_cluster import POD_GROUPS, PODS, work_called
+    from kubectl_tas.live.live_cluster import work_called
 
     work = ""
-    for cluster in clusters.known.values():
+    for backend in clusters.known:
         with suppress(TasError):  # what follows asks it again, and says why
-            if cluster.file is not None:
-                objects = kubectl.read_file(cluster.file)
-            else:
-                objects = [x for kind in (PODS, POD_GROUPS) for x in kubectl.get(cluster.access, kind, namespaced=True)]
-            work = work or work_called(word, objects)
+            work = work or work_called(word, objects(backend))
     name = (work or word).rpartition("/")[2]
     for artifact in compile_fleet(fleet):
         metadata = artifact.manifest.metadata
         if artifact.manifest.kind in ("Pod", "PodGroup") and metadata.name == name and WORKFLOW in metadata.labels:
             return f"Workflow/{metadata.labels[WORKFLOW]}"
     return work
+
+
+def _pods_and_groups(clusters: Clusters, backend: str) -> list[dict[str, Any]]:
+    """Returns the pods and PodGroups of a cluster, among others if it is a file. Raises TasError."""
+    from kubectl_tas.live import kubectl
+    from kubectl_tas.live.live_cluster import POD_GROUPS, PODS
+
+    cluster = clusters.of(backend)
+    if cluster.file is not None:
+        return kubectl.read_file(cluster.file)
+    return [x for kind in (PODS, POD_GROUPS) for x in kubectl.get(cluster.access, kind, namespaced=True)]
+
+
+def _undeclared(word: str, clusters: Clusters, objects: ObjectsOf, *, is_alone: bool) -> list[UndeclaredWhy]:
+    """Returns the answers for a pod or PodGroup whose work no file declares. With ``is_alone``,
+    the folder has no files: raises TasError for a cluster that does not answer.
+    """
+    from kubectl_tas.live.reasons import ask_cluster
+    from kubectl_tas.place.undeclared_work import undeclared_works, why_undeclared
+
+    answers = []
+    for backend, cluster in clusters.known.items():
+        with nullcontext() if is_alone else suppress(TasError):
+            for work in undeclared_works(word, objects(backend), cluster.access.namespace):
+                answers.append(why_undeclared(work, ask_cluster(cluster, work.namespace)))
+    return answers
 
 
 def _on_top(command: click.Command) -> click.Command:

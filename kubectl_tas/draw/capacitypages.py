@@ -187,7 +187,7 @@ def _level_record(room: LevelRoom, pod_gpus: int) -> shapes.PlannedLevelJson:
     }
 
 
-GROWTH_VERSION = 1
+GROWTH_VERSION = 2
 
 
 def growth_text(growths: Sequence[tuple[str, ClusterGrowth]]) -> str:
@@ -281,8 +281,9 @@ def _cluster_record(backend: str, growth: ClusterGrowth) -> shapes.GrowthCluster
         "atOnce": growth.at_once,
         "waiting": [
             {
-                "workflow": last_waiting.to_place.sent.name,
                 "kind": last_waiting.to_place.sent.kind,
+                "name": last_waiting.to_place.sent.name,
+                "workflow": last_waiting.to_place.sent.name,
                 "podGroup": last_waiting.to_place.gang.name,
                 "copies": copies,
                 "more": last_waiting.racks,

@@ -21,7 +21,7 @@ from kubectl_tas.resolve.topologies import Level
 if TYPE_CHECKING:
     from kubectl_tas.report import json_shapes as shapes
 
-VERSION = 1
+VERSION = 2
 _SHOWN = 4
 """Maximum number of domains that are shown for a SubGroup."""
 _EXISTS = {
@@ -189,8 +189,9 @@ def left_out_data(left_out: Sequence[LeftOut]) -> list[shapes.LeftOutJson]:
 def _record(answer: Fit) -> shapes.FitGangJson:
     gang = answer.gang
     return {
-        "workflow": answer.sent.name,
         "kind": answer.sent.kind,
+        "name": answer.sent.name,
+        "workflow": answer.sent.name,
         "podGroup": gang.name,
         "copies": answer.to_place.copies,
         "startsWith": answer.starts_with,

@@ -197,7 +197,7 @@ def _task(member: Member) -> Box:
     return Box(member.name, words=(plural(member.gpus, "GPU"),), look=BoxLook.ITEM)
 
 
-VERSION = 1
+VERSION = 2
 
 
 def as_data(pictures: Sequence[Picture]) -> shapes.ExplainedJson | shapes.SeveralExplainedJson:
@@ -225,9 +225,18 @@ def segments_as_data(index: int, segments_of_work: Sequence[tuple[FleetWorkload,
 
 def _record(picture: Picture) -> shapes.ExplainedJson:
     submission, verdict = picture.submission, picture.verdict
+    admission: shapes.AdmissionJson = {
+        "outcome": verdict.outcome,
+        "rule": verdict.rule.code if verdict.rule else None,
+        "message": verdict.text,
+        "inQuota": verdict.in_quota.gpu,
+        "overQuota": verdict.over_quota.gpu,
+        "hint": verdict.hint,
+    }
     return {
         "version": VERSION,
         "kind": submission.kind,
+        "name": submission.name,
         "workflow": submission.name,
         "file": submission.declared.origin.path,
         "pool": submission.target,
@@ -237,14 +246,13 @@ def _record(picture: Picture) -> shapes.ExplainedJson:
         "preemptible": submission.is_preemptible,
         "gpus": submission.gpus,
         "topology": picture.topology,
-        "admission": {
-            "outcome": verdict.outcome,
-            "rule": verdict.rule.code if verdict.rule else None,
-            "message": verdict.text,
-            "inQuota": verdict.in_quota.gpu,
-            "overQuota": verdict.over_quota.gpu,
-            "hint": verdict.hint,
-        },
+        "verdict": admission["outcome"],
+        "rule": admission["rule"],
+        "inQuota": admission["inQuota"],
+        "overQuota": admission["overQuota"],
+        "message": admission["message"],
+        "hint": admission["hint"],
+        "admission": admission,
         "podGroups": [_part_record(gang, gang) for gang in picture.gangs],
         "facts": [{"name": name, "text": text} for name, text in picture.facts],
     }

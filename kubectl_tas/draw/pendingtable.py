@@ -21,7 +21,7 @@ from kubectl_tas.resolve.workflows import FleetWorkflow
 if TYPE_CHECKING:
     from kubectl_tas.report import json_shapes as shapes
 
-VERSION = 1
+VERSION = 2
 _FEWER = "; KAI may end less"
 _NOT_ALL = "; KAI may end or move other work for it"
 _SHOWN = 3
@@ -226,7 +226,13 @@ def _record(scheduler: ShardScheduler, pending: Pending) -> shapes.PendingSchedu
         ],
         "gangs": [_turn(turn, scheduler.gangs[turn.work.name]) for turn in pending.turns],
         "running": [
-            {"workflow": gang.sent.name, "kind": gang.sent.kind, "podGroup": gang.gang.name, "gangs": len(groups)}
+            {
+                "kind": gang.sent.kind,
+                "name": gang.sent.name,
+                "workflow": gang.sent.name,
+                "podGroup": gang.gang.name,
+                "gangs": len(groups),
+            }
             for gang, groups in scheduler.running
         ],
         "further": [
@@ -248,8 +254,9 @@ def _placed(turn: Turn) -> list[shapes.PlacedJson]:
 def _turn(turn: Turn, gang: GangToPlace) -> shapes.PendingGangJson:
     work, refused = turn.work, turn.refusal
     return {
-        "workflow": gang.sent.name,
         "kind": gang.sent.kind,
+        "name": gang.sent.name,
+        "workflow": gang.sent.name,
         "podGroup": work.name,
         "queue": work.queue,
         "priority": gang.sent.priority,

@@ -86,6 +86,9 @@ def render(rows: Sequence[Account], *, wide: bool = False) -> str:
         text = style.table(HEADER + last, lines, rule=True)
     if not _fits(text):
         text = style.table(NARROW + last, [(name, *cells) for name, _, *cells in lines], rule=True)
+    if not _fits(text):
+        short = [(name, *(cell.replace("(Total: ", "(") for cell in cells)) for name, _, *cells in lines]
+        text = style.table(NARROW + last, short, rule=True)
     return text
 
 

@@ -110,16 +110,19 @@ def _of(answer: Answer, resource: ResourceName) -> str:
 
 def told_data(answers: Sequence[Answer]) -> shapes.AnswersJson:
     """Returns the answers as JSON data."""
-    return {"version": 1, "workflows": [_answer_record(answer) for answer in answers]}
+    return {"version": 2, "workflows": [_answer_record(answer) for answer in answers]}
 
 
 def _answer_record(answer: Answer) -> shapes.AdmittedJson:
     submission, verdict = answer.submission, answer.verdict
     return {
+        "kind": submission.kind,
+        "name": submission.name,
         "workflow": submission.name,
         "pool": submission.target,
         "queue": submission.queue,
         "priority": submission.priority,
+        "gpus": submission.gpus,
         "asks": submission.gpus,
         "quota": _amount(answer.quota, "gpu"),
         "used": None if answer.used is None else answer.used.gpu,

@@ -11,7 +11,8 @@ from kubectl_tas.place.answers import Fit
 from kubectl_tas.place.gangs_to_place import LeftOut
 from kubectl_tas.place.pending_reasons import Cause
 from kubectl_tas.place.pending_work import GangNow, State, Why
-from kubectl_tas.quantities import NO_LIMIT, as_data
+from kubectl_tas.place.undeclared_work import WITHOUT_FILES, UndeclaredWhy
+from kubectl_tas.quantities import NO_LIMIT, Amount, as_data
 from kubectl_tas.report import style
 from kubectl_tas.report.style import printable
 from kubectl_tas.report.text import plural
@@ -19,7 +20,7 @@ from kubectl_tas.report.text import plural
 if TYPE_CHECKING:
     from kubectl_tas.report import json_shapes as shapes
 
-VERSION = 1
+VERSION = 2
 _SAID = 3
 """Maximum number of messages that are shown for a cause."""
 _MOST = 400
@@ -35,17 +36,14 @@ _GANGS = 5
 """Maximum number of PodGroups that are shown."""
 
 
-def render(answers: Sequence[Why], cluster_options: str) -> str:
+def render(answers: Sequence[Why | UndeclaredWhy], cluster_options: str) -> str:
     """Renders a page about each answer, with a blank line between. ``cluster_options`` names the cluster."""
     return "\n".join(_page(answer, cluster_options) for answer in answers)
 
 
-def _page(answer: Why, cluster_options: str) -> str:
-    sent = answer.sent
+def _page(answer: Why | UndeclaredWhy, cluster_options: str) -> str:
     facts = [
-        (sent.kind, f"{sent.name} ({sent.declared.origin.path})"),
-        ("State", _STATES[answer.state]),
-        ("Pool", f"{sent.target}, {sent.priority}{' (preemptible)' if sent.is_preemptible else ''}"),
+        *_names(answer),
         ("Queue", _queue(answer)),
         *(("PodGroup", _gang(gang, is_known="Pod" not in answer.gaps)) for gang in answer.gangs[:_GANGS]),
     ]
@@ -54,8 +52,20 @@ def _page(answer: Why, cluster_options: str) -> str:
     if answer.lone:
         facts.append(("Pods", f"{_phases(answer.lone)}, without a PodGroup"))
     facts += [("Not known", f"{_many(kind)}: {reason}") for kind, reason in answer.gaps.items()]
+    if isinstance(answer, UndeclaredWhy):
+        facts.append(("Not known", WITHOUT_FILES))
     causes = (f"\n{number}. {_title(cause)}\n{_cause(cause)}" for number, cause in enumerate(answer.causes, 1))
     return "".join((style.pairs(facts), *causes, *_fits(answer, cluster_options)))
+
+
+def _names(answer: Why | UndeclaredWhy) -> list[tuple[str, str]]:
+    """Renders the work, its state, and its pool if a file names one."""
+    state = ("State", _STATES[answer.state])
+    if isinstance(answer, UndeclaredWhy):
+        return [(answer.work.kind, f"{answer.work.namespace}/{answer.work.name}"), state]
+    sent = answer.sent
+    pool = f"{sent.target}, {sent.priority}{' (preemptible)' if sent.is_preemptible else ''}"
+    return [(sent.kind, f"{sent.name} ({sent.declared.origin.path})"), state, ("Pool", pool)]
 
 
 def _many(kind: str) -> str:
@@ -66,15 +76,22 @@ def _title(cause: Cause) -> str:
     return printable(f"{cause.text[0].upper()}{cause.text[1:]}")
 
 
-def _queue(answer: Why) -> str:
-    usage, quota = answer.usage, answer.quota
-    facts = [answer.queue]
+def _queue(answer: Why | UndeclaredWhy) -> str:
+    usage, quota = answer.usage, _quota(answer)
+    facts = [answer.queue or "unknown"]
     if quota is not None:
-        facts.append("no quota" if quota.gpu == NO_LIMIT else f"quota {plural(quota.gpu, 'GPU')}")
+        facts.append("no quota" if quota == NO_LIMIT else f"quota {plural(quota, 'GPU')}")
     if usage is not None and not usage.doubt:
         gpus, fixed = usage.allocated.gpu, usage.non_preemptible.gpu
         facts.append(f"{plural(gpus, 'GPU')} held, {fixed} of them not preemptible" if gpus else "no GPU held")
     return ", ".join(facts)
+
+
+def _quota(answer: Why | UndeclaredWhy) -> Amount | None:
+    """Returns the GPUs that the queue is guaranteed; None if unknown."""
+    if isinstance(answer, UndeclaredWhy):
+        return answer.quota
+    return None if answer.quota is None else answer.quota.gpu
 
 
 def _gang(gang: GangNow, *, is_known: bool) -> str:
@@ -139,8 +156,10 @@ def _times(saying: Saying) -> str:
     return f"{plural(saying.times, 'time')}{last}"
 
 
-def _fits(answer: Why, cluster_options: str) -> Iterator[str]:
+def _fits(answer: Why | UndeclaredWhy, cluster_options: str) -> Iterator[str]:
     """Renders which pods the nodes have room for."""
+    if isinstance(answer, UndeclaredWhy):
+        return
     predicted = [gang_answer for gang_answer in answer.fits if isinstance(gang_answer, Fit)]
     if predicted:
         yield "\nWhat nodes have room for:\n"
@@ -150,24 +169,26 @@ def _fits(answer: Why, cluster_options: str) -> Iterator[str]:
             yield f"\nWhat nodes have room for is not known: {printable(gang_answer.reason)}\n"
 
 
-def data(answers: Sequence[Why]) -> shapes.WhysJson:
+def data(answers: Sequence[Why | UndeclaredWhy]) -> shapes.WhysJson:
     """Returns the answers as JSON data."""
     return {"version": VERSION, "workflows": list(map(_record, answers))}
 
 
-def _record(answer: Why) -> shapes.WhyWorkJson:
-    sent, usage = answer.sent, answer.usage
-    predicted = [gang_answer for gang_answer in answer.fits if isinstance(gang_answer, Fit)]
-    left_out = [gang_answer for gang_answer in answer.fits if isinstance(gang_answer, LeftOut)]
+def _record(answer: Why | UndeclaredWhy) -> shapes.WhyWorkJson:
+    work = answer.sent if isinstance(answer, Why) else answer.work
+    usage, quota = answer.usage, _quota(answer)
+    fit_answers = answer.fits if isinstance(answer, Why) else ()
+    predicted = [gang_answer for gang_answer in fit_answers if isinstance(gang_answer, Fit)]
+    left_out = [gang_answer for gang_answer in fit_answers if isinstance(gang_answer, LeftOut)]
     return {
-        "kind": sent.kind,
-        "name": sent.name,
-        "namespace": sent.namespace,
-        "file": sent.declared.origin.path,
-        "pool": sent.target,
+        "kind": work.kind,
+        "name": work.name,
+        "namespace": work.namespace,
+        "file": answer.sent.declared.origin.path if isinstance(answer, Why) else None,
+        "pool": answer.sent.target if isinstance(answer, Why) else None,
         "queue": {
             "name": answer.queue,
-            "quota": None if answer.quota is None else as_data("gpu", answer.quota.gpu),
+            "quota": None if quota is None else as_data("gpu", quota),
             "held": None if usage is None or usage.doubt else usage.allocated.gpu,
             "heldNonPreemptible": None if usage is None or usage.used is None else usage.used.gpu,
         },
@@ -185,7 +206,7 @@ def _record(answer: Why) -> shapes.WhyWorkJson:
         "podsWithoutPodGroup": dict(sorted(answer.lone.items())),
         "causes": list(map(_cause_record, answer.causes)),
         "fit": fits.data(predicted, left_out),
-        "notKnown": dict(answer.gaps),
+        "notKnown": {**answer.gaps, **({} if isinstance(answer, Why) else {"Repository": WITHOUT_FILES})},
     }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
@@ -11,8 +11,10 @@ from kubectl_tas.edit.subpool_edits import (
     MAX_NAMED,
     SUBPOOL_UNKNOWN,
     Edit,
+    NewFile,
     RemoveDocument,
     SetValues,
+    folder_for,
     listed,
     unknown_pool,
 )
@@ -25,6 +27,7 @@ from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.named_at import names_in
 from kubectl_tas.resolve.pools import FleetPool
 from kubectl_tas.resolve.topologies import FleetTopology, Level
+from kubectl_tas.yaml import flow, scalar
 
 POOL_IN_USE = Rule(
     "pool-in-use",
@@ -49,6 +52,30 @@ class _Renaming:
         suffix = name[len(self.old) :]
         is_meant = names.fold(name[: len(self.old)]) == self.old and names.fold(suffix).startswith(names.SEPARATOR)
         return f"{self.new}{suffix}" if is_meant or names.fold(name) == self.old else None
+
+
+def create(
+    fleet: Fleet,
+    name: str,
+    gpus: Mapping[str, int],
+    above: Mapping[str, str],
+    levels: Mapping[str, str],
+) -> NewFile | Diagnostic:
+    """Plans a new pool in its own file. ``gpus`` are its guarantee and maximum, ``above`` the fields that name other
+    documents, ``levels`` the node labels of its topology keys, coarse to fine.
+    """
+    there = fleet.pool_by_name.get(names.fold(name))
+    if there is not None:
+        hint = f"Choose another name, or change {there.declared.origin.path}."
+        location = there.declared.at("metadata", "name")
+        return Diagnostic(SUBPOOL_UNKNOWN, f"there is a pool {there.name} already", location, hint=hint)
+    lines = ["apiVersion: tas/v1alpha1", "kind: Pool", "metadata:", f"  name: {scalar(name)}", "spec:"]
+    lines += [f"  {field}: {scalar(text)}" for field, text in above.items()]
+    lines += ["  resources:", "    gpu:", *(f"      {field}: {amount}" for field, amount in gpus.items())]
+    if levels:
+        lines += ["  topology_keys:", *(f"  - {flow({'key': key, 'label': label})}" for key, label in levels.items())]
+    path = (folder_for(fleet, "pools") / f"{name}.yaml").as_posix()
+    return NewFile(path, "\n".join((*lines, "")), f"created pool {name}, quota {gpus['guarantee']}")
 
 
 _OF_POOL = ("pool", "queue", "topology")

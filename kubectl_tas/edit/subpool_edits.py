@@ -188,7 +188,7 @@ def create(fleet: Fleet, parent: str, name: str, quota: Quota) -> Edit | Diagnos
         hint = f"Use: kubectl tas subpool {command} {parent} {name}{options}"
         hint = _frozen(existing, "create").hint if existing.state == "DELETING" else hint
         return Diagnostic(SUBPOOL_TRANSITION, message, existing.declared.at("spec", "state"), hint=hint)
-    path = (_folder(fleet) / f"{parent}{names.SEPARATOR}{name}.yaml").as_posix()
+    path = (folder_for(fleet, "subpools") / f"{parent}{names.SEPARATOR}{name}.yaml").as_posix()
     quota_value = _quota_value(pool, quota)
     text = _document(parent, name, quota_value)
     return NewFile(path, text, f"created {parent}{names.SEPARATOR}{name}, quota {_shown_quota(quota_value)}")
@@ -371,13 +371,15 @@ def _frozen(subpool: FleetSubpool, command: str) -> Diagnostic:
     return Diagnostic(SUBPOOL_TRANSITION, message, subpool.declared.at("spec", "state"), hint=hints[subpool.state])
 
 
-def _folder(fleet: Fleet) -> PurePosixPath:
-    """Returns the folder for new subpools: the one named subpools, else the last source folder that admins control."""
+def folder_for(fleet: Fleet, usual: str) -> PurePosixPath:
+    """Returns the folder for new documents: the one with the ``usual`` name, such as subpools, else the last source
+    folder that admins control.
+    """
     sources, admin = fleet.config.sources, fleet.config.adminSources
     counting = [folder for folder in sources if is_within(folder, admin)]
     counting += [folder for folder in admin if is_within(folder, sources) and folder not in counting]
     folders = [PurePosixPath(folder) for folder in counting or sources]
-    return ([folder for folder in folders if folder.name == "subpools"] or folders)[-1]
+    return ([folder for folder in folders if folder.name == usual] or folders)[-1]
 
 
 def _document(parent: str, name: str, quota: Value) -> str:

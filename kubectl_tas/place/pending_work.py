@@ -145,7 +145,7 @@ class _Question:
                     if any(controller.why(_FAILED) is not None for controller in made_by_owner)
                     else State.ENDED
                 )
-        states = [*(gang.state for gang in self.gangs), *([_state_of(self.lone, None)] if self.lone else [])]
+        states = [*(gang.state for gang in self.gangs), *([state_of_pods(self.lone, None)] if self.lone else [])]
         if (self.work.missing and not self.lone) or not states:
             states.append(State.WAITS)
         if State.FAILED in states and self.retried is not None:
@@ -206,7 +206,7 @@ class _Question:
         if not pods and "Pod" in self.gaps:
             state = State.RUNS if group.is_allocated else State.WAITS
         else:
-            state = _state_of(phases, needed)
+            state = state_of_pods(phases, needed)
         return GangNow(group.namespace, group.name, phases, needed, state)
 
     def _fits(self) -> tuple[tuple[Fit | LeftOut, ...], Mapping[str, str]]:
@@ -636,7 +636,8 @@ _UNREAD = f"Read {POD_GROUPS} too. If there are none, look whether KAI runs: kub
 _UNGROUPED = "Apply its manifests, and look whether KAI runs: kubectl get pods -n kai-scheduler."
 
 
-def _state_of(phases: Mapping[str, int], needed: int | None) -> State:
+def state_of_pods(phases: Mapping[str, int], needed: int | None) -> State:
+    """Returns the state of pods by their number in each phase. ``needed`` pods must be on nodes; None means all."""
     all_pods, ended = sum(phases.values()), phases.get("Succeeded", 0) + phases.get("Failed", 0)
     if all_pods and ended == all_pods:
         return State.FAILED if phases.get("Failed") else State.ENDED

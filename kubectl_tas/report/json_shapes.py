@@ -127,7 +127,9 @@ class ExplainedJson(CountedJson):
     """The queue of one piece of work, its verdict and its PodGroups."""
 
     kind: str
+    name: str
     workflow: str
+    """The old name of ``name``, for one release."""
     file: str
     pool: str
     backend: str
@@ -136,7 +138,16 @@ class ExplainedJson(CountedJson):
     preemptible: bool
     gpus: Number
     topology: str | None
+    verdict: str
+    """admitted, pending, draining, unschedulable, rejected or unknown."""
+    rule: str | None
+    """The rule that refuses the work, or makes it wait."""
+    inQuota: Number
+    overQuota: Number
+    message: str
+    hint: str
     admission: AdmissionJson
+    """The old place of ``verdict``, as ``outcome``, and of the fields after it, for one release."""
     podGroups: list[PartJson]
     facts: list[FactJson]
 
@@ -199,11 +210,16 @@ class AskedJson(TypedDict):
 class AdmittedJson(TypedDict):
     """The verdict on one piece of work. The amounts are GPUs."""
 
+    kind: str
+    name: str
     workflow: str
+    """The old name of ``name``, for one release."""
     pool: str
     queue: str
     priority: str
+    gpus: Number
     asks: Number
+    """The old name of ``gpus``, for one release."""
     quota: Value
     used: Number | None
     verdict: str
@@ -304,8 +320,11 @@ class ChangeJson(TypedDict):
 class FitGangJson(TypedDict):
     """Whether one gang has a placement."""
 
-    workflow: str
     kind: str
+    name: str
+    """The name of the work that the gang is of."""
+    workflow: str
+    """The old name of ``name``, for one release."""
     podGroup: str
     copies: int
     startsWith: int
@@ -379,8 +398,11 @@ class ConsequencesJson(TypedDict):
 class PendingGangJson(ConsequencesJson):
     """The outcome for a pending gang."""
 
-    workflow: str
     kind: str
+    name: str
+    """The name of the work that the gang is of."""
+    workflow: str
+    """The old name of ``name``, for one release."""
     podGroup: str
     queue: str
     priority: str
@@ -395,8 +417,11 @@ class PendingGangJson(ConsequencesJson):
 class RunningGangJson(TypedDict):
     """A gang that runs."""
 
-    workflow: str
     kind: str
+    name: str
+    """The name of the work that the gang is of."""
+    workflow: str
+    """The old name of ``name``, for one release."""
     podGroup: str
     gangs: int
 
@@ -431,8 +456,11 @@ class PendingJson(CountedJson):
 class GrowthGangJson(TypedDict):
     """A gang that needs more racks."""
 
-    workflow: str
     kind: str
+    name: str
+    """The name of the work that the gang is of."""
+    workflow: str
+    """The old name of ``name``, for one release."""
     podGroup: str
     copies: int
     more: int | None
@@ -465,7 +493,8 @@ class GrowthJson(CountedJson):
 class WhyQueueJson(TypedDict):
     """The queue of pending work, in GPUs."""
 
-    name: str
+    name: str | None
+    """null: no PodGroup of the cluster names one."""
     quota: Value
     held: Value
     heldNonPreemptible: Value
@@ -516,8 +545,9 @@ class WhyWorkJson(TypedDict):
     kind: str
     name: str
     namespace: str
-    file: str
-    pool: str
+    file: str | None
+    """null: no file declares the work, and the answer has what the cluster alone says."""
+    pool: str | None
     queue: WhyQueueJson
     state: str
     podGroups: list[WhyGangJson]

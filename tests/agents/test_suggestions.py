@@ -215,7 +215,7 @@ class TestQueue:
         "verdict": "rejected",
         "hint": "Ask for less.",
         "pool": "team--a",
-        "asks": 10,
+        "gpus": 10,
         "quota": 8,
         "used": 3,
         "priority": "NORMAL",
@@ -246,7 +246,7 @@ class TestQueue:
         assert self.tried(tmp_path, quota="unlimited") == others
         assert self.tried(tmp_path, quota=10, used=0) == others
         assert self.tried(tmp_path, quota=5, used=5) == [*others, "size: 5"]
-        low = self.tried(tmp_path, priority="LOW", used=0, asks=30)
+        low = self.tried(tmp_path, priority="LOW", used=0, gpus=30)
         assert low == ["pool: team--b", "pool: team--e", "priority: LOW", "size: 2"]
 
     def test_it_is_sent_there(self, tmp_path: Path) -> None:

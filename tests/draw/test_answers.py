@@ -167,9 +167,10 @@ def test_all_data_of_an_answer() -> None:
     )
     left = LeftOut(SENT, "why not")
     assert fitpages.data([found, answer(FitOutcome.RUNS)], [left]) == {
-        "version": 1,
+        "version": 2,
         "gangs": [
             {
+                "name": "w",
                 "workflow": "w",
                 "kind": "Workflow",
                 "podGroup": "all",
@@ -193,6 +194,7 @@ def test_all_data_of_an_answer() -> None:
                 ],
             },
             {
+                "name": "w",
                 "workflow": "w",
                 "kind": "Workflow",
                 "podGroup": "all",
@@ -339,9 +341,9 @@ Gangs:    1, of which none wait for room
 Needs:    not known: no node has the label example.com/rack of level rack
 """
     )
-    one = {"workflow": "w", "kind": "Workflow", "podGroup": "all"}
+    one = {"name": "w", "workflow": "w", "kind": "Workflow", "podGroup": "all"}
     assert capacitypages.growth_data([("prod", growth)], [LeftOut(SENT, "why not")]) == {
-        "version": 1,
+        "version": 2,
         "clusters": [
             {
                 "backend": "prod",

@@ -230,8 +230,9 @@ def test_all_data_of_a_scheduler() -> None:
     found = pendingtable.data([whole()])
     batch = {"podGroup": "other", "queue": "own", "priority": 100, "gpus": 8}
     nobody: dict[str, Any] = {"action": None, "evicted": [], "moved": [], "limited": False}
-    gang = {"workflow": "train", "kind": "Job", "podGroup": "mine", "queue": "own", "priority": "NORMAL"}
-    assert (found["version"], found["leftOut"], len(found["schedulers"])) == (1, [], 1)
+    names = {"kind": "Job", "name": "train", "workflow": "train"}
+    gang = {**names, "podGroup": "mine", "queue": "own", "priority": "NORMAL"}
+    assert (found["version"], found["leftOut"], len(found["schedulers"])) == (2, [], 1)
     (one,) = found["schedulers"]
     queues = one.pop("queues")  # type: ignore[misc]
     assert one == {
@@ -270,7 +271,7 @@ def test_all_data_of_a_scheduler() -> None:
                 **nobody,
             },
         ],
-        "running": [{"workflow": "train", "kind": "Job", "podGroup": "g", "gangs": 2}],
+        "running": [{"kind": "Job", "name": "train", "workflow": "train", "podGroup": "g", "gangs": 2}],
         "further": [
             {"podGroup": "mine", "queue": "own", "placed": [{"part": "mine", "domain": ["b"], "pods": 1}], **nobody}
         ],
