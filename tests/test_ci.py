@@ -469,7 +469,7 @@ class TestSource:
 
 
 class TestOwners:
-    """Whoever may change what decides for others is named; nobody is told that they are when they are not."""
+    """Whoever may change what affects other teams is named; nobody is told that they are when they are not."""
 
     PLACES = ("pools/", "subpools/", "topologies/", "platforms/", "tas.yaml", "requirements-tas.txt")
 

@@ -87,7 +87,7 @@ _MAX_LISTED = 5
 _OF_ROOT = ("tas.yaml", "requirements-tas.txt")
 _OF_CHECKOUT = (".gitlab-ci.yml", ".pre-commit-config.yaml", ".gitmodules", ATTRIBUTES, "CODEOWNERS", "docs/CODEOWNERS")
 _FOLDERS_OF_CHECKOUT = (".github", ".gitlab")
-"""Files at the root and at the top of the checkout that decide for others, and folders with such files."""
+"""Files at the root and at the top of the checkout that affect other teams, and folders with such files."""
 _NOT_LISTED = ("/.", "\n- .", "ustomization", "Chart.yaml", ".yml", "sonnet")
 """Texts that no name in a kustomization of kubectl-tas contains. If one is found, each file is checked."""
 _MODULE_PATH = late_pattern(r"\bpath\s*=([^\n#;]*)", re.IGNORECASE)
