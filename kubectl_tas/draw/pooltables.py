@@ -13,6 +13,7 @@ from kubectl_tas.quantities import (
     NO_LIMIT,
     OTHERS,
     RESOURCES,
+    UNITS,
     Amount,
     Amounts,
     ResourceName,
@@ -402,7 +403,7 @@ def _subpool_facts(pool: FleetPool, subpool: FleetSubpool) -> list[tuple[str, st
         ("Name", subpool.canonical),
         ("File", subpool.declared.origin.path),
         ("State", subpool.state),
-        ("Quota", f"{_sentence(subpool.quota)} (declared: {subpool.declared.spec.spec.quota_text})"),
+        ("Quota", _quota_and_declared(subpool)),
         *((("Maximum", _sentence(subpool.maximum)),) if subpool.declared.spec.spec.maximum is not None else ()),
         *((("Weight", weight(subpool.weight)),) if subpool.declared.spec.spec.weight is not None else ()),
         *_order(subpool.declared.spec.spec.priority),
@@ -494,6 +495,21 @@ def _sent_to(target: Target, submissions: Sequence[Submission]) -> Iterator[Subm
 
 def _work_cells(submission: Submission) -> tuple[str, ...]:
     return submission.target, submission.priority, str(submission.gpus)
+
+
+def _quota_and_declared(subpool: FleetSubpool) -> str:
+    """Returns the quota that counts, and what the file says where that is something else, such as a share."""
+    written, counted = _declared_quota(subpool), _sentence(subpool.quota)
+    amounts = written if isinstance(written, dict) else {"gpu": written}
+    declared = ", ".join(_as_written(name, amounts[name]) for name in RESOURCES if name in amounts)
+    return counted if declared in ("", counted) else f"{counted} (declared: {declared})"
+
+
+def _as_written(resource: ResourceName, amount: int | str) -> str:
+    """Returns an amount of a file with its unit: 8 GPUs, or 50% of the GPUs."""
+    if isinstance(amount, str) and amount.endswith("%"):
+        return f"{amount} of the {UNITS[resource]}"
+    return said(resource, amount) if resource == "gpu" and isinstance(amount, int) else f"{amount} {UNITS[resource]}"
 
 
 def _sentence(amounts: Amounts) -> str:
