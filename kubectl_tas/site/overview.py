@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
-from kubectl_tas.compare.impact import Impact, QueueChange, Risk, WorkChange
+from kubectl_tas.compare.impact import Impact, QueueChange, WorkChange
 from kubectl_tas.diagnostics import Severity
+from kubectl_tas.draw.impacthtml import RISKS
 from kubectl_tas.draw.impactsections import NOTHING, ImpactSection, counted, quota_text, risk_line, sections
 from kubectl_tas.gangs.quota_usage import totals
 from kubectl_tas.quantities import show, total
@@ -83,7 +84,6 @@ def _tiles(content: Content) -> Tiles:
     return Tiles(tuple(tiles))
 
 
-_RISKS: dict[Risk, Tone] = {"none": "good", "low": "good", "medium": "fair", "high": "bad"}
 _NAMES = ("Pool", "Subpool", "Of")
 """Columns that contain names of pools or subpools."""
 
@@ -103,7 +103,7 @@ def changes(content: Content) -> Iterator[Page]:
 
 
 def _blocks(content: Content, impact: Impact) -> Iterator[Block]:
-    yield TextBlock(f"{counted(impact)}. {risk_line(impact)}.", Badge(impact.risk[0], _RISKS[impact.risk[0]]))
+    yield TextBlock(f"{counted(impact)}. {risk_line(impact)}.", Badge(impact.risk[0], RISKS[impact.risk[0]]))
     if whom := tuple(_for_whom(content, impact)):
         owner = ("Owner",) if content.owners else ()
         yield _cut(content, Table("For whom", ("Pool", *owner, "GPU quota", "Work"), whom))
