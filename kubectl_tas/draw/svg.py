@@ -165,11 +165,12 @@ def _lay(box: Box, most: float) -> _Laid:
 
 def _rows(boxes: Sequence[Box], most: float, down: float) -> _Rows:
     """Lays out boxes from ``down`` on. A box with many boxes in it gets the whole width where that takes less height
-    than a column of its own beside an empty one.
+    than a column of its own beside an empty one. Only the last two levels are laid out both ways: the work would
+    double with each level.
     """
     beside = _beside(boxes, most, down)
     groups = [tuple(group) for _, group in groupby(boxes, key=lambda box: bool(box.children))]
-    if len(groups) <= 1:
+    if len(groups) <= 1 or any(child.children for box in boxes for child in box.children):
         return beside
     parts: list[_Rows] = []
     for group in groups:
