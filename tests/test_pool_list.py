@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -408,3 +409,29 @@ def test_since_when_gpus_are_held_may_not_be_known(repository: Path, tmp_path: P
         "uncharged"
     ]
     assert (found["work"], found["gpus"], found["since"]) == ("Pod/other", 2, None)
+
+
+def test_a_page_has_the_rows_of_the_table_and_a_bar_for_each_quota(team: Path, tmp_path: Path) -> None:
+    state = cluster(tmp_path, queue("team--shared", 50), queue("team--a", "5"), queue("team--b", 50))
+    result = kubectl_tas("pool", "list", "--cluster-state", state, "-C", team, "-o", "html")
+    assert "<script" not in result.out
+    assert ".share { white-space: nowrap; }" in result.out, "the style of the site"
+    rows = re.findall(r'<tr><th scope="row">(.*?)</th>(.*)</tr>', result.out)
+    cells = [re.findall(r"<td>(.*?)</td>", row) for _, row in rows]
+    assert [re.sub("<.*?>", "", name) for name, _ in rows] == ["team", "team--a", "team--b", "team--c"]
+    assert [name.count("indented") for name, _ in rows] == [0, 1, 1, 1]
+    assert [row[1:4] for row in cells][:3] == [["10 (Total: 100)", "50", "-40"], ["30", "5", "25"], ["40", "50", "-10"]]
+    assert [re.sub("<.*?>", "", row[4]).strip() for row in cells] == ["", "16%", "125%", ""], "unknown has no share"
+    assert [re.findall(r'class="bar (\w+)".*?<rect width="(\d+)%"', row[4]) for row in cells[1:3]] == [
+        [("good", "16")],
+        [("bad", "100")],
+    ]
+    assert f"<p>{FROM_CLUSTER.strip()}</p>" in result.out
+
+
+def test_names_on_a_page_are_text(repository: Path) -> None:
+    root = write(repository, {"pools/team.yaml": pool(), "broken/<b>.yaml": "a: b\n"})
+    (root / "pools/<i>.yaml").write_text("kind: Pool\n")
+    result = kubectl_tas("pool", "list", "-C", root, "-o", "html")
+    assert "&lt;i&gt;" in result.out
+    assert "<i>" not in result.out

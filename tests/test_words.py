@@ -184,6 +184,9 @@ ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LONGEST = 40
 """Words of a sentence; about 25 is the aim."""
+MOST_PAGES = 25
+MOST_WORDS = 33_500
+"""All words of these pages, with tables, examples and the help of commands."""
 
 
 def prose(page: Path) -> str:
@@ -272,6 +275,14 @@ def test_docstrings_have_plain_words(phrases: re.Pattern[str]) -> None:
 def test_pages_and_help_have_short_sentences() -> None:
     found = [f"{page.relative_to(ROOT)}: {sentence}" for page in PAGES for sentence in overlong(prose(page))]
     assert found == []
+
+
+def test_pages_are_few_and_short() -> None:
+    """Pages of rules are not counted: a reader comes to one from a finding. README has a bound of its own."""
+    pages = sorted((ROOT / "docs").glob("*.md"))
+    words = [word for page in pages for word in page.read_text(encoding="utf-8").split() if re.search(r"\w", word)]
+    assert len(pages) <= MOST_PAGES, "merge a page; tools/docsite.py leads its old address to the new one"
+    assert len(words) <= MOST_WORDS, "say it once, in the page that readers look at for it"
 
 
 def test_a_long_sentence_is_found() -> None:

@@ -1,6 +1,7 @@
 """Builds a searchable site from README, docs and the files that they link: ``python -m tools.docsite DIR``.
 
-A broken link fails the build. The command needs the packages of the extra ``docs``.
+A broken link fails the build. Addresses of pages that were merged lead to the page that has their text now. The command
+needs the packages of the extra ``docs``.
 """
 
 from __future__ import annotations
@@ -17,6 +18,31 @@ from tools.goldens import ROOT
 
 PAGES = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "LICENSE")
 FOLDERS = ("docs", "examples", "integrations", "schemas")
+MOVED = {
+    "adopt": "workloads#adopt-work-that-runs-already",
+    "agents": "tools#agents",
+    "clusters": "platform-admin#several-clusters",
+    "compared": "faq#compared-with-other-tools",
+    "editors": "tools#schemas",
+    "gpu-kinds": "topologies#kinds-of-gpu",
+    "labels": "topologies#see-what-your-nodes-have",
+    "monorepos": "git#many-teams-in-one-repository",
+    "performance": "git#what-is-kept",
+    "reliability": "versions#promises",
+    "shell": "tools#completion",
+    "site": "pictures#a-site-of-the-repository",
+}
+"""Names of former pages of docs/, and the page and heading that have their text now."""
+_REDIRECT = """\
+<!doctype html>
+<meta charset="utf-8">
+<title>This page has moved</title>
+<meta name="robots" content="noindex">
+<link rel="canonical" href="../{page}/">
+<meta http-equiv="refresh" content="0; url=../{page}/#{heading}">
+<script>location.replace("../{page}/" + (location.hash || "#{heading}"))</script>
+<p>This page has moved to <a href="../{page}/#{heading}">another</a>.</p>
+"""
 
 
 def build(target: Path) -> None:
@@ -39,6 +65,20 @@ def build(target: Path) -> None:
             subprocess.run([sys.executable, "-m", "mkdocs", *words], check=True, env=environment)
         finally:
             Path(f"{work}.yml").unlink()
+    for name, text in redirects().items():
+        (target / name).parent.mkdir(parents=True, exist_ok=True)
+        (target / name).write_text(text, encoding="utf-8")
+
+
+def redirects() -> dict[str, str]:
+    """Returns the pages that lead from former addresses to the new ones, by their path in the site. A heading in the
+    address stays: most headings kept their words.
+    """
+    places = {old: new.split("#") for old, new in MOVED.items()}
+    return {
+        f"docs/{old}/index.html": _REDIRECT.format(page=page, heading=heading)
+        for old, (page, heading) in places.items()
+    }
 
 
 def main() -> None:

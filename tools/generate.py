@@ -54,7 +54,7 @@ Several commands have these; each names its own below.
 ```
 
 The cluster options are {cluster}
-([which cluster a command asks](clusters.md#which-cluster-a-command-asks)).
+([which cluster a command asks](platform-admin.md#which-cluster-a-command-asks)).
 
 {work}
 """

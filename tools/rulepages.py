@@ -101,7 +101,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 _INTRODUCTION = """# Rules
 
 Look up the code of a finding. Its page, and `kubectl tas rule CODE`, say why and how to mend it. A finding is an error
-and fails a run, unless it is marked here: a warning fails it with `--strict`, a note never.
+and fails a run, unless it is marked here: a warning fails it with `--strict`, an info never.
 """
 _LOOKS = """
 ## What each rule looks at

@@ -32,7 +32,7 @@ COMMAND_DOUBTFUL = Rule(
     "torchrun --nproc_per_node=8 in a container with 4 GPUs starts 8 processes, and those without a GPU fail. The same "
     "holds for accelerate, deepspeed, vLLM on one node, and fields of operators such as slotsPerWorker. A command is a "
     'list: in command: [python train.py] the program is called "python train.py", which no image has. If several '
-    "processes share a GPU on purpose, ignore the note.",
+    "processes share a GPU on purpose, waive the finding.",
 )
 
 

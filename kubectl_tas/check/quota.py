@@ -74,7 +74,7 @@ POOL_UNLIMITED = Rule(
     Severity.WARNING,
     "A pool at the top has no guarantee of GPUs, and so no limit.",
     "All its HIGH and NORMAL work counts as guaranteed, and KAI never takes a GPU back from it. Other pools of the "
-    "cluster may miss their guarantees. If no other pool has a guarantee, this is only a note. Set "
+    "cluster may miss their guarantees. If no other pool has a guarantee, this is only an info. Set "
     "spec.resources.gpu.guarantee, to -1 if you mean no limit.",
     protects=Waiving.CONFIG,
 )
@@ -171,7 +171,7 @@ def judged_with(findings: Iterable[Diagnostic], fleet: Fleet, past: Past) -> Ite
 
 
 def _listed(submission: Submission, verdict: Verdict) -> Diagnostic:
-    """Returns a note for over-quota work that spec.overQuota lists."""
+    """Returns an info for over-quota work that spec.overQuota lists."""
     location = submission.over_quota.origin.locate(("spec", "overQuota", submission.over_quota_key or ""), key=True)
     related, hint = (Related("listed here", location),), "Nothing to do until it has ended."
     return Diagnostic(OVER_QUOTA_RUNNING, verdict.text, submission.place, related, hint, level=Severity.INFO)

@@ -40,7 +40,7 @@ from kubectl_tas.cli.options import (
     template_options,
 )
 from kubectl_tas.cli.session import open_session, open_summaries, refuse_errors, tell_errors, tell_unread
-from kubectl_tas.cli.terminal import hand_over, hand_over_data, say, show, show_figures, show_list
+from kubectl_tas.cli.terminal import gap, hand_over, hand_over_data, say, show, show_figures, show_list
 from kubectl_tas.diagnostics import Diagnostic
 from kubectl_tas.draw import pooltables as pages
 from kubectl_tas.draw.poolfigure import figure
@@ -73,7 +73,7 @@ def pool() -> None:
 
 @pool.command("list", epilog="Example: kubectl tas pool list team other--speech -o wide")
 @click.argument("wanted", metavar="[NAME]...", nargs=-1, type=TARGET)
-@output_option(*LIST, "csv")
+@output_option(*LIST, "csv", "html")
 @click.option("--all", "archived", is_flag=True, help="Show ARCHIVED subpools too.")
 @live_option
 @cluster_options
@@ -107,6 +107,10 @@ def list_pools(
     source = CLUSTER if asked else DECLARED
     if output == "csv":
         hand_over(pages.comma_separated(found, [str(document.place) for document in fleet.not_counted]))
+    elif output == "html":
+        lacking = gap()
+        notes = (f"Used: {USED[source]}.", *(() if lacking is None else (f"Incomplete: {lacking.text}.",)))
+        hand_over(pages.html(found, notes))
     else:
         show_list(
             output,

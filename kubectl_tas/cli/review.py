@@ -135,6 +135,7 @@ def report(to: str, title: str, since: str | None, live: bool, directory: str | 
     wrote. If the repository has errors, the site shows them and the command exits 1.
     """
     from kubectl_tas.emit.file_plan import apply_plan, plan_pages
+    from kubectl_tas.load.revision import last_commit
     from kubectl_tas.site.content import Content
     from kubectl_tas.site.sitefiles import files
 
@@ -148,6 +149,7 @@ def report(to: str, title: str, since: str | None, live: bool, directory: str | 
     source = USED[CLUSTER if asked else DECLARED]
     nodes = _nodes(asked, asked.names.intersection(own)) if asked else {}
     content = Content(title, fleet, session.shown, session.waived, answers.found if answers else None, source, nodes)
+    content = replace(content, commit=last_commit(session.root))
     if since is not None:
         content = replace(content, since=since, changes=meaning_of(directory, since)[1])
     with progress("Drawing") as tick:

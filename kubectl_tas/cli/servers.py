@@ -25,7 +25,7 @@ SECONDS = 60
 def lsp() -> None:
     """Serve editors by the Language Server Protocol, on standard input and output.
 
-    docs/editors.md says how to set up an editor.
+    docs/tools.md says how to set up an editor.
     """
     try:
         from kubectl_tas.editor.server import make_server
@@ -55,7 +55,7 @@ def mcp(seconds: int, files: Sequence[str], live: bool, directory: str | None, *
     """Serve agents by the Model Context Protocol, on standard input and output: answers, and no edits.
 
     Agents see only this repository. They see a cluster only with --live, --context, --kubeconfig, --cluster-state or,
-    for `fit`, --nodes. docs/agents.md says how to connect an agent.
+    for `fit`, --nodes. docs/tools.md says how to connect an agent.
     """
     if "-" in files:
         raise click.UsageError("--nodes - does not go with mcp: standard input has the agent's questions")

@@ -110,12 +110,7 @@ def _say_add(where: str) -> None:
 def _say_no_digest(where: str, requirement: str, gap: str) -> None:
     """Says what to write instead of a requirement whose content may change, since CI does not install such a one."""
     why = f"this one may become another ({requirement})" if requirement else f"CI cannot get this one ({gap})"
-    say(
-        f"Say which kubectl-tas CI installs, in {where}: {why}. Write kubectl-tas @ git+https://...@COMMIT, or the "
-        "address of a wheel with #sha256=. For a release of an index, write what "
-        "`uv pip compile --universal --generate-hashes` prints.",
-        err=True,
-    )
+    say(f"Write kubectl-tas @ git+https://...@COMMIT into {where}: {why}.", err=True)
 
 
 def _lacks_it(path: Path) -> bool:

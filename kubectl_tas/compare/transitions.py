@@ -40,9 +40,9 @@ BASE_UNREAD = Rule(
     Severity.WARNING,
     "Documents of the base cannot be read.",
     "kubectl-tas cannot compare what it cannot read, so a forbidden change may pass unseen. `--strict` fails for it. "
-    "The change that repairs the base has this warning too: let it repair nothing else, look at it yourself, and merge "
-    "it without `--strict`. Or compare with the last valid revision. Files of a submodule are not compared either, nor "
-    "is a repository that moves to another folder.",
+    "The change that repairs the base has this warning too: merge that fix alone, overriding the check. Or compare "
+    "with the last valid revision. Files of a submodule are not compared either, nor is a repository that moves to "
+    "another folder.",
     protects=Waiving.CONFIG,
 )
 BASE_EMPTY = Rule(

@@ -7,12 +7,14 @@ import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from kubectl_tas.draw import plainpage
 from kubectl_tas.gangs.quota_usage import Account, Total, depths, totals
 from kubectl_tas.model.pool_kinds import QuotaAmounts
 from kubectl_tas.quantities import (
     NO_LIMIT,
     OTHERS,
     RESOURCES,
+    UNITS,
     Amount,
     Amounts,
     ResourceName,
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
 HEADER = ("Pool", "Status", "Subpool State", "GPU Quota", "Used", "Available")
 WIDTHS = (14, 13, 13, 15, 4, 9)
 """Minimum width of each column, as in OSMO's table."""
+_FULL = 100
+"""Percent of a quota that is used up."""
 NARROW = ("Pool", "State", "GPU Quota", "Used", "Available")
 """Columns of the narrow table: without the status, which is always the same."""
 MOST = 80
@@ -143,6 +147,28 @@ def used_text(resource: ResourceName, row: Account) -> str:
 def amount_text(resource: ResourceName, amounts: Amounts | None) -> str:
     """Returns an amount as text; "unknown" for None."""
     return "unknown" if amounts is None else show(resource, amounts.of(resource))
+
+
+def percent_used(row: Account) -> int | None:
+    """Returns the used part of the quota of a row and all below it; None if either is unknown, or the quota is 0."""
+    quota, used = (row.quota, row.used) if row.total is None else (row.total, row.whole)
+    return None if used is None or quota is None or quota.gpu in (0, NO_LIMIT) else int(100 * used.gpu / quota.gpu)
+
+
+def html(rows: Sequence[Account], notes: Iterable[str]) -> str:
+    """Renders the rows as a page, with a bar for the used part of each quota."""
+    header = (*NARROW, "Used of the quota")
+    cells = [_html_cells(row, depth) for row, depth in zip(rows, depths(rows), strict=True)]
+    body = [plainpage.table(header, cells), *(plainpage.paragraph(plainpage.text(note)) for note in notes)]
+    return plainpage.page("Pools", body)
+
+
+def _html_cells(row: Account, depth: int) -> list[plainpage.Html]:
+    amounts = (row.state or "-", quota_text("gpu", row), used_text("gpu", row), amount_text("gpu", row.available))
+    percent = percent_used(row)
+    bar = "" if percent is None else plainpage.share(percent, "bad" if percent > _FULL else "good")
+    name = plainpage.indented(plainpage.text(row.name), depth)
+    return [name, *map(plainpage.text, amounts), plainpage.Html(bar)]
 
 
 def _wide_cells(row: Account) -> tuple[str, ...]:
@@ -405,7 +431,7 @@ def _subpool_facts(pool: FleetPool, subpool: FleetSubpool) -> list[tuple[str, st
         ("Name", subpool.canonical),
         ("File", subpool.declared.origin.path),
         ("State", subpool.state),
-        ("Quota", f"{_sentence(subpool.quota)} (declared: {subpool.declared.spec.spec.quota_text})"),
+        ("Quota", _quota_and_declared(subpool)),
         *((("Maximum", _sentence(subpool.maximum)),) if subpool.declared.spec.spec.maximum is not None else ()),
         *((("Weight", weight(subpool.weight)),) if subpool.declared.spec.spec.weight is not None else ()),
         *_order(subpool.declared.spec.spec.priority),
@@ -497,6 +523,21 @@ def _sent_to(target: Target, submissions: Sequence[Submission]) -> Iterator[Subm
 
 def _work_cells(submission: Submission) -> tuple[str, ...]:
     return submission.target, submission.priority, str(submission.gpus)
+
+
+def _quota_and_declared(subpool: FleetSubpool) -> str:
+    """Returns the quota that counts, and what the file says where that is something else, such as a share."""
+    written, counted = _declared_quota(subpool), _sentence(subpool.quota)
+    amounts = written if isinstance(written, dict) else {"gpu": written}
+    declared = ", ".join(_as_written(name, amounts[name]) for name in RESOURCES if name in amounts)
+    return counted if declared in ("", counted) else f"{counted} (declared: {declared})"
+
+
+def _as_written(resource: ResourceName, amount: int | str) -> str:
+    """Returns an amount of a file with its unit: 8 GPUs, or 50% of the GPUs."""
+    if isinstance(amount, str) and amount.endswith("%"):
+        return f"{amount} of the {UNITS[resource]}"
+    return said(resource, amount) if resource == "gpu" and isinstance(amount, int) else f"{amount} {UNITS[resource]}"
 
 
 def _sentence(amounts: Amounts) -> str:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from html import escape
+from itertools import groupby
+from typing import NamedTuple
 
 from kubectl_tas.draw import tree
 from kubectl_tas.draw.figure import SMALL, Bar, Box, BoxLook, Figure
@@ -63,24 +65,33 @@ class _Laid:
     inside: _Rows
 
 
+class _Row(NamedTuple):
+    """Boxes side by side."""
+
+    down: float
+    """Distance from the top."""
+    height: float
+    boxes: tuple[_Laid, ...]
+    columns: int
+    """Number of columns of equal width; 0: each box has its own width."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Rows:
     """Boxes that are laid out in rows."""
 
     width: float
     """Width of the widest row."""
-    columns: int
-    """Number of columns of equal width; 0: each box has its own width."""
-    rows: tuple[tuple[float, float, tuple[_Laid, ...]], ...]
-    """Distance from the top, height and boxes of each row."""
+    bottom: float
+    rows: tuple[_Row, ...]
 
     def spread(self, wide: float) -> Iterator[tuple[_Laid, float, float, float, float]]:
         """Yields each box with its position and size, when the rows are ``wide`` units wide."""
-        for down, high, laid in self.rows:
+        for row in self.rows:
             right = 0.0
-            for laid_box in laid:
-                box_width = (wide + _GAP) / self.columns - _GAP if self.columns else laid_box.width
-                yield laid_box, right, down, box_width, high
+            for laid_box in row.boxes:
+                box_width = (wide + _GAP) / row.columns - _GAP if row.columns else laid_box.width
+                yield laid_box, right, row.down, box_width, row.height
                 right += box_width + _GAP
 
 
@@ -146,16 +157,32 @@ def _lay(box: Box, most: float) -> _Laid:
         beside = tuple(_wrapped("word", bar.text, inner - BAR_WIDTH - _GAP))
         bars.append((bar, down, beside))
         down += summed(line.height for line in beside)
-    inside, down = _rows(box.children, inner, down)
+    inside = _rows(box.children, inner, down)
     beside_bars = [BAR_WIDTH + _GAP + line.width for _, _, beside in bars for line in beside]
     wide = max(inside.width, *(line.width for line in lines), *beside_bars)
-    return _Laid(box, wide + 2 * _PAD, down + _PAD, tuple(lines), tuple(bars), inside)
+    return _Laid(box, wide + 2 * _PAD, inside.bottom + _PAD, tuple(lines), tuple(bars), inside)
 
 
-def _rows(boxes: Sequence[Box], most: float, down: float) -> tuple[_Rows, float]:
-    """Lays out boxes from ``down`` on and returns them with their bottom edge: large boxes in columns, others in rows
-    of about equal length.
+def _rows(boxes: Sequence[Box], most: float, down: float) -> _Rows:
+    """Lays out boxes from ``down`` on. A box with many boxes in it gets the whole width where that takes less height
+    than a column of its own beside an empty one. Only the last two levels are laid out both ways: the work would
+    double with each level.
     """
+    beside = _beside(boxes, most, down)
+    groups = [tuple(group) for _, group in groupby(boxes, key=lambda box: bool(box.children))]
+    if len(groups) <= 1 or any(child.children for box in boxes for child in box.children):
+        return beside
+    parts: list[_Rows] = []
+    for group in groups:
+        parts.append(_beside(group, most, parts[-1].bottom if parts else down))
+    apart = _Rows(
+        max(part.width for part in parts), parts[-1].bottom, tuple(row for part in parts for row in part.rows)
+    )
+    return apart if apart.bottom < beside.bottom else beside
+
+
+def _beside(boxes: Sequence[Box], most: float, down: float) -> _Rows:
+    """Lays out boxes from ``down`` on: large boxes in columns, others in rows of about equal length."""
     large = [box for box in boxes if box.look not in SMALL]
     least = HALF if any(box.children for box in large) else LEAST
     beside = max(1, int((most + _GAP) // (least + _GAP))) if large else len(boxes)
@@ -168,10 +195,10 @@ def _rows(boxes: Sequence[Box], most: float, down: float) -> tuple[_Rows, float]
     placed = []
     for row in rows:
         height = max(box.height for box in row)
-        placed.append((down + _GAP, height, tuple(row)))
+        placed.append(_Row(down + _GAP, height, tuple(row), columns if large else 0))
         down += _GAP + height
     widest = max((summed(box.width + _GAP for box in row) - _GAP for row in rows), default=0.0)
-    return _Rows(columns * (column + _GAP) - _GAP if large else widest, columns if large else 0, tuple(placed)), down
+    return _Rows(columns * (column + _GAP) - _GAP if large else widest, down, tuple(placed))
 
 
 def _broken(laid: Sequence[_Laid], columns: int, most: float) -> list[list[_Laid]]:

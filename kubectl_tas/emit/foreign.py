@@ -99,7 +99,7 @@ _OF_CHECKOUT = (
     *(GIT_MODULES, GIT_ATTRIBUTES),
 )
 _FOLDERS_OF_CHECKOUT = (".github", ".gitlab")
-"""Files at the root and at the top of the checkout that decide for others, and folders with such files."""
+"""Files at the root and at the top of the checkout that affect other teams, and folders with such files."""
 _NOT_LISTED = ("/.", "\n- .", "ustomization", "Chart.yaml", ".yml", "sonnet")
 """Texts that no name in a kustomization of kubectl-tas contains. If one is found, each file is checked."""
 _MODULE_PATH = late_pattern(r"\bpath\s*=([^\n#;]*)", re.IGNORECASE)

@@ -68,7 +68,7 @@ OVER_QUOTA_RUNNING = Rule(
     "Work asks for more than its queue may hold since its quota was lowered.",
     "A lower quota ends no running work: KAI does not evict non-preemptible work. It starts nothing more in the queue "
     "until enough work has ended. This is a warning for unchanged work that had room at the revision of --base, or "
-    "that the cluster of --live or --cluster-state shows as running. It is a note if spec.overQuota of the pool or "
+    "that the cluster of --live or --cluster-state shows as running. It is an info if spec.overQuota of the pool or "
     "subpool lists the work with its size, also without --base. New or changed work is an error: KAI would leave its "
     "pods Pending. `kubectl tas subpool` writes the list when it lowers a quota.",
     protects=Waiving.CONFIG,

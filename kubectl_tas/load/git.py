@@ -12,6 +12,7 @@ import os
 import re
 import tempfile
 from collections.abc import Collection, Iterator, Mapping
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 from kubectl_tas import process
@@ -125,6 +126,13 @@ class Git:
             )
             raise TasError(f'the revision "{revision}" means more than one thing in {self.tree.top}', hint=hint)
         return found
+
+    def date(self, commit: str) -> date:
+        """Returns the day of a commit, where its committer was."""
+        text = os.fsdecode(self._ask("cat-file", "commit", commit).out)
+        seconds, zone = text.partition("\ncommitter ")[2].partition("\n")[0].rsplit(" ", 2)[1:]
+        offset = timedelta(hours=int(zone[:-2]), minutes=int(zone[0] + zone[-2:]))
+        return (datetime.fromtimestamp(int(seconds), UTC) + offset).date()
 
     def _is_unborn(self) -> bool:
         """Whether ``HEAD`` is a branch without a commit."""

@@ -24,7 +24,7 @@ FILE_UNREAD = Rule(
     "A file looks like input of kubectl-tas, and is not read.",
     "kubectl-tas neither checks nor renders this file, so nothing applies it. kubectl-tas reads files that end in "
     ".yaml, .yml or .json, below the folders of spec.sources. Rename or move the file, or add its folder to "
-    "spec.sources. This is only a note for files that may be there on purpose: with another ending, in a folder of "
+    "spec.sources. This is only an info for files that may be there on purpose: with another ending, in a folder of "
     "documentation or tests, or a workflow without a pool. Folders of Helm and kustomize, and folders with their own "
     "tas.yaml, get no finding.",
 )

@@ -91,7 +91,7 @@ class Kind:
 
 
 def decides(kind: Kind) -> bool:
-    """Whether documents of a kind decide for others, as pools and settings do."""
+    """Whether documents of a kind affect other teams, as pools and settings do."""
     return kind.page is None and kind.name in _DECIDING
 
 

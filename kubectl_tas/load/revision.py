@@ -13,6 +13,7 @@ import tempfile
 from collections import defaultdict, deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import date
 from pathlib import Path, PurePosixPath
 
 from kubectl_tas.diagnostics import TasError
@@ -46,6 +47,18 @@ def checked_out(root: Path, revision: str, at_hand: Iterable[bytes] = ()) -> Ite
         yield _open(root.resolve(), revision, folder.resolve(), at_hand)
     finally:
         shutil.rmtree(folder)
+
+
+def last_commit(root: Path) -> tuple[str, date] | None:
+    """Returns the name and the day of the last commit of the innermost repository around ``root``; None without one."""
+    try:
+        with tempfile.TemporaryDirectory(prefix="kubectl-tas-") as folder:
+            tree = next(work_trees(root.resolve()), None)
+            git = None if tree is None else Git(tree, Path(folder).resolve())
+            name = None if git is None else git.find("HEAD")
+            return None if git is None or name is None else (name, git.date(name))
+    except (TasError, OSError, ValueError):  # the site says nothing of a repository that git cannot read
+        return None
 
 
 def _refuse_links(root: Path) -> None:

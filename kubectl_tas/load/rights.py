@@ -1,4 +1,4 @@
-"""Finds documents that decide for others, such as on quotas, and lie outside the folders that may hold them."""
+"""Finds documents that affect other teams, such as on quotas, and lie outside the folders that may hold them."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from kubectl_tas.words import shortened
 OUTSIDE_ADMIN_SOURCES = Rule(
     "outside-admin-sources",
     Severity.ERROR,
-    "A document that decides for others lies outside of spec.adminSources.",
-    "Such a document decides for others. If it counted next to workflows, anybody who may add a workflow could take "
-    "the quota of another team. Move it to one of those folders, and let CODEOWNERS name its reviewers. Or add its "
+    "A document that affects other teams lies outside of spec.adminSources.",
+    "If such a document counted next to workflows, anybody who may add a workflow could take the quota of another "
+    "team. Move it to one of those folders, and let CODEOWNERS name its reviewers. Or add its "
     "folder to spec.adminSources. tas.yaml itself always counts. A link counts only if its target is in such a folder "
     "too. With `--base`, the folders of the base count for new and changed documents.",
     protects=Waiving.CONFIG,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def outside(repository: Repository, folders: Collection[str]) -> Iterator[Outside]:
-    """Yields the documents that decide for others and lie in none of these folders."""
+    """Yields the documents that affect other teams and lie in none of these folders."""
     if not repository.has_folders or "." in folders:
         return
     files, below = {CONFIG_FILE, *folders}, tuple(f"{folder}/" for folder in folders)
@@ -62,7 +62,8 @@ def misplaced(found: Outside, folders: Sequence[str], revision: str = "") -> Dia
     declared, folder = found
     path, known = declared.origin.path, name_of(declared)
     name = f' "{known}"' if known else ""
-    message = f"the {declared.spec.kind}{name} counts only in {_either(folders)}{f' at {revision}' if revision else ''}"
+    at = f" at {revision}" if revision else ""
+    message = f"the {declared.spec.kind}{name} affects other teams, so it is allowed only in {_either(folders)}{at}"
     if path == STDIN or path.startswith("/"):  # what is submitted lies in no folder of the repository
         hint = "Take it out of what is submitted; `validate - --stdin-filename PATH` says which file it is to be."
     else:

@@ -19,7 +19,7 @@ from kubectl_tas.model.pool_kinds import Group, QueueMeta
 DEFAULT_SOURCES = ("pools", "subpools", "topologies", "workflows")
 """The folders that the tool reads if the Config names none."""
 DEFAULT_ADMIN_SOURCES = ("pools", "subpools", "topologies", "platforms")
-"""The folders that may hold documents that decide for others, if the Config names none."""
+"""The folders that may hold documents that affect other teams, if the Config names none."""
 VALUES_FOLDER = "values"
 """The folder of the repository that holds values files. The tool reads no other files in this folder."""
 PRIORITY_VALUES = {"HIGH": 125, "NORMAL": 100, "LOW": 50}
@@ -281,7 +281,7 @@ class ConfigSpec(Model):
     sources: Many[Folder] = DEFAULT_SOURCES
     """The folders, relative to the repository root, that the tool reads."""
     adminSources: Many[Folder] = DEFAULT_ADMIN_SOURCES
-    """Folders for documents that decide for others: Pool, Subpool, PodTemplate, ResourceValidation, ClusterTopology,
+    """Folders for documents that affect other teams: Pool, Subpool, PodTemplate, ResourceValidation, ClusterTopology,
     ClusterTopologyBinding, OperatorConfiguration and Karta. In any other folder such a document is an error, so the
     owners of these folders (CODEOWNERS) review all of them. ".": any folder. The tool reads these folders only if
     sources has them too.

@@ -82,7 +82,7 @@ if TYPE_CHECKING:
         | Declared[OperatorConfiguration]
         | Declared[Karta]
     )
-    """A document that decides for others: how much everybody may use, and where."""
+    """A document that affects other teams: how much everybody may use, and where."""
 
 
 def local_path(workflow: str, localpath: str) -> str:
@@ -163,7 +163,7 @@ class Repository:
 
     @property
     def deciding(self) -> Iterator[Deciding]:
-        """The documents that decide for others."""
+        """The documents that affect other teams."""
         yield from chain(self.pools, self.subpools, self.pod_templates, self.resource_validations)
         yield from chain(self.topologies, self.operators, self.kartas)
 

@@ -71,8 +71,8 @@ class Tiles:
     """The numbers that a reader looks at first."""
 
     kind: ClassVar[str] = "tiles"
-    rows: tuple[tuple[Link, str, Tone], ...]
-    """A link to the list of counted things, their number, and a rating."""
+    rows: tuple[tuple[Link | str, str, Tone], ...]
+    """The name, with a link to the list of counted things if there is one; their number; and a rating."""
 
 
 @dataclass(frozen=True, slots=True)

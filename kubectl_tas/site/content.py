@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import field
+from datetime import date
 from functools import cached_property
 
 from kubectl_tas.compare.impact import Impact
@@ -57,6 +58,8 @@ class Content:
     """The source of the usage, in words."""
     nodes: Mapping[str, ClusterNodes] = field(default_factory=dict)
     """Nodes by backend, for each cluster whose nodes are known."""
+    commit: tuple[str, date] | None = None
+    """Name and day of the last commit, if the files are in a git repository."""
     since: str | None = None
     """The revision that the repository is compared with."""
     changes: Impact | None = None

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
-from kubectl_tas.compare.impact import Impact, QueueChange, Risk, WorkChange
+from kubectl_tas.compare.impact import Impact, QueueChange, WorkChange
 from kubectl_tas.diagnostics import Severity
+from kubectl_tas.draw.impacthtml import RISKS
 from kubectl_tas.draw.impactsections import NOTHING, ImpactSection, counted, quota_text, risk_line, sections
 from kubectl_tas.gangs.quota_usage import totals
 from kubectl_tas.quantities import show, total
@@ -25,6 +26,8 @@ from kubectl_tas.words import shortened
 _FIRST = 10
 """Rows to show of a table that another page shows completely."""
 _POOLS = 50
+_SHORT = 8
+"""Digits of a commit to show."""
 
 
 def page(content: Content) -> Page:
@@ -52,11 +55,18 @@ def _tiles(content: Content) -> Tiles:
     sums = totals([row for row in content.accounts if row.state != "ARCHIVED"])
     quotas = [backend_total.quota for backend_total in sums if backend_total.quota is not None]
     guaranteed = show("gpu", total(quotas).gpu) if len(quotas) == len(sums) else "unknown"
+    used = [backend_total.used for backend_total in sums if backend_total.used is not None]
+    is_used_known = len(used) == len(sums)
+    gpus_used = show("gpu", total(used).gpu) if is_used_known else "unknown"
+    lefts = [backend_total.available for backend_total in sums if backend_total.available is not None]
+    gpus_left = show("gpu", total(lefts).gpu) if len(lefts) == len(sums) else "unknown"
     errors, warnings = counts[Severity.ERROR], counts[Severity.WARNING]
     rows: list[tuple[str, str, str, Tone]] = [
         ("Clusters", places.CLUSTERS, str(len(fleet.backends)), "plain"),
         ("Pools", places.POOLS, str(len(fleet.pools)), "plain"),
         ("GPUs guaranteed", places.POOLS, guaranteed, "plain"),
+        ("GPUs used", places.POOLS, gpus_used, "plain"),
+        ("GPUs available", places.POOLS, gpus_left, "plain"),
         ("Topologies", places.TOPOLOGIES, str(len(fleet.topologies)), "plain"),
         ("Workflows, workloads", places.WORK, str(len(content.places.work)), "plain"),
         (LOOK_AT, places.OPEN_WORK, str(open_work), "fair" if open_work else "good"),
@@ -66,10 +76,14 @@ def _tiles(content: Content) -> Tiles:
     if content.since is not None:
         changes_text = "not compared" if content.changes is None else f"risk: {content.changes.risk[0]}"
         rows.append((f"Changes since {content.since}", places.CHANGES, changes_text, "plain"))
-    return Tiles(tuple((Link(name, target), number, tone) for name, target, number, tone in rows))
+    tiles: list[tuple[Link | str, str, Tone]] = []
+    tiles += ((Link(name, target), number, tone) for name, target, number, tone in rows)
+    if content.commit is not None:
+        name, day = content.commit
+        tiles.append((f"Last commit, {day.isoformat()}", name[:_SHORT], "plain"))
+    return Tiles(tuple(tiles))
 
 
-_RISKS: dict[Risk, Tone] = {"none": "good", "low": "good", "medium": "fair", "high": "bad"}
 _NAMES = ("Pool", "Subpool", "Of")
 """Columns that contain names of pools or subpools."""
 
@@ -89,7 +103,7 @@ def changes(content: Content) -> Iterator[Page]:
 
 
 def _blocks(content: Content, impact: Impact) -> Iterator[Block]:
-    yield TextBlock(f"{counted(impact)}. {risk_line(impact)}.", Badge(impact.risk[0], _RISKS[impact.risk[0]]))
+    yield TextBlock(f"{counted(impact)}. {risk_line(impact)}.", Badge(impact.risk[0], RISKS[impact.risk[0]]))
     if whom := tuple(_for_whom(content, impact)):
         owner = ("Owner",) if content.owners else ()
         yield _cut(content, Table("For whom", ("Pool", *owner, "GPU quota", "Work"), whom))

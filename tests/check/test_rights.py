@@ -1,4 +1,4 @@
-"""Tests that documents that decide for others count only in the folders of administrators."""
+"""Tests that documents that affect other teams count only in the folders of administrators."""
 
 from __future__ import annotations
 
@@ -63,7 +63,10 @@ class TestFolders:
         write(team, {"workflows/mine.yaml": f"{WORK}---\n{subpool('a', 10)}"})
         result = kubectl_tas("validate", "-C", team)
         assert result.code == 1
-        message = 'the Subpool "a" counts only in pools, subpools, topologies or platforms, not in workflows'
+        message = (
+            'the Subpool "a" affects other teams, so it is allowed '
+            "only in pools, subpools, topologies or platforms, not in workflows"
+        )
         assert f"workflows/mine.yaml:9:7: error: {message} {CODE}" in result.out
 
     @pytest.mark.parametrize("text", [pool("b"), TEMPLATE, VALIDATION, TOPOLOGY, OPERATOR])
@@ -106,7 +109,7 @@ class TestSettings:
         files = {"tas.yaml": f"{CONFIG}  sources: [.]\n", "all.yaml": f"{pool()}---\n{WORK}"}
         write(repository, files)
         result = kubectl_tas("validate", "-C", repository)
-        assert 'all.yaml:2:7: error: the Pool "team" counts only in pools' in result.out
+        assert 'all.yaml:2:7: error: the Pool "team" affects other teams, so it is allowed only in pools' in result.out
         assert 'add "." to spec.adminSources' in result.out
         write(repository, {"tas.yaml": f"{CONFIG}  sources: [.]\n  adminSources: [.]\n"})
         assert kubectl_tas("validate", "-C", repository, "--strict").code == 0
@@ -114,7 +117,7 @@ class TestSettings:
     def test_none(self, team: Path) -> None:
         write(team, {"tas.yaml": f"{CONFIG}  adminSources: []\n"})
         result = kubectl_tas("validate", "-C", team)
-        assert 'the Pool "team" counts only in tas.yaml, not in pools' in result.out
+        assert 'the Pool "team" affects other teams, so it is allowed only in tas.yaml, not in pools' in result.out
 
     def test_a_folder_that_is_not_read(self, team: Path) -> None:
         write(team, {"tas.yaml": f"{CONFIG}  adminSources: [pools, platfrom]\n"})
@@ -197,7 +200,10 @@ class TestBase:
         assert told(team) == []
         result = kubectl_tas("validate", "-C", team, "--base", "HEAD")
         assert result.code == 1
-        message = 'the Subpool "a" counts only in pools, subpools, topologies or platforms at HEAD, not in workflows'
+        message = (
+            'the Subpool "a" affects other teams, so it is allowed '
+            "only in pools, subpools, topologies or platforms at HEAD, not in workflows"
+        )
         assert f"workflows/mine.yaml:2:7: error: {message} {CODE}" in result.out
 
     def test_a_rule_lowered_by_the_change(self, team: Path) -> None:

@@ -164,6 +164,19 @@ def _bones(line: str) -> str:
     return re.sub(r'"(?:[^"\\]|\\.)*"', '""', line)
 
 
+def test_a_rack_of_hosts_beside_an_empty_one_takes_the_whole_width() -> None:
+    """A GB200 rack has 18 hosts: in a column of its own they would be one below the other, beside nothing."""
+    hosts = tuple(Box(f"host-{number}", words=("4 of 4 GPUs free",)) for number in range(18))
+    racks = (Box("rack-1", children=hosts), Box("rack-2", words=("72 of 72 GPUs free",)))
+    root = ET.fromstring(svg.render([figure(Box("zone-1", children=racks))]))
+    alone = ET.fromstring(svg.render([figure(Box("zone-1", children=racks[:1]))]))
+    assert float(root.attrib["height"]) < float(alone.attrib["height"]) + 100
+    wide, narrow = (
+        {item.attrib.get("width") for item in drawn.iter() if item.tag.endswith("rect")} for drawn in (root, alone)
+    )
+    assert narrow <= wide, "the hosts are as wide as without an empty rack"
+
+
 def test_an_svg_stands_alone() -> None:
     root = ET.fromstring(svg.render([everything()]))
     assert root.get("role") == "img"

@@ -267,7 +267,7 @@ PLACES = {
 
 
 class TestWhatReviewersDoNotSee:
-    """A change of what decides for others is shown to those who approve it, and merged with a conflict."""
+    """A change of what affects other teams is shown to those who approve it, and merged with a conflict."""
 
     @pytest.fixture
     def team(self, team: Path) -> Path:

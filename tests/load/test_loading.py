@@ -91,25 +91,29 @@ OWN = "(Choose a folder of its own, such as manifests.)"
         (
             "{adminSources: [pools]}",
             {"workflows/p.yaml": pool("other")},
-            'workflows/p.yaml:2:7 outside-admin-sources: the Pool "other" counts only in pools, not in workflows '
+            'workflows/p.yaml:2:7 outside-admin-sources: the Pool "other" affects other teams, so it is allowed '
+            "only in pools, not in workflows "
             '(Move it to pools, or add "workflows" to spec.adminSources of tas.yaml.)',
         ),
         (
             "{adminSources: [pools, subpools]}",
             {"p.yaml": pool("other")},
-            'p.yaml:2:7 outside-admin-sources: the Pool "other" counts only in pools or subpools, not in . '
+            'p.yaml:2:7 outside-admin-sources: the Pool "other" affects other teams, so it is allowed '
+            "only in pools or subpools, not in . "
             '(Move it to pools, or add "." to spec.adminSources of tas.yaml.)',
         ),
         (
             "{adminSources: []}",
             {},
-            'pools/team.yaml:2:7 outside-admin-sources: the Pool "team" counts only in tas.yaml, not in pools '
+            'pools/team.yaml:2:7 outside-admin-sources: the Pool "team" affects other teams, so it is allowed '
+            "only in tas.yaml, not in pools "
             '(Move it to tas.yaml, or add "pools" to spec.adminSources of tas.yaml.)',
         ),
         (
             "{adminSources: [pools]}",
             {"/x.yaml": pool("other")},
-            '/x.yaml:2:7 outside-admin-sources: the Pool "other" counts only in pools (Take it out of what is '
+            '/x.yaml:2:7 outside-admin-sources: the Pool "other" affects other teams, so it is allowed '
+            "only in pools (Take it out of what is "
             "submitted; `validate - --stdin-filename PATH` says which file it is to be.)",
         ),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from kubectl_tas.site.content import Content
 from tests.support import site
 from tests.support.cli import kubectl_tas, pool, subpool, write
 from tests.support.golden import GOLDEN, assert_files
-from tests.support.history import commit
+from tests.support.history import commit, git
 from tests.support.site import Html, content, dead_links, flow, marks_of, report, text_of
 
 
@@ -60,6 +61,8 @@ def test_the_numbers(repository: Path, errors: int, warnings: int, gpus: int, to
         (Link("Clusters", "clusters/index.html"), "2", "plain"),
         (Link("Pools", "pools/index.html"), "3", "plain"),
         (Link("GPUs guaranteed", "pools/index.html"), "24", "plain"),
+        (Link("GPUs used", "pools/index.html"), str(gpus), "plain"),
+        (Link("GPUs available", "pools/index.html"), str(24 - gpus), "plain"),
         (Link("Topologies", "topologies/index.html"), "0", "plain"),
         (Link("Workflows, workloads", "work/index.html"), "1", "plain"),
         (Link("Work to look at", "work/open.html"), str(int(gpus > 8)), tones[0]),
@@ -71,6 +74,26 @@ def test_the_numbers(repository: Path, errors: int, warnings: int, gpus: int, to
 def test_where_nothing_is_compared_that_is_said(repository: Path) -> None:
     told = content(repository_of(repository), since="v1")
     assert tiles(told).rows[-1] == (Link("Changes since v1", "changes/index.html"), "not compared", "plain")
+
+
+def test_the_last_commit_and_its_day(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The day is that of the committer, whose evening may be the next day elsewhere."""
+    monkeypatch.setenv("GIT_COMMITTER_DATE", "2026-11-27T23:30:00-0130")
+    root = repository_of(repository)
+    assert report(root, tmp_path / "before") == 0
+    assert "Last commit" not in (tmp_path / "before/index.html").read_text()
+    commit(root)
+    name = git(root, "rev-parse", "HEAD")
+    assert report(root, tmp_path / "site") == 0
+    tile = f'<p><span class="number">{name[:8]}</span> <span class="name">Last commit, 2026-11-27</span></p>'
+    assert tile in (tmp_path / "site/index.html").read_text()
+
+
+def test_a_share_beside_its_bar_does_not_wrap(repository: Path, tmp_path: Path) -> None:
+    assert report(repository_of(repository, work=1, gpus=8), tmp_path / "site") == 0
+    page = (tmp_path / "site/index.html").read_text()
+    assert re.search(r'<td><span class="share"><svg class="bar .*</svg> 100%</span></td>', page)
+    assert ".share { white-space: nowrap; }" in (tmp_path / "site/style.css").read_text()
 
 
 @pytest.mark.parametrize(("number", "is_whole"), [(10, True), (11, False)])

@@ -108,7 +108,7 @@ def test_the_section_of_a_page_is_marked(site: Path, page: str) -> None:
 
 
 def test_what_the_page_about_it_shows(repository: Path) -> None:
-    page = (ROOT / "docs/site.md").read_text()
+    page = (ROOT / "docs/pictures.md").read_text()
     assert kubectl_tas("init", repository).code == 0
     arguments = ["report", "--to", "site", "--title", "GPUs of ACME"]
     assert f'$ kubectl tas {" ".join(arguments[:-1])} "GPUs of ACME"\n' in page
