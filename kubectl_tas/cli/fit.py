@@ -22,7 +22,7 @@ from kubectl_tas.gangs.admission import VERDICTS
 from kubectl_tas.model import manifest
 from kubectl_tas.model.osmo_workflow import PRIORITIES
 from kubectl_tas.place.actions import pending
-from kubectl_tas.place.answers import FitOutcome, fit, nodes_of, running_of, settled
+from kubectl_tas.place.answers import FitOutcome, fit, in_order, nodes_of, running_of, settled
 from kubectl_tas.place.fairshare_report import called
 from kubectl_tas.place.gangs_to_place import GangToPlace, LeftOut, unplaced
 from kubectl_tas.place.grow import ClusterGrowth
@@ -104,7 +104,7 @@ def fit_command(
         for item, nodes in asked:
             known.append((item, settled(item.orders, nodes) if isinstance(item, LeftOut) else fit(item, nodes)))
             tick(len(known), len(asked))
-    answers = [answer for _, answer in known if answer is not None]
+    answers = list(in_order(answer for _, answer in known if answer is not None))
     left_out = [item for item, answer in known if isinstance(item, LeftOut) and answer is None]
     if output == "json":
         hand_over_data(pages.data(answers, left_out))

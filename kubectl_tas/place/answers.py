@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
 
@@ -70,6 +70,8 @@ class Fit:
     not_tried: Level | None = None
     """A required level at which KAI tries no domain, because one finer domain holds all nodes."""
     changes: tuple[PlacementChange, ...] = ()
+    waits_for: tuple[str, ...] = ()
+    """Names of gangs of the same object that must start first and do not."""
     spreads: tuple[Spread, ...] = ()
 
     @property
@@ -100,6 +102,25 @@ def fit(gang: GangToPlace, nodes: ClusterNodes) -> Fit:
     elsewhere = len(nodes.nodes) - len(shard_nodes)
     reasons = {**answer.unusable, **({OTHER_SHARD: elsewhere} if elsewhere else {})}
     return replace(answer, nodes=len(nodes.nodes), unusable=reasons)
+
+
+def in_order(answers: Iterable[Fit]) -> Iterator[Fit]:
+    """Adds to each answer the gangs of its object that must start before it, and do not."""
+    answers = list(answers)
+    unplaced_names = {
+        (_object(answer), name)
+        for answer in answers
+        if answer.outcome not in (FitOutcome.FITS, FitOutcome.RUNS)
+        for name in (answer.to_place.order.names if answer.to_place.order else ())
+    }
+    for answer in answers:
+        before = answer.to_place.order.before if answer.to_place.order else ()
+        names = dict.fromkeys(name for copy_names in before for name in copy_names)
+        yield replace(answer, waits_for=tuple(name for name in names if (_object(answer), name) in unplaced_names))
+
+
+def _object(answer: Fit) -> tuple[str, str, str]:
+    return answer.sent.kind, answer.sent.namespace, answer.sent.name
 
 
 def settled(orders: Sequence[GangToPlace], nodes: ClusterNodes) -> Fit | None:

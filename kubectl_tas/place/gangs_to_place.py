@@ -23,8 +23,15 @@ from kubectl_tas.gangs.gang import Gang, Part, SubGroup
 from kubectl_tas.gangs.pool_demands import demands, member_demands
 from kubectl_tas.gangs.workflow_gang import gangs_of_workflow
 from kubectl_tas.gangs.workload_gang import batches, leaves, member, own_gang, shared_gang
-from kubectl_tas.gangs.written_gangs import gang_of_pod_group, gangs_of_set, minimums_of, sub_group_of
+from kubectl_tas.gangs.written_gangs import (
+    base_gangs_before,
+    gang_of_pod_group,
+    gangs_of_set,
+    minimums_of,
+    sub_group_of,
+)
 from kubectl_tas.kai import NEWEST_RELEASE, Feature, Release
+from kubectl_tas.kinds import SET
 from kubectl_tas.late import dataclass
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.place.node_cells import PlacementRequest, placement_request_of
@@ -53,6 +60,18 @@ Needed = Mapping[str | None, tuple[PodShape, ...]]
 """Needed pods by SubGroup; pods in no SubGroup are under None."""
 
 
+@dataclass(frozen=True, slots=True)
+class GangOrder:
+    """The order between the gangs of one object. Each tuple has an item for each copy of a gang."""
+
+    names: tuple[str, ...]
+    """Name of the copy: its PodGang, or the replica type of its pods."""
+    before: tuple[tuple[str, ...], ...]
+    """Names of the gangs of the object that must have started before the pods of the copy may start."""
+    why: str
+    """The reason for which the copy waits for them: a sentence without its period."""
+
+
 @dataclass(frozen=True, eq=False)
 class GangToPlace:
     """A gang to place."""
@@ -73,6 +92,8 @@ class GangToPlace:
     """Release of the scheduler that places the gang."""
     further: Needed = field(default_factory=dict)
     """Pods that start later, one by one."""
+    order: GangOrder | None = None
+    """Order among the gangs of the object; None if no gang of it waits for another."""
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -96,6 +117,18 @@ class GangToPlace:
     def is_called(self, pod_group: str) -> bool:
         """Whether a PodGroup of that name is one of the equal gangs."""
         return self.named.fullmatch(pod_group) is not None
+
+    def groups_of_copy(self, copy: int, running: Sequence[str]) -> Sequence[str]:
+        """Returns which of the running PodGroups is that of a copy, counted from 0; none if the copy is pending."""
+        if self.order is None or self.sent.kind != SET.kind:
+            return running[copy : copy + 1]
+        pattern = re.compile(_pod_gang_group(self.order.names[copy]))
+        return [group for group in running if pattern.fullmatch(group)]
+
+
+def _pod_gang_group(pod_gang: str) -> str:
+    """Returns the pattern of the PodGroup's name of one of Grove's gangs."""
+    return f"(pg-{re.escape(pod_gang)}-{_UID}|{re.escape(pod_gang)})"
 
 
 def _name(unit: Part) -> str | None:
@@ -186,9 +219,20 @@ def _of_workload(fleet: Fleet, workload: FleetWorkload) -> Iterator[GangToPlace]
         copies = workload.copies if podgrouper.is_one_pod_group(of_pod_group) else pods
         named = _made(gang.name, _middle(of_pod_group)) if of_kai else _exactly(gang.name)
         needed_shapes = _needed_of(fleet, of_pod_group, gang)
-        yield _one(
+        to_place = _one(
             fleet, of_pod_group, gang, needed_shapes, named, copies, _further(fleet, of_pod_group, gang, needed_shapes)
         )
+        yield replace(to_place, order=_order_of_parts(of_pod_group, copies))
+
+
+def _order_of_parts(workload: FleetWorkload, copies: int) -> GangOrder | None:
+    """Returns the order among the gangs of a workload that has a gang for each replica type."""
+    start = workload.declared.spec.page.start
+    before = start.parts_before(workload.declared.spec.document)
+    if not any(before.values()) or len(workload.replicas) != 1:
+        return None
+    name = workload.replicas[0].name
+    return GangOrder((name,) * copies, (tuple(before.get(name, ())),) * copies, start.holds_back)
 
 
 def _check(*workloads: FleetWorkload) -> None:
@@ -226,7 +270,9 @@ def _shapes(fleet: Fleet, workload: FleetWorkload) -> dict[str, PodShape]:
     """Returns the shapes by replica type."""
     manifest = demanded(workload.declared.origin, demands(fleet, workload))
     return {
-        replica_type.name: _shape(replica_type.pod_spec(manifest), (), replica_type.annotations)
+        replica_type.name: replace(
+            _shape(replica_type.pod_spec(manifest), (), replica_type.annotations), name=f" {replica_type.name}"
+        )
         for replica_type in workload.replicas
     }
 
@@ -307,7 +353,13 @@ def _of_set(fleet: Fleet, submitted: SubmittedSet) -> Iterator[GangToPlace]:
             for leaf in gang.leaves
             if leaf.name in of_cliques and gang.pods <= MAX_FURTHER
         }
-        yield _one(fleet, submitted, gang, needed, named, len(gangs), further)
+        to_place = _one(fleet, submitted, gang, needed, named, len(gangs), further)
+        order = GangOrder(
+            tuple(set_gang.name for set_gang in gangs),
+            tuple(base_gangs_before(clique_set, set_gang) for set_gang in gangs),
+            SET.page.start.holds_back,
+        )
+        yield replace(to_place, order=order)
 
 
 def _of_pod_group(fleet: Fleet, submitted: SubmittedPodGroup) -> Iterator[GangToPlace]:
@@ -317,7 +369,7 @@ def _of_pod_group(fleet: Fleet, submitted: SubmittedPodGroup) -> Iterator[GangTo
     shapes_by_unit: dict[str, list[PodShape]] = {}
     for pod in group.pods:
         manifest = demanded(pod.origin, member_demands(fleet, group, pod.origin))
-        shape = _shape(manifest, ("spec",), pod.spec.metadata.annotations)
+        shape = replace(_shape(manifest, ("spec",), pod.spec.metadata.annotations), name=pod.spec.metadata.name)
         shapes_by_unit.setdefault(sub_group_of(pod), []).append(shape)
     needed: dict[str | None, tuple[PodShape, ...]] = {}
     further: dict[str | None, tuple[PodShape, ...]] = {}

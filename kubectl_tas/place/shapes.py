@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import field
 from typing import Any
 
 from kubectl_tas.gpus import ANNOTATIONS, MIG
@@ -110,6 +111,8 @@ class PodShape:
     asks: tuple[tuple[str, int], ...]
     """Requested amounts by resource, sorted, with 1 for ``pods``."""
     rules: Rules
+    name: str = field(default="", compare=False)
+    """Name of one pod, or with a blank before it, of the replica type of several pods; empty if unknown."""
 
 
 def shape_of(spec: Mapping[str, Any]) -> PodShape:
