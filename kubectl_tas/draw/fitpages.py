@@ -14,6 +14,7 @@ from kubectl_tas.place.feasibility import Lack, Shortage
 from kubectl_tas.place.gangs_to_place import LeftOut
 from kubectl_tas.place.kai_allocate import MEMORY
 from kubectl_tas.place.mending import PlacementChange
+from kubectl_tas.place.neighbours import PORT, is_of_one
 from kubectl_tas.place.node_cells import without_copy
 from kubectl_tas.place.node_resources import CPU, Domain
 from kubectl_tas.quantities import show
@@ -138,6 +139,9 @@ def lacks_text(lacks: Sequence[Lack]) -> str:
 
 
 def _lack(lack: Lack) -> str:
+    if is_of_one(lack.resource):
+        named = lack.resource if lack.resource.startswith(PORT) else "a node without a pod from which it keeps apart"
+        return f"{named}, which is taken on each"
     if lack.resource == GPU:
         return f"{plural(lack.requested, 'GPU')}, and the most that is free on one is {lack.most}"
     requested, most = (_amount(lack.resource, amount) for amount in (lack.requested, lack.most))

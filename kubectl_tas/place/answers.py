@@ -11,7 +11,7 @@ from kubectl_tas.late import dataclass
 from kubectl_tas.model.labels import NODE_POOL
 from kubectl_tas.place import kai_allocate
 from kubectl_tas.place.feasibility import Best, Existence, Lack, Shortage, best_by_level, exists, lacking, shortage_of
-from kubectl_tas.place.gangs_to_place import GangToPlace
+from kubectl_tas.place.gangs_to_place import GangToPlace, beside_running_pods
 from kubectl_tas.place.mending import PlacementChange
 from kubectl_tas.place.node_cells import Room, Unit, room_for, unusable, without_copy
 from kubectl_tas.place.node_resources import ClusterNodes, NodeResources
@@ -98,6 +98,7 @@ class Fit:
 def fit(gang: GangToPlace, nodes: ClusterNodes) -> Fit:
     """Answers for a gang, alone on the free resources of the nodes."""
     shard_nodes = nodes_of(gang, nodes)
+    gang = beside_running_pods(gang, shard_nodes)
     answer = _answer(gang, shard_nodes, running_of(gang, nodes))
     elsewhere = len(nodes.nodes) - len(shard_nodes)
     reasons = {**answer.unusable, **({OTHER_SHARD: elsewhere} if elsewhere else {})}

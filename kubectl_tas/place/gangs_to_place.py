@@ -34,7 +34,9 @@ from kubectl_tas.kai import NEWEST_RELEASE, Feature, Release
 from kubectl_tas.kinds import SET
 from kubectl_tas.late import dataclass
 from kubectl_tas.model.base import KeyPath
+from kubectl_tas.place.neighbours import APART, selector_of
 from kubectl_tas.place.node_cells import PlacementRequest, placement_request_of
+from kubectl_tas.place.node_resources import NodeResources
 from kubectl_tas.place.shapes import PodShape, shape_of, unpredicted
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.clusters import FleetBackend
@@ -192,9 +194,10 @@ def _of_workflow(fleet: Fleet, workflow: FleetWorkflow) -> Iterator[GangToPlace]
     for group, gang in zip(workflow.groups, gangs_of_workflow(fleet, workflow), strict=True):
         for unit in (gang, *gang.leaves):
             for task in unit.members:
-                shapes[task.name] = _shape(task.spec, (), task.annotations)
+                shapes[task.name] = _shape(task.spec, (), task.annotations, (workflow.namespace, task.labels))
         units = (gang, *gang.leaves)
         needed = {_name(unit): tuple(shapes[task.name] for task in unit.members) for unit in units}
+        _check_neighbours(shape for unit_shapes in needed.values() for shape in unit_shapes)
         yield GangToPlace(workflow, gang, workflow.pool.levels, needed, _exactly(gang.name), group)
 
 
@@ -271,7 +274,13 @@ def _shapes(fleet: Fleet, workload: FleetWorkload) -> dict[str, PodShape]:
     manifest = demanded(workload.declared.origin, demands(fleet, workload))
     return {
         replica_type.name: replace(
-            _shape(replica_type.pod_spec(manifest), (), replica_type.annotations), name=f" {replica_type.name}"
+            _shape(
+                replica_type.pod_spec(manifest),
+                (),
+                replica_type.annotations,
+                (workload.namespace, replica_type.template.metadata.labels if replica_type.template else {}),
+            ),
+            name=f" {replica_type.name}",
         )
         for replica_type in workload.replicas
     }
@@ -331,7 +340,12 @@ def _of_set(fleet: Fleet, submitted: SubmittedSet) -> Iterator[GangToPlace]:
         raise _Unknown("its topology is not declared")
     manifest = demanded(clique_set.declared.origin, demands(fleet, submitted))
     shapes = {
-        clique.name: _shape(manifest, (*clique.path, "spec", "podSpec"), clique.spec.annotations)
+        clique.name: _shape(
+            manifest,
+            (*clique.path, "spec", "podSpec"),
+            clique.spec.annotations,
+            (submitted.namespace, clique.spec.labels),
+        )
         for clique in clique_set.cliques
     }
     of_cliques = dict(clique_set.pod_cliques)
@@ -369,7 +383,9 @@ def _of_pod_group(fleet: Fleet, submitted: SubmittedPodGroup) -> Iterator[GangTo
     shapes_by_unit: dict[str, list[PodShape]] = {}
     for pod in group.pods:
         manifest = demanded(pod.origin, member_demands(fleet, group, pod.origin))
-        shape = replace(_shape(manifest, ("spec",), pod.spec.metadata.annotations), name=pod.spec.metadata.name)
+        metadata = pod.spec.metadata
+        shape = _shape(manifest, ("spec",), metadata.annotations, (submitted.namespace, metadata.labels))
+        shape = replace(shape, name=metadata.name)
         shapes_by_unit.setdefault(sub_group_of(pod), []).append(shape)
     needed: dict[str | None, tuple[PodShape, ...]] = {}
     further: dict[str | None, tuple[PodShape, ...]] = {}
@@ -461,6 +477,7 @@ def _one(
         gang, needed, further = replace(gang, parts=()), _together(needed), _together(further)
     if not backend.has(Feature.TOPOLOGY) and any(unit.constraint for unit in (gang, *gang.parts)):
         raise _Unknown("the release of KAI knows no topologies")
+    _check_neighbours(shape for shapes in (*needed.values(), *further.values()) for shape in shapes)
     if not any(needed.values()):
         raise _Unknown("it starts with no pod at all: KAI takes them one by one")
     if copies > MAX_COPIES:
@@ -495,11 +512,40 @@ def _levels(fleet: Fleet, sent: Submission, gang: Gang) -> tuple[Level, ...]:
     return topology_of_gang.levels
 
 
-def _shape(manifest: Any, path: KeyPath, annotations: Mapping[str, str]) -> PodShape:
+def beside_running_pods(gang: GangToPlace, nodes: Iterable[NodeResources]) -> GangToPlace:
+    """Returns a gang whose pods keep out of the way of running pods that may have none like them on their node."""
+    names = {name for node in nodes for pod in node.pods for name in pod.asks if name.startswith(APART)}
+    if not names:
+        return gang
+    selectors = {name: selector_of(name) for name in sorted(names)}
+
+    def met(shape: PodShape) -> PodShape:
+        asks = {name: 1 for name, selector in selectors.items() if selector.matches(*shape.labels)}
+        return replace(shape, asks=tuple(sorted({**asks, **dict(shape.asks)}.items())))
+
+    needed, further = (
+        {name: tuple(map(met, shapes)) for name, shapes in pods.items()} for pods in (gang.needed, gang.further)
+    )
+    return replace(gang, needed=needed, further=further)
+
+
+def _check_neighbours(shapes: Iterable[PodShape]) -> None:
+    """Raises _Unknown if a pod keeps apart from other pods of its gang that have no such rule."""
+    distinct = {(shape, frozenset(shape.labels[1].items())): shape for shape in shapes}.values()
+    for shape in distinct:
+        for selector in shape.rules.avoided:
+            if any(selector.matches(*other.labels) and selector not in other.rules.avoided for other in distinct):
+                raise _Unknown("a pod of it has a rule about pods beside it (podAntiAffinity)")
+
+
+def _shape(
+    manifest: Any, path: KeyPath, annotations: Mapping[str, str], labels: tuple[str, Mapping[str, str]]
+) -> PodShape:
+    """Returns the shape of a pod; ``labels`` holds its namespace and its labels."""
     for step in path:
         manifest = manifest[step]
     try:
-        reason, shape = unpredicted(manifest, annotations), shape_of(manifest)
+        reason, shape = unpredicted(manifest, annotations, *labels), shape_of(manifest, *labels)
     except NOT_KUBERNETES as error:
         raise _Unknown("Kubernetes would not take its pods") from error
     if reason:

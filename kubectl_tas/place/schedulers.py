@@ -14,7 +14,7 @@ from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.config import PRIORITY_VALUES
 from kubectl_tas.model.labels import NODE_POOL
 from kubectl_tas.place.fairshare import QueueTree
-from kubectl_tas.place.gangs_to_place import GangToPlace
+from kubectl_tas.place.gangs_to_place import GangToPlace, beside_running_pods
 from kubectl_tas.place.node_cells import PlacementRequest, Unit
 from kubectl_tas.place.node_resources import ClusterNodes
 from kubectl_tas.place.queues import HeldGang, HeldPod, Shard, held_gangs, total_resources
@@ -63,6 +63,7 @@ def schedulers(backend: FleetBackend, gangs: Sequence[GangToPlace], seen: SeenCl
         gangs_of_shard = [gang for gang in gangs if gang.sent.pool.shard == shard]
         nodes_of_shard = tuple(node for node in nodes.nodes if node.labels.get(NODE_POOL) == shard)
         names = {node.name for node in nodes_of_shard}
+        gangs_of_shard = [beside_running_pods(gang, nodes_of_shard) for gang in gangs_of_shard]
         works, running = _running(held, gangs_of_shard, names)
         jobs, waiting = _jobs(gangs_of_shard, running)
         there_already = tuple((gangs_of_shard[at], tuple(groups)) for at, groups in running.items())

@@ -316,10 +316,9 @@ def test_tolerations_cover_taints_as_in_kubernetes(toleration: Item, taint: Sequ
             "a pod of it has a rule about pods beside it (podAffinity)",
         ),
         ({"spec": "schedulingGates: [{name: g}],"}, "a pod of it waits for its scheduling gates"),
-        ({"spec": f"initContainers: [{PORT % 'hostPort: 80'}],"}, "a pod of it needs a port of its node"),
         (
-            {"spec": f"hostNetwork: true, initContainers: [{PORT % 'containerPort: 80'}],"},
-            "a pod of it needs a port of its node",
+            {"spec": f"initContainers: [{{restartPolicy: Always, {(PORT % 'hostPort: 80, hostIP: 10.0.0.1')[1:]}],"},
+            "a pod of it needs a port of one address of its node",
         ),
     ],
 )
