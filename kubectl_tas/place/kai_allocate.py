@@ -156,7 +156,7 @@ class _AllocateSearch:
             tuple(0 if is_of_one(name) else amount for name, amount in zip(room.resources, shape_asks, strict=True))
             for shape_asks in room.asks
         )
-        """What each shape asks for of the resources that KAI counts in a domain."""
+        """Amounts by shape, without the resources that KAI does not count in a domain."""
         self._plain = {self._gpu, self._cpu, index.get(MEMORY, self._cpu)}
 
     def place(self, unit: Unit, leaves: tuple[int, ...], scores: Scores) -> bool:

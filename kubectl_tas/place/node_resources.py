@@ -223,7 +223,7 @@ def _node(name: str, node: Mapping[str, Any], pods: Sequence[RunningPod]) -> Nod
 
 
 def free_of(allocatable: Vector, held: Mapping[str, int]) -> dict[str, int]:
-    """Returns what a node has free, with the claims of which it has one each."""
+    """Returns the free amounts of a node, also of the resources in ``neighbours``."""
     of_one = {resource: capacity_of(resource) for resource in held if is_of_one(resource)}
     return {resource: amount - held.get(resource, 0) for resource, amount in {**allocatable, **of_one}.items()}
 
