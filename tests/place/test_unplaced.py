@@ -721,6 +721,20 @@ def test_pods_with_as_many_gpus_are_told_apart(tmp_path: Path) -> None:
     assert found == ["run 1 pod instead of 2, without large"]
 
 
+def test_a_replicated_job_in_order_waits_for_the_one_before_it(tmp_path: Path) -> None:
+    """Before 0.16 KAI makes a PodGroup for each."""
+    replicated = [{"name": name, "replicas": 1, "template": {"spec": job("x")["spec"]}} for name in ("first", "then")]
+    spec = {"startupPolicy": {"startupPolicyOrder": "InOrder"}, "replicatedJobs": replicated}
+    labels = {"kubectl-tas/pool": "team"}
+    document = {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": {"name": "s", "labels": labels}}
+    found = listed(tmp_path, {**document, "spec": spec}, version="0.15")
+    orders = [gang.order for gang in found if isinstance(gang, GangToPlace)]
+    assert [(order.names, order.before) for order in orders if order] == [
+        (("first",), ((),)),
+        (("then",), (("first",),)),
+    ]
+
+
 def tainted(nodes: list[Item], *taints: Item) -> list[Item]:
     for item in nodes:
         item["spec"] = {"taints": list(taints)}
