@@ -213,8 +213,8 @@ def test_pods_of_a_deployment_and_groups_of_a_workflow_are_told_apart(tmp_path: 
         return [f"{row[1]}: {row[-1]}" for row in cells]
 
     groups, copies = ["w/g: starts", "w/h: starts"], [f"serve ({number} of 3): starts" for number in (1, 2, 3)]
-    assert rows() == [*groups, *copies]
-    assert rows("--nodes", root / "pods.json") == [*groups, *copies[1:], "serve: 1 of 3 run"]
+    assert rows() == [*copies, *groups]
+    assert rows("--nodes", root / "pods.json") == [*copies[1:], *groups, "serve: 1 of 3 run"]
 
 
 def test_a_queue_with_queues_of_others_below_it_starts_nothing(tmp_path: Path) -> None:
@@ -459,3 +459,63 @@ def test_each_shard_places_its_own_work_on_its_own_nodes(tmp_path: Path) -> None
         ("blue", "starts"),
         ("team", "no-room"),
     ]
+
+
+SCALED = """\
+apiVersion: grove.io/v1alpha1
+kind: PodCliqueSet
+metadata: {name: serve, labels: {kubectl-tas/pool: team}}
+spec:
+  replicas: 1
+  template:
+    cliques:
+    - {name: router, spec: {roleName: r, replicas: 1, podSpec: {containers: [{name: c, image: i, resources: GPUS}]}}}
+    - {name: work, spec: {roleName: w, replicas: 1, podSpec: {containers: [{name: c, image: i, resources: FOUR}]}}}
+    podCliqueScalingGroups: [{name: g, cliqueNames: [work], replicas: 2, minAvailable: 1}]
+""".replace("FOUR", "{limits: {nvidia.com/gpu: 4}}")
+"""A set with a base gang, and a scaled gang of a pod with 4 GPUs."""
+
+
+def scaled(repository: Path, gpus: int) -> str:
+    """The repository with the set, whose first pod asks for so many GPUs, and a node of 16."""
+    text = SCALED.replace("GPUS", f"{{limits: {{nvidia.com/gpu: {gpus}}}}}")
+    write(repository, {"pools/team.yaml": pool(guarantee=24), "workflows/s.yaml": text})
+    write(repository, {"state.json": json.dumps({"items": [node(16)]})})
+    return f"--nodes={repository / 'state.json'}"
+
+
+def test_a_scaled_gang_of_grove_waits_for_its_base_gang(repository: Path) -> None:
+    """Its pods have a scheduling gate until then (checkAndRemovePodSchedulingGates of Grove)."""
+    nodes = scaled(repository, 20)
+    waits = "waits for serve to start: Grove removes the scheduling gates of its pods only then"
+    assert waits in fit_all(nodes, root=repository).out
+    (scheduler,) = json.loads(fit_all(nodes, "-o", "json", root=repository).out)["schedulers"]
+    assert [(gang["outcome"], gang["ahead"]) for gang in scheduler["gangs"]] == [
+        ("no-room", []),
+        ("after", ["serve-0"]),
+    ]
+    alone = kubectl_tas("-C", repository, "fit", "serve", nodes)
+    assert "Waits for:           serve-0 to start: Grove removes" in alone.out
+    assert alone.code == 1
+
+
+def test_a_scaled_gang_of_grove_starts_after_its_base_gang(repository: Path) -> None:
+    nodes = scaled(repository, 8)
+    rows = [line for line in fit_all(nodes, root=repository).out.splitlines() if " serve" in line]
+    assert [row.split(" starts")[1].strip() for row in rows] == ["", "after serve"]
+    assert "Waits for" not in kubectl_tas("-C", repository, "fit", "serve", nodes).out
+
+
+def test_work_of_one_age_goes_in_the_order_of_files(repository: Path) -> None:
+    """A workflow does not go before a Job whose file comes first."""
+    job = (
+        "apiVersion: batch/v1\nkind: Job\nmetadata: {name: first, labels: {kubectl-tas/pool: team}}\nspec: {template: "
+    )
+    job += (
+        "{spec: {restartPolicy: Never, containers: [{name: c, image: i, resources: {limits: {nvidia.com/gpu: 8}}}]}}}"
+    )
+    flow = "workflow: {name: second, pool: team, tasks: [{name: t, image: i, resource: r}]}\nresources: {r: {gpu: 8}}\n"
+    write(repository, {"pools/team.yaml": pool(guarantee=8), "workflows/a.yaml": f"{job}\n", "workflows/b.yaml": flow})
+    write(repository, {"state.json": json.dumps({"items": [node(16)]})})
+    found = gangs(f"--nodes={repository / 'state.json'}", root=repository)
+    assert {name: gang["outcome"] for name, gang in found.items()} == {"first": "starts", "second": "refused"}

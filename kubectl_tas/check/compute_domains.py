@@ -269,8 +269,8 @@ def _parts(user: _User) -> Iterator[str]:
         cliques = [clique for clique in item.cliques if user.pod.path[: len(clique.path)] == clique.path]
         yield from (name for name, clique in item.pod_cliques if clique in cliques)
     else:
-        sub_group_name = user.pod.origin.value(("metadata", "labels", labels.SUBGROUP))
-        yield from [sub_group_name] if isinstance(sub_group_name, str) else []
+        label = user.pod.origin.value(("metadata", "labels", labels.SUBGROUP))
+        yield from [label] if isinstance(label, str) else []
 
 
 def _is_fine(fleet: Fleet, topology: str | None, required: Level) -> bool:

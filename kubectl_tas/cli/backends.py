@@ -258,11 +258,12 @@ class NodeSource:
         """Returns the nodes, with what pods leave free. Raises TasError if nodes are absent or unreadable."""
         from kubectl_tas.live.kubectl import complete_kinds
         from kubectl_tas.place.node_resources import read_nodes
+        from kubectl_tas.place.volumes import with_volumes
 
         key = "" if self._clusters is None else backend
         if key not in self._nodes:
             items = self.objects(backend)
-            self._nodes[key] = found = read_nodes(items, complete_kinds(items))
+            self._nodes[key] = found = with_volumes(read_nodes(items, complete_kinds(items)), items)
             if not found.knows_pods:
                 say("The input has no pods, so everything on the nodes counts as free.", err=True)
         return self._nodes[key]

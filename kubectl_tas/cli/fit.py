@@ -22,7 +22,7 @@ from kubectl_tas.gangs.admission import VERDICTS
 from kubectl_tas.model import manifest
 from kubectl_tas.model.osmo_workflow import PRIORITIES
 from kubectl_tas.place.actions import pending
-from kubectl_tas.place.answers import FitOutcome, fit, nodes_of, running_of, settled
+from kubectl_tas.place.answers import FitOutcome, fit, in_order, nodes_of, running_of, settled
 from kubectl_tas.place.fairshare_report import called
 from kubectl_tas.place.gangs_to_place import GangToPlace, LeftOut, unplaced
 from kubectl_tas.place.grow import ClusterGrowth
@@ -94,6 +94,7 @@ def fit_command(
     found = list(unplaced(session.fleet, chosen))
     left_out = [item for item in found if isinstance(item, LeftOut)]
     gangs = [item for item in found if isinstance(item, GangToPlace)]
+    _tell_volumes(gangs, source)
     if grow is not None:
         return _grow(session, gangs, left_out, source, output)
     if is_all:
@@ -104,7 +105,7 @@ def fit_command(
         for item, nodes in asked:
             known.append((item, settled(item.orders, nodes) if isinstance(item, LeftOut) else fit(item, nodes)))
             tick(len(known), len(asked))
-    answers = [answer for _, answer in known if answer is not None]
+    answers = list(in_order(answer for _, answer in known if answer is not None))
     left_out = [item for item, answer in known if isinstance(item, LeftOut) and answer is None]
     if output == "json":
         hand_over_data(pages.data(answers, left_out))
@@ -116,6 +117,18 @@ def fit_command(
     if not is_placed:
         _tell_preemptible(session, dict.fromkeys(item.sent.pool.backend.name for item in gangs), source)
     return _finish(session, left_out, is_placed=is_placed)
+
+
+def _tell_volumes(gangs: Iterable[GangToPlace], source: NodeSource) -> None:
+    """Says which volumes the answers do not consider."""
+    unknown: dict[str, None] = {}
+    for gang in gangs:
+        claims = [claim for shape in gang.request.shapes for claim in shape.rules.claims]
+        known = source.nodes(gang.sent.pool.backend.name).known_claims if claims else frozenset()
+        unknown |= dict.fromkeys(name for namespace, name in claims if (namespace, name) not in known)
+    if unknown:
+        names = shortened(list(unknown), MAX_LISTED)
+        say(f"Not looked at: the volumes of {plural(len(unknown), 'claim')} that the input lacks: {names}.", err=True)
 
 
 def _tell_preemptible(session: Session, backends: Iterable[str], source: NodeSource) -> None:

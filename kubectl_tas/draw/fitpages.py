@@ -59,6 +59,8 @@ def about(answer: Fit, node_options: str) -> list[tuple[str, str]]:
         facts.append(
             ("Waits", f"{plural(answer.copies, 'gang')} of {answer.to_place.copies}, for which this is the answer")
         )
+    if answer.waits_for and answer.to_place.order is not None:
+        facts.append(("Waits for", f"{', '.join(answer.waits_for)} to start: {answer.to_place.order.why}"))
     facts.append(("A placement exists", _EXISTS[answer.outcome]))
     facts.append(("KAI finds it", "no" if answer.not_tried else _FOUND.get(answer.outcome, "yes")))
     facts += [(f"  {name}", _places(counts)) for name, counts in answer.placed.items()]

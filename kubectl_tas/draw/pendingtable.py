@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kubectl_tas.draw.fitpages import left_out_data, place_name
+from kubectl_tas.kinds import SET
 from kubectl_tas.place.actions import Pending, Turn, TurnOutcome
 from kubectl_tas.place.fairshare import QuotaRefusal
 from kubectl_tas.place.gangs_to_place import GangToPlace, LeftOut
@@ -92,6 +93,8 @@ def _names(scheduler: ShardScheduler) -> dict[str, str]:
 def _name(gang: GangToPlace, job: str = "") -> str:
     has_several = isinstance(gang.sent, FleetWorkflow) and len(gang.sent.groups) > 1
     group = f"/{gang.group.name}" if gang.group is not None and has_several else ""
+    if gang.order is not None and (gang.sent.kind != SET.kind or any(gang.order.before)):
+        group = f"/{gang.order.names[0]}"
     copy = job[job.index(" (") :] if " (" in job else ""
     where = job[: job.rindex("/") + 1] if "/" in job else ""
     return f"{where}{gang.sent.name}{group}{copy}"
@@ -118,7 +121,7 @@ def _becomes(turn: Turn, names: Mapping[str, str], scheduler: ShardScheduler) ->
     match turn.outcome:
         case TurnOutcome.STARTS:
             further_pods = f"; others of its pods once {_gone(turn, names, scheduler.called)}" if turn.action else ""
-            return f"starts{_where(turn)}{further_pods}"
+            return f"starts{_where(turn)}{_after(turn, names)}{further_pods}{_moved(turn, names)}"
         case TurnOutcome.LATER:
             return f"starts{_where(turn)} next, once what goes for others is gone"
         case TurnOutcome.EVICTS:
@@ -129,6 +132,8 @@ def _becomes(turn: Turn, names: Mapping[str, str], scheduler: ShardScheduler) ->
             return "waits: what starts before it leaves too little room"
         case TurnOutcome.NO_ROOM:
             return "KAI finds no room on what is free, even for it alone"
+        case TurnOutcome.AFTER:
+            return f"waits for {_listed(_called(turn.ahead, names))} to start{_why_after(turn, scheduler)}"
         case TurnOutcome.NO_QUEUE:
             if turn.work.queue in scheduler.start.tree.by_name:
                 return "never starts: its queue has other queues below it, and KAI starts work of the lowest alone"
@@ -140,6 +145,23 @@ def _becomes(turn: Turn, names: Mapping[str, str], scheduler: ShardScheduler) ->
                 return f"starts no more: {sent.target} is DELETING, where only what runs may finish"
             queue = scheduler.called.get(turn.refusal.queue, turn.refusal.queue)
             return _refused(turn.refusal, queue, _called(turn.ahead, names))
+
+
+def _moved(turn: Turn, names: Mapping[str, str]) -> str:
+    """Says for which gangs KAI takes away pods that it has just started."""
+    if not turn.moved_for:
+        return ""
+    return f"; then KAI moves or ends pods of it for {_listed(_called(list(dict.fromkeys(turn.moved_for)), names))}"
+
+
+def _after(turn: Turn, names: Mapping[str, str]) -> str:
+    """Says which gangs of the same object start first."""
+    return f" after {_listed(_called(turn.work.before, names))}" if turn.work.before else ""
+
+
+def _why_after(turn: Turn, scheduler: ShardScheduler) -> str:
+    order = scheduler.gangs[turn.work.name].order
+    return f": {order.why}" if order is not None else ""
 
 
 def _where(turn: Turn) -> str:

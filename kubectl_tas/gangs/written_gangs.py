@@ -132,6 +132,14 @@ def gangs_of_set(clique_set: FleetPodCliqueSet) -> Iterator[Gang]:
                 yield _scaled(clique_set, group, index, number)
 
 
+def base_gangs_before(clique_set: FleetPodCliqueSet, gang: Gang) -> tuple[str, ...]:
+    """Returns the base gang that must have nodes before a scaled gang starts; nothing for a base gang."""
+    bases = [names.base_gang(clique_set.name, index) for index in range(clique_set.replicas)]
+    if gang.name in bases:
+        return ()
+    return tuple(base for base in bases if gang.name.startswith(f"{base}-"))[-1:]
+
+
 def _base(clique_set: FleetPodCliqueSet, index: int) -> Gang:
     """Returns the base gang, with SubGroups in Grove's order: constrained replicas of scaling groups, then cliques."""
     name = names.base_gang(clique_set.name, index)

@@ -192,7 +192,9 @@ PAGE = page.WorkloadKind(
     pods=(page.Pods(f"{_CLIQUES}.spec.podSpec", f"{_CLIQUES}.spec.replicas", factor="spec.replicas"),),
     pod_rules=page.PodRules(restart=(), ports_known=True),
     gang=Grouping(every_pod, not_owned="Grove makes its gangs"),
-    start=page.ALL_AT_ONCE,  # startsAfter holds back containers, not pods (initcontainer.go)
+    # startsAfter holds back containers, not pods (initcontainer.go). checkAndRemovePodSchedulingGates of syncflow.go
+    # (operator/internal/controller/podclique/components/pod) holds back scaled gangs.
+    start=page.Start(waits=page.no_waits, holds_back="Grove removes the scheduling gates of its pods only then"),
     filled_in=page.FilledIn(),
     stop=page.Stop(switch=_REPLICAS, suspended_by=(), deletes_itself=page.never_deleted),
     changes=(  # constraints: compare/grove_changes.py. Pods: ComputePCLQPodTemplateHash, Grove 0.1.0-alpha.11

@@ -29,6 +29,20 @@ def is_in_order(document: Document) -> bool:
     return bool(value_at(document, "spec", "startupPolicy", "startupPolicyOrder") == "InOrder")
 
 
+def _jobs_before(document: Document) -> dict[str, list[str]]:
+    """Returns the replicated jobs that each replicated job waits for: the one before it with InOrder, and those of its
+    dependsOn (jobset_controller.go, 0.12).
+    """
+    before: dict[str, list[str]] = {}
+    names: list[str] = []
+    for replicated in Section(document, ("spec",)).each("replicatedJobs"):
+        in_order = names[-1:] if is_in_order(document) else []
+        named = [str(other.get("name")) for other in replicated.each("dependsOn")]
+        names.append(str(replicated.get("name")))
+        before[names[-1]] = [*in_order, *named]
+    return before
+
+
 def job_minimums(gathered: Gathered) -> list[int]:
     """Returns the needed pods of each job, by replicated job (from 0.16)."""
     minimums = []
@@ -262,7 +276,11 @@ PAGE = page.WorkloadKind(
         in_order=is_in_order,
         segment_template="Move it to the pod template.",
     ),
-    start=page.Start(waits=_waits),
+    start=page.Start(
+        waits=_waits,
+        parts_before=_jobs_before,
+        holds_back="JobSet makes its pods only when those are ready or complete",
+    ),
     filled_in=page.FilledIn(names=_rule_names),
     stop=page.Stop(
         switch=("spec", "suspend"),

@@ -232,6 +232,12 @@ class Start:
     """The kind's own division of its pods."""
     copies: str = ""
     """Path of the number of copies of all pods. Each copy is a gang of its own."""
+    parts_before: Callable[[Document], Mapping[str, Sequence[str]]] = lambda _: {}
+    """For replica types, by name, the replica types that must have started before their pods exist. It matters if they
+    are in different gangs; ``waits`` is about one gang.
+    """
+    holds_back: str = ""
+    """The reason for which one gang of an object starts only after another: a sentence without its period."""
 
 
 def no_waits(_gathered: Gathered) -> Iterator[Wait]:

@@ -7,7 +7,6 @@ from later gangs. Ignores the minimum runtime for which KAI spares work.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
@@ -17,7 +16,7 @@ from kubectl_tas.gpus import GPU
 from kubectl_tas.late import dataclass
 from kubectl_tas.place.fairshare import QuotaRefusal, Standing
 from kubectl_tas.place.kai_allocate import place
-from kubectl_tas.place.node_cells import Space, Unit
+from kubectl_tas.place.node_cells import Space
 from kubectl_tas.place.reclaim import Reclaim
 from kubectl_tas.place.scenarios import Allows, Search, Solver, VictimPods, Way
 from kubectl_tas.place.scheduling_session import (
@@ -54,6 +53,8 @@ class TurnOutcome(Enum):
     """A limit or quota of a queue keeps the gang from starting."""
     NO_QUEUE = "no-queue"
     """The gang's queue does not exist, or is not a leaf queue."""
+    AFTER = "after"
+    """The gang waits for another gang of its object, which does not start."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ class Turn:
     """The limit or quota that keeps the gang from starting."""
     ahead: tuple[str, ...] = ()
     """Gangs that started earlier on the nodes that this gang would get alone; or, if a queue refuses this gang, in that
-    queue.
+    queue; or gangs of its object that must start first.
     """
     evicted: tuple[VictimPods, ...] = ()
     """Pods that KAI evicts for the gang."""
@@ -79,7 +80,9 @@ class Turn:
     action: str = ""
     """KAI's action that evicts or moves pods for the gang: consolidation, reclaim or preempt."""
     is_cut: bool = False
-    """Whether the search left out possibilities that KAI has."""
+    """Whether the search left out possibilities that KAI has, or KAI takes pods away for a gang that does not start."""
+    moved_for: tuple[str, ...] = ()
+    """Gangs for which KAI moves or ends pods of this gang that it has just started."""
 
 
 @dataclass(frozen=True)
@@ -109,24 +112,50 @@ def pending(start: ShardStart, waiting: Sequence[Work]) -> Pending:
         for work in waiting
         if not start.tree.is_leaf(work.queue)
     ]
-    session = SchedulingSession(start, sent)
+    started_names = {work.name for work in start.works if work.has_started}
+    later = [work for work in sent if not started_names.issuperset(work.before)]
+    session = SchedulingSession(start, [work for work in sent if work not in later])
     allocated, held = dict(session.allocated), sum(sum_of(work.active).gpu for work in start.works)
     turns: dict[Work, Turn] = {}
+    _cycle(session, turns, sent)
+    while ready := [work for work in later if _started_names(session).issuperset(work.before)]:
+        later = [work for work in later if work not in ready]
+        session.admit(ready)
+        _cycle(session, turns, sent)
+    alone = Space(start.nodes)
+    new = set(sent)
+    started = [work for work in turns if work in new and work.active]
+    explained_turns = tuple(_explained(session, turn, alone, started) for work, turn in turns.items() if work in new)
+    started_names = _started_names(session)
+    held_back = tuple(
+        Turn(
+            work,
+            TurnOutcome.AFTER,
+            asks=sum_of(work.next_pods()),
+            ahead=tuple(name for name in work.before if name not in started_names),
+        )
+        for work in later
+    )
+    further = tuple(turn for work, turn in turns.items() if work not in new and turn.placed)
+    answers = (*explained_turns, *held_back, *lost)
+    return Pending(start, session.fair, allocated, session.requests, answers, further, held)
+
+
+def _started_names(session: SchedulingSession) -> set[str]:
+    return {work.name for work in session.works if work.has_started}
+
+
+def _cycle(session: SchedulingSession, turns: dict[Work, Turn], sent: Sequence[Work]) -> None:
+    """Runs KAI's actions once, and allocate once more if pods go."""
     _allocate(session, turns, TurnOutcome.STARTS)
     session.space.keep_idle(is_kept=True)
     for name, action in (("consolidation", _consolidate), ("reclaim", _reclaim), ("preempt", _preempt)):
         _act(session, turns, name, action)
     for pod in (pod for work in sent if not work.active for pod in work.pods):
         pod.is_gone = False  # what started in this cycle, and went for others, waits as before
+    session.space.keep_idle(is_kept=False)
     if any(turn.evicted or turn.moved for turn in turns.values()):
-        session.space.keep_idle(is_kept=False)
         _allocate(session, turns, TurnOutcome.LATER)
-    alone = Space(start.nodes)
-    new = set(sent)
-    started = [work for work in turns if work in new and work.active]
-    explained_turns = tuple(_explained(session, turn, alone, started) for work, turn in turns.items() if work in new)
-    further = tuple(turn for work, turn in turns.items() if work not in new and turn.placed)
-    return Pending(start, session.fair, allocated, session.requests, (*explained_turns, *lost), further, held)
 
 
 def _allocate(session: SchedulingSession, turns: dict[Work, Turn], outcome: TurnOutcome) -> None:
@@ -145,13 +174,13 @@ def _allocate(session: SchedulingSession, turns: dict[Work, Turn], outcome: Turn
             continued = replace(before, placed=(*placed_before, *placed)) if before and placed_before else None
             turns[work] = continued or Turn(work, outcome, placed, next_gang.asks)
         elif before is None or not before.placed:
-            is_cut = before is not None and before.is_cut
             refused_outcome = TurnOutcome.REFUSED if refused is not None else TurnOutcome.WAITS
-            turns[work] = Turn(work, refused_outcome, asks=next_gang.asks, refusal=refused, is_cut=is_cut)
+            before = before or Turn(work, refused_outcome)
+            turns[work] = replace(before, outcome=refused_outcome, asks=next_gang.asks, refusal=refused)
 
 
 def _act(session: SchedulingSession, turns: dict[Work, Turn], name: str, action: _Action) -> None:
-    failed = _Failed()
+    failed = _Failed(session.signatures)
     waiting = [work for work in session.works if work.next_pods()]
     order = session.starting(waiting)
     while (next_gang := order.pop()) is not None:
@@ -205,7 +234,9 @@ def _go(session: SchedulingSession, turns: dict[Work, Turn], work: Work, way: Wa
             turn = turns[moved_work]
             remaining = tuple(places.get(spot[0], spot) for spot in turn.placed if not spot[0].is_gone)
             turns[moved_work] = (
-                replace(turn, placed=remaining) if remaining else Turn(moved_work, TurnOutcome.WAITS, asks=turn.asks)
+                replace(turn, placed=remaining, moved_for=(*turn.moved_for, work.name))
+                if remaining
+                else replace(turn, outcome=TurnOutcome.WAITS, placed=(), is_cut=bool(turn.evicted or turn.moved))
             )
 
 
@@ -245,7 +276,9 @@ def _reclaim(
     giving = {queue for queue in queues if claim_rules.may_lose(queue)}
     victims = [victim for victim in _victims(session, work) if victim.queue in giving]
     allows: Allows = lambda job, claimed_pods, gone: rules(job, claimed_pods).allows(gone)  # noqa: E731
-    return Solver(session, work, victims, allows, waiting).solve()
+    search = Solver(session, work, victims, allows, waiting).solve()
+    is_by_chance = search.way is not None and not rules(work, pods).allows(search.way.gone, always=True)
+    return replace(search, is_cut=True) if is_by_chance else search
 
 
 def _preempt(
@@ -279,14 +312,16 @@ class _EvictionClaim:
         self.queue, self.is_preemptible, self.asks = work.queue, work.is_preemptible, sum_of(pods)
         self.rules = Reclaim(session.tree, standings, self)
 
-    def allows(self, gone: Sequence[VictimPods]) -> bool:
-        """Whether KAI may evict all these pods: pods beyond a gang's minimum count one by one, the others together."""
+    def allows(self, gone: Sequence[VictimPods], *, always: bool = False) -> bool:
+        """Whether KAI may evict all these pods: pods beyond a gang's minimum count one by one, the others together.
+        ``always``: whether it may in any order of the gangs.
+        """
         lost = []
         for batch in gone:
             needed = sum(batch.work.least.values())
-            lost += [_Lost(batch.work.queue, pod.amounts) for pod in batch.pods[needed:]]
-            lost.append(_Lost(batch.work.queue, sum_of(batch.pods[:needed])))
-        return self.rules.allows(lost)
+            elastic = [_Lost(batch.work.queue, pod.amounts) for pod in batch.pods[needed:]]
+            lost.append([*elastic, _Lost(batch.work.queue, sum_of(batch.pods[:needed]))])
+        return self.rules.allows(lost, always=always)
 
 
 class _Failed:
@@ -294,12 +329,14 @@ class _Failed:
     to place (minimal_job_comparison.go of pkg/scheduler/actions/common).
     """
 
-    def __init__(self) -> None:
+    def __init__(self, signatures: Mapping[Work, object]) -> None:
+        self._signatures = signatures
         self._least: dict[object, list[Asks]] = {}
 
     def covers(self, work: Work, *, has_queue: bool) -> bool:
         """Whether a gang of the same kind has failed, and this gang is no easier to place."""
-        failed_requests, pod_requests = self._least.get(_kind(work, has_queue=has_queue)), _waiting(work)
+        kind = has_queue and work.queue, self._signatures[work]
+        failed_requests, pod_requests = self._least.get(kind), _waiting(work)
         if failed_requests is None or len(failed_requests) > len(pod_requests):
             return False
         return not any(
@@ -309,7 +346,7 @@ class _Failed:
 
     def add(self, work: Work, *, has_queue: bool) -> None:
         """Records a gang for which the action found nothing."""
-        kind, pod_requests = _kind(work, has_queue=has_queue), _waiting(work)
+        kind, pod_requests = (has_queue and work.queue, self._signatures[work]), _waiting(work)
         failed_requests = self._least.get(kind)
         if failed_requests is None or (
             len(pod_requests) <= len(failed_requests) and all(map(_is_within, pod_requests, failed_requests))
@@ -318,31 +355,6 @@ class _Failed:
 
 
 Asks = tuple[tuple[str, int], ...]
-
-
-def _kind(work: Work, *, has_queue: bool) -> object:
-    """Returns a key that is equal for gangs that differ only in names, number of pending pods, and requests per pod."""
-    placement_request = work.request
-    assert placement_request is not None
-
-    def parts(unit: Unit, above: tuple[object, ...]) -> Iterator[object]:
-        levels = (unit.required, unit.preferred, *above)
-        rules = {
-            placement_request.shapes[pod.shape].rules
-            for pod in work.pods
-            if pod.unit == unit.name and pod.shape is not None
-        }
-        if rules:
-            yield levels, frozenset(rules)
-        for inner_unit in unit.below:
-            yield from parts(inner_unit, levels)
-
-    return (
-        has_queue and work.queue,
-        work.priority,
-        work.levels,
-        frozenset(Counter(parts(placement_request.unit, ())).items()),
-    )
 
 
 def _waiting(work: Work) -> list[Asks]:

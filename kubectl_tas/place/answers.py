@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
 
@@ -12,9 +12,10 @@ from kubectl_tas.late import dataclass
 from kubectl_tas.model.labels import NODE_POOL
 from kubectl_tas.place import kai_allocate
 from kubectl_tas.place.feasibility import Best, Existence, Lack, Shortage, best_by_level, exists, lacking, shortage_of
-from kubectl_tas.place.gangs_to_place import GangToPlace
+from kubectl_tas.place.gangs_to_place import GangToPlace, beside_running_pods
 from kubectl_tas.place.kai_allocate import MEMORY
 from kubectl_tas.place.mending import PlacementChange
+from kubectl_tas.place.neighbours import PORT, is_of_one
 from kubectl_tas.place.node_cells import Room, Unit, room_for, unusable, without_copy
 from kubectl_tas.place.node_resources import CPU, ClusterNodes, NodeResources
 from kubectl_tas.place.suggestions import Question, changes, other_order, renaming
@@ -74,6 +75,8 @@ class Fit:
     not_tried: Level | None = None
     """A required level at which KAI tries no domain, because one finer domain holds all nodes."""
     changes: tuple[PlacementChange, ...] = ()
+    waits_for: tuple[str, ...] = ()
+    """Names of gangs of the same object that must start first and do not."""
     spreads: tuple[Spread, ...] = ()
 
     @property
@@ -100,10 +103,30 @@ class Fit:
 def fit(gang: GangToPlace, nodes: ClusterNodes) -> Fit:
     """Answers for a gang, alone on the free resources of the nodes."""
     shard_nodes = nodes_of(gang, nodes)
+    gang = beside_running_pods(gang, shard_nodes)
     answer = _answer(gang, shard_nodes, running_of(gang, nodes))
     elsewhere = len(nodes.nodes) - len(shard_nodes)
     reasons = {**answer.unusable, **({OTHER_SHARD: elsewhere} if elsewhere else {})}
     return replace(answer, nodes=len(nodes.nodes), unusable=reasons)
+
+
+def in_order(answers: Iterable[Fit]) -> Iterator[Fit]:
+    """Adds to each answer the gangs of its object that must start before it, and do not."""
+    answers = list(answers)
+    unplaced_names = {
+        (_object(answer), name)
+        for answer in answers
+        if answer.outcome not in (FitOutcome.FITS, FitOutcome.RUNS)
+        for name in (answer.to_place.order.names if answer.to_place.order else ())
+    }
+    for answer in answers:
+        before = answer.to_place.order.before if answer.to_place.order else ()
+        names = dict.fromkeys(name for copy_names in before for name in copy_names)
+        yield replace(answer, waits_for=tuple(name for name in names if (_object(answer), name) in unplaced_names))
+
+
+def _object(answer: Fit) -> tuple[str, str, str]:
+    return answer.sent.kind, answer.sent.namespace, answer.sent.name
 
 
 def settled(orders: Sequence[GangToPlace], nodes: ClusterNodes) -> Fit | None:
@@ -194,6 +217,9 @@ def lacks_text(lacks: Sequence[Lack]) -> str:
 
 
 def _lack(lack: Lack) -> str:
+    if is_of_one(lack.resource):
+        named = lack.resource if lack.resource.startswith(PORT) else "a node without a pod from which it keeps apart"
+        return f"{named}, which is taken on each"
     if lack.resource == GPU:
         return f"{plural(lack.requested, 'GPU')}, and the most that is free on one is {lack.most}"
     requested, most = (_amount(lack.resource, amount) for amount in (lack.requested, lack.most))

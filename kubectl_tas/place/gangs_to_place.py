@@ -23,11 +23,20 @@ from kubectl_tas.gangs.gang import Gang, Part, SubGroup
 from kubectl_tas.gangs.pool_demands import demands, member_demands
 from kubectl_tas.gangs.workflow_gang import gangs_of_workflow
 from kubectl_tas.gangs.workload_gang import batches, leaves, member_name, own_gang, shared_gang
-from kubectl_tas.gangs.written_gangs import gang_of_pod_group, gangs_of_set, minimums_of, sub_group_of
+from kubectl_tas.gangs.written_gangs import (
+    base_gangs_before,
+    gang_of_pod_group,
+    gangs_of_set,
+    minimums_of,
+    sub_group_of,
+)
 from kubectl_tas.kai import NEWEST_RELEASE, Feature, Release
+from kubectl_tas.kinds import SET
 from kubectl_tas.late import dataclass
 from kubectl_tas.model.base import KeyPath
+from kubectl_tas.place.neighbours import APART, selector_of
 from kubectl_tas.place.node_cells import PlacementRequest, placement_request_of
+from kubectl_tas.place.node_resources import NodeResources
 from kubectl_tas.place.shapes import PodShape, shape_of, unpredicted
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.clusters import FleetBackend
@@ -53,6 +62,18 @@ Needed = Mapping[str | None, tuple[PodShape, ...]]
 """Needed pods by SubGroup; pods in no SubGroup are under None."""
 
 
+@dataclass(frozen=True, slots=True)
+class GangOrder:
+    """The order between the gangs of one object. Each tuple has an item for each copy of a gang."""
+
+    names: tuple[str, ...]
+    """Name of the copy: its PodGang, or the replica type of its pods."""
+    before: tuple[tuple[str, ...], ...]
+    """Names of the gangs of the object that must have started before the pods of the copy may start."""
+    why: str
+    """The reason for which the copy waits for them: a sentence without its period."""
+
+
 @dataclass(frozen=True, eq=False)
 class GangToPlace:
     """A gang to place."""
@@ -73,6 +94,8 @@ class GangToPlace:
     """Release of the scheduler that places the gang."""
     further: Needed = field(default_factory=dict)
     """Pods that start later, one by one."""
+    order: GangOrder | None = None
+    """Order among the gangs of the object; None if no gang of it waits for another."""
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -96,6 +119,18 @@ class GangToPlace:
     def is_called(self, pod_group: str) -> bool:
         """Whether a PodGroup of that name is one of the equal gangs."""
         return self.named.fullmatch(pod_group) is not None
+
+    def groups_of_copy(self, copy: int, running: Sequence[str]) -> Sequence[str]:
+        """Returns which of the running PodGroups is that of a copy, counted from 0; none if the copy is pending."""
+        if self.order is None or self.sent.kind != SET.kind:
+            return running[copy : copy + 1]
+        pattern = re.compile(_pod_gang_group(self.order.names[copy]))
+        return [group for group in running if pattern.fullmatch(group)]
+
+
+def _pod_gang_group(pod_gang: str) -> str:
+    """Returns the pattern of the PodGroup's name of one of Grove's gangs."""
+    return f"(pg-{re.escape(pod_gang)}-{_UID}|{re.escape(pod_gang)})"
 
 
 def _name(unit: Part) -> str | None:
@@ -159,9 +194,10 @@ def _of_workflow(fleet: Fleet, workflow: FleetWorkflow) -> Iterator[GangToPlace]
     for group, gang in zip(workflow.groups, gangs_of_workflow(fleet, workflow), strict=True):
         for unit in (gang, *gang.leaves):
             for task in unit.members:
-                shapes[task.name] = _shape(task.spec, (), task.annotations)
+                shapes[task.name] = _shape(task.spec, (), task.annotations, (workflow.namespace, task.labels))
         units = (gang, *gang.leaves)
         needed = {_name(unit): tuple(shapes[task.name] for task in unit.members) for unit in units}
+        _check_neighbours(shape for unit_shapes in needed.values() for shape in unit_shapes)
         yield GangToPlace(workflow, gang, workflow.pool.levels, needed, _exactly(gang.name), group)
 
 
@@ -190,9 +226,20 @@ def _of_workload(fleet: Fleet, workload: FleetWorkload) -> Iterator[GangToPlace]
         copies = workload.copies if podgrouper.is_one_pod_group(of_pod_group) else pods
         named = _made(gang.name, _middle(of_pod_group)) if of_kai else _exactly(gang.name)
         needed_shapes = _needed_of(fleet, of_pod_group, gang)
-        yield _one(
+        to_place = _one(
             fleet, of_pod_group, gang, needed_shapes, named, copies, _further(fleet, of_pod_group, gang, needed_shapes)
         )
+        yield replace(to_place, order=_order_of_parts(of_pod_group, copies))
+
+
+def _order_of_parts(workload: FleetWorkload, copies: int) -> GangOrder | None:
+    """Returns the order among the gangs of a workload that has a gang for each replica type."""
+    start = workload.declared.spec.page.start
+    before = start.parts_before(workload.declared.spec.document)
+    if not any(before.values()) or len(workload.replicas) != 1:
+        return None
+    name = workload.replicas[0].name
+    return GangOrder((name,) * copies, (tuple(before.get(name, ())),) * copies, start.holds_back)
 
 
 def _check(*workloads: FleetWorkload) -> None:
@@ -230,7 +277,15 @@ def _shapes(fleet: Fleet, workload: FleetWorkload) -> dict[str, PodShape]:
     """Returns the shapes by replica type."""
     manifest = demanded(workload.declared.origin, demands(fleet, workload))
     return {
-        replica_type.name: _shape(replica_type.pod_spec(manifest), (), replica_type.annotations)
+        replica_type.name: replace(
+            _shape(
+                replica_type.pod_spec(manifest),
+                (),
+                replica_type.annotations,
+                (workload.namespace, replica_type.template.metadata.labels if replica_type.template else {}),
+            ),
+            name=f" {replica_type.name}",
+        )
         for replica_type in workload.replicas
     }
 
@@ -289,7 +344,12 @@ def _of_set(fleet: Fleet, submitted: SubmittedSet) -> Iterator[GangToPlace]:
         raise _Unknown("its topology is not declared")
     manifest = demanded(clique_set.declared.origin, demands(fleet, submitted))
     shapes = {
-        clique.name: _shape(manifest, (*clique.path, "spec", "podSpec"), clique.spec.annotations)
+        clique.name: _shape(
+            manifest,
+            (*clique.path, "spec", "podSpec"),
+            clique.spec.annotations,
+            (submitted.namespace, clique.spec.labels),
+        )
         for clique in clique_set.cliques
     }
     of_cliques = dict(clique_set.pod_cliques)
@@ -311,7 +371,13 @@ def _of_set(fleet: Fleet, submitted: SubmittedSet) -> Iterator[GangToPlace]:
             for leaf in gang.leaves
             if leaf.name in of_cliques and gang.pods <= MAX_FURTHER
         }
-        yield _one(fleet, submitted, gang, needed, named, len(gangs), further)
+        to_place = _one(fleet, submitted, gang, needed, named, len(gangs), further)
+        order = GangOrder(
+            tuple(set_gang.name for set_gang in gangs),
+            tuple(base_gangs_before(clique_set, set_gang) for set_gang in gangs),
+            SET.page.start.holds_back,
+        )
+        yield replace(to_place, order=order)
 
 
 def _of_pod_group(fleet: Fleet, submitted: SubmittedPodGroup) -> Iterator[GangToPlace]:
@@ -321,7 +387,9 @@ def _of_pod_group(fleet: Fleet, submitted: SubmittedPodGroup) -> Iterator[GangTo
     shapes_by_unit: dict[str, list[PodShape]] = {}
     for pod in group.pods:
         manifest = demanded(pod.origin, member_demands(fleet, group, pod.origin))
-        shape = _shape(manifest, ("spec",), pod.spec.metadata.annotations)
+        metadata = pod.spec.metadata
+        shape = _shape(manifest, ("spec",), metadata.annotations, (submitted.namespace, metadata.labels))
+        shape = replace(shape, name=metadata.name)
         shapes_by_unit.setdefault(sub_group_of(pod), []).append(shape)
     needed: dict[str | None, tuple[PodShape, ...]] = {}
     further: dict[str | None, tuple[PodShape, ...]] = {}
@@ -413,6 +481,7 @@ def _one(
         gang, needed, further = replace(gang, sub_groups=()), _together(needed), _together(further)
     if not backend.has(Feature.TOPOLOGY) and any(unit.constraint for unit in (gang, *gang.sub_groups)):
         raise _Unknown("the release of KAI knows no topologies")
+    _check_neighbours(shape for shapes in (*needed.values(), *further.values()) for shape in shapes)
     if not any(needed.values()):
         raise _Unknown("it starts with no pod at all: KAI takes them one by one")
     if copies > MAX_COPIES:
@@ -447,11 +516,40 @@ def _levels(fleet: Fleet, sent: Submission, gang: Gang) -> tuple[Level, ...]:
     return topology_of_gang.levels
 
 
-def _shape(manifest: Any, path: KeyPath, annotations: Mapping[str, str]) -> PodShape:
+def beside_running_pods(gang: GangToPlace, nodes: Iterable[NodeResources]) -> GangToPlace:
+    """Returns a gang whose pods keep out of the way of running pods that may have none like them on their node."""
+    names = {name for node in nodes for pod in node.pods for name in pod.asks if name.startswith(APART)}
+    if not names:
+        return gang
+    selectors = {name: selector_of(name) for name in sorted(names)}
+
+    def met(shape: PodShape) -> PodShape:
+        asks = {name: 1 for name, selector in selectors.items() if selector.matches(*shape.labels)}
+        return replace(shape, asks=tuple(sorted({**asks, **dict(shape.asks)}.items())))
+
+    needed, further = (
+        {name: tuple(map(met, shapes)) for name, shapes in pods.items()} for pods in (gang.needed, gang.further)
+    )
+    return replace(gang, needed=needed, further=further)
+
+
+def _check_neighbours(shapes: Iterable[PodShape]) -> None:
+    """Raises _Unknown if a pod keeps apart from other pods of its gang that have no such rule."""
+    distinct = {(shape, frozenset(shape.labels[1].items())): shape for shape in shapes}.values()
+    for shape in distinct:
+        for selector in shape.rules.avoided:
+            if any(selector.matches(*other.labels) and selector not in other.rules.avoided for other in distinct):
+                raise _Unknown("a pod of it has a rule about pods beside it (podAntiAffinity)")
+
+
+def _shape(
+    manifest: Any, path: KeyPath, annotations: Mapping[str, str], labels: tuple[str, Mapping[str, str]]
+) -> PodShape:
+    """Returns the shape of a pod; ``labels`` holds its namespace and its labels."""
     for step in path:
         manifest = manifest[step]
     try:
-        reason, shape = unpredicted(manifest, annotations), shape_of(manifest)
+        reason, shape = unpredicted(manifest, annotations, *labels), shape_of(manifest, *labels)
     except NOT_KUBERNETES as error:
         raise _Unknown("Kubernetes would not take its pods") from error
     if reason:

@@ -28,6 +28,7 @@ from typing import NamedTuple
 from kubectl_tas.gpus import GPU
 from kubectl_tas.kai import Feature
 from kubectl_tas.late import dataclass
+from kubectl_tas.place.neighbours import is_of_one
 from kubectl_tas.place.node_cells import Cell, LeafDomain, Room, Unit, multiples
 from kubectl_tas.place.node_resources import CPU, PODS, Domain
 
@@ -151,6 +152,11 @@ class _AllocateSearch:
         self.state = _State(room.leaves, [None] * len(room.leaves))
         index = {name: column for column, name in enumerate(room.resources)}
         self._gpu, self._cpu, self._pods = index[GPU], index[CPU], index[PODS]
+        self.counted = tuple(
+            tuple(0 if is_of_one(name) else amount for name, amount in zip(room.resources, shape_asks, strict=True))
+            for shape_asks in room.asks
+        )
+        """Amounts by shape, without the resources that KAI does not count in a domain."""
         self._plain = {self._gpu, self._cpu, index.get(MEMORY, self._cpu)}
 
     def place(self, unit: Unit, leaves: tuple[int, ...], scores: Scores) -> bool:
@@ -260,7 +266,7 @@ class _Counts:
     def __init__(self, search: _AllocateSearch, unit: Unit, top: Domain) -> None:
         room = search._room
         self._rounded = set[int]() if room.release.has(Feature.ROOM_OF_MILLICORES) else {search._cpu}
-        asks = [room.asks[shape] for shape in unit.all_pods]
+        asks = [search.counted[shape] for shape in unit.all_pods]
         self._top, self._count = top, len(asks)
         self._sum = tuple(map(sum, zip(*asks, strict=True)))
         self._asked = [(column, n) for column, n in enumerate(self._sum) if n and column != search._pods]

@@ -270,4 +270,4 @@ class LiveWork:
 
 def live_shape(pod: LivePod) -> PodShape | None:
     """Returns the shape of a pod as the API server has it; None if the pod was not read whole."""
-    return shape_of(pod.spec) if "restartPolicy" in pod.spec else None
+    return shape_of(pod.spec, pod.namespace, pod.labels) if "restartPolicy" in pod.spec else None

@@ -16,7 +16,7 @@ from kubectl_tas.place import kai_allocate, solver
 from kubectl_tas.place.feasibility import Existence, searched
 from kubectl_tas.place.gangs_to_place import GangToPlace
 from kubectl_tas.place.node_cells import Cell, PlacementRequest, Room, Space, ranked, room_for
-from kubectl_tas.place.node_resources import NodeResources
+from kubectl_tas.place.node_resources import NodeResources, free_of
 from kubectl_tas.place.solver import Mended
 from kubectl_tas.report.text import plural
 from kubectl_tas.words import shortened
@@ -91,7 +91,7 @@ def _without_pods(node: NodeResources) -> NodeResources:
     for pod in node.pods:
         if pod.is_of_node:
             held.update(pod.asks)
-    return replace(node, free={name: amount - held[name] for name, amount in node.allocatable.items()})
+    return replace(node, free=free_of(node.allocatable, held), pods=tuple(pod for pod in node.pods if pod.is_of_node))
 
 
 @lru_cache(maxsize=512)

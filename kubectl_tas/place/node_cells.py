@@ -13,6 +13,7 @@ from kubectl_tas.gangs.gang import Gang, Part, SubGroup
 from kubectl_tas.gpus import GPU
 from kubectl_tas.kai import NEWEST_RELEASE, Release
 from kubectl_tas.late import dataclass
+from kubectl_tas.place.neighbours import capacity_of
 from kubectl_tas.place.node_resources import CPU, PODS, Domain, NodeResources, Vector, domain_of
 from kubectl_tas.place.shapes import PodShape, Rules
 
@@ -226,12 +227,12 @@ class Space:
 
     def has(self, node: str, requested: Vector) -> bool:
         """Whether a node has these resources free."""
-        return all(self._free[node].get(name, 0) >= amount for name, amount in requested.items())
+        return all(self._free[node].get(name, capacity_of(name)) >= amount for name, amount in requested.items())
 
     def _change(self, node: str, requested: Vector, sign: int) -> None:
         free = self._free[node]
         for name, amount in requested.items():
-            free[name] = free.get(name, 0) + sign * amount
+            free[name] = free.get(name, capacity_of(name)) + sign * amount
         self._changed.append(node)
 
 
@@ -256,7 +257,7 @@ class _View:
 
     def amounts(self, free: Vector) -> tuple[int, ...]:
         """Returns the amounts of the view's resources, in order."""
-        return tuple(free.get(name, 0) for name in self.resources)
+        return tuple(free.get(name, capacity_of(name)) for name in self.resources)
 
 
 def _room(placement_request: PlacementRequest, view: _View, leaves: tuple[LeafDomain, ...]) -> Room:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import field
 from decimal import Decimal
 from functools import cached_property
 from typing import Any
@@ -20,6 +21,7 @@ from kubectl_tas.late import dataclass
 from kubectl_tas.live.live_cluster import is_well
 from kubectl_tas.live.objects import shown
 from kubectl_tas.model.labels import MIRROR, POD_GROUP
+from kubectl_tas.place.neighbours import capacity_of, is_of_one, taken
 
 PODS = "pods"
 """Resource that counts pods: every pod takes one."""
@@ -59,6 +61,7 @@ class RunningPod:
     """Resources that the pod takes from its node, with 1 for ``pods``."""
     is_of_node: bool
     """Whether the pod belongs to its node and comes back there, such as a mirror pod or a pod of a DaemonSet."""
+    labels: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     @property
     def key(self) -> str:
@@ -82,6 +85,8 @@ class NodeResources:
     is_cordoned: bool = False
     pods: tuple[RunningPod, ...] = ()
     """Pods on the node, sorted by namespace and name."""
+    unreachable: frozenset[tuple[str, str]] = frozenset()
+    """Namespaces and names of PersistentVolumeClaims whose pods cannot use the node."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +96,8 @@ class ClusterNodes:
     nodes: tuple[NodeResources, ...]
     knows_pods: bool = True
     """Whether the input says which pods are on the nodes, so that free resources are known."""
+    known_claims: frozenset[tuple[str, str]] = frozenset()
+    """Namespaces and names of the PersistentVolumeClaims whose volumes, or rules for new volumes, are known."""
 
     @cached_property
     def running(self) -> Mapping[tuple[str, str], int]:
@@ -138,12 +145,14 @@ def _hold(manifest: Mapping[str, Any], held: dict[str, list[RunningPod]]) -> Non
         reason = "it has no containers, so that what it takes is unknown"
         raise TasError(f"a Pod of the cluster cannot be read: {metadata['name']}: {reason}", hint=hint)
     annotations, owners = metadata.get("annotations") or {}, metadata.get("ownerReferences") or ()
+    pod_labels = metadata.get("labels") or {}
     pod = RunningPod(
         metadata.get("namespace") or "default",
         metadata["name"],
         annotations.get(POD_GROUP) or "",
-        requests(spec),
+        {**requests(spec), **taken(spec, metadata.get("namespace") or "default", pod_labels)},
         MIRROR in annotations or any(owner.get("kind") == "DaemonSet" for owner in owners),
+        pod_labels,
     )
     held.setdefault(spec["nodeName"], []).append(pod)
 
@@ -205,12 +214,18 @@ def _node(name: str, node: Mapping[str, Any], pods: Sequence[RunningPod]) -> Nod
         name,
         node["metadata"].get("labels") or {},
         allocatable,
-        {resource: amount - held[resource] for resource, amount in allocatable.items()},
+        free_of(allocatable, held),
         tuple(_taints(spec.get("taints") or ())),
         is_ready=all(map(is_well, status.get("conditions") or ())),
         is_cordoned=spec.get("unschedulable") is True,
         pods=tuple(sorted(pods, key=lambda pod: (pod.namespace, pod.name))),
     )
+
+
+def free_of(allocatable: Vector, held: Mapping[str, int]) -> dict[str, int]:
+    """Returns the free amounts of a node, also of the resources in ``neighbours``."""
+    of_one = {resource: capacity_of(resource) for resource in held if is_of_one(resource)}
+    return {resource: amount - held.get(resource, 0) for resource, amount in {**allocatable, **of_one}.items()}
 
 
 def _taints(taints: Sequence[Mapping[str, Any]]) -> Iterable[Taint]:

@@ -39,6 +39,7 @@ from kubectl_tas.place.pending_reasons import (
     ReportedRefusal,
     refusal_of,
 )
+from kubectl_tas.place.volumes import with_volumes
 from kubectl_tas.quantities import Amounts
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.fleet import Fleet
@@ -223,7 +224,7 @@ class _Question:
     @cached_property
     def nodes(self) -> ClusterNodes:
         objects = self.work.cluster.objects
-        return read_nodes(objects, complete_kinds(objects))
+        return with_volumes(read_nodes(objects, complete_kinds(objects)), objects)
 
     def _has_ended(self, answer: GangToPlace | LeftOut) -> bool:
         """Whether all equal gangs have ended, well or not, so that they need no room."""

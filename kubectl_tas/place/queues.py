@@ -24,6 +24,7 @@ from kubectl_tas.live.objects import STATE
 from kubectl_tas.model import manifest
 from kubectl_tas.model.labels import NODE_POOL, POD_GROUP, PREEMPTIBILITY, QUEUE, RUNAI_QUEUE, SUBGROUP
 from kubectl_tas.place.fairshare import DEFAULT_PRIORITY, QueueTree, QuotaQueue
+from kubectl_tas.place.neighbours import taken
 from kubectl_tas.place.node_resources import CPU, ENDED, ClusterNodes, Vector, requests
 from kubectl_tas.place.shapes import PodShape, shape_of, unpredicted
 from kubectl_tas.quantities import Amounts, ResourceName, each, from_kai, total
@@ -247,13 +248,14 @@ def _member(pod: Mapping[str, Any], *, is_whole: bool) -> HeldPod:
     metadata, spec = pod["metadata"], pod["spec"]
     node = spec.get("nodeName")
     unplaced_spec = {key: value for key, value in spec.items() if key != "nodeName"}
-    is_known = is_whole and not unpredicted(unplaced_spec, metadata.get("annotations") or {})
+    own = str(metadata.get("namespace") or "default"), metadata.get("labels") or {}
+    is_known = is_whole and not unpredicted(unplaced_spec, metadata.get("annotations") or {}, *own)
     return HeldPod(
         str(metadata.get("name")),
         str((metadata.get("labels") or {}).get(SUBGROUP) or ""),
         str(node) if node else None,
-        requests(spec),
-        shape_of(unplaced_spec) if is_known else None,
+        {**requests(spec), **taken(spec, *own)},
+        shape_of(unplaced_spec, *own) if is_known else None,
     )
 
 

@@ -7,12 +7,12 @@ its default of 1 for ``relcaimerSaturationMultiplier``.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 from kubectl_tas.late import dataclass
 from kubectl_tas.place.fairshare import QueueTree, Standing
-from kubectl_tas.quantities import NO_LIMIT, RESOURCES, Amount, Amounts, ResourceName
+from kubectl_tas.quantities import NO_LIMIT, RESOURCES, Amount, Amounts, ResourceName, total
 
 
 class EvictedWork(Protocol):
@@ -70,11 +70,29 @@ class Reclaim:
             return True
         return not any(loser.allocated.of(name) < quota.of(name) for name in resources)
 
-    def allows(self, gone: Iterable[EvictedWork]) -> bool:
-        """Whether KAI may evict all this work for the gang."""
+    def allows(self, gone: Iterable[Sequence[EvictedWork]], *, always: bool = False) -> bool:
+        """Whether KAI may evict all this work for the gang. Each item is what one gang would lose.
+
+        A queue within its share loses nothing more. KAI takes the gangs of a queue in the order of a Go map
+        (``GetVictims`` of base_scenario.go), so by chance: a large gang may go as the last one, and as the first one it
+        keeps the others. With ``always``, the worst order must be allowed too.
+        """
+        by_queue: dict[str, list[Sequence[EvictedWork]]] = {}
+        for lost_of_gang in gone:
+            by_queue.setdefault(str(lost_of_gang[0].queue), []).append(lost_of_gang)
+        blocks = [sorted(lost_gangs, key=_size) for lost_gangs in by_queue.values()]
+        blocks.sort(key=lambda lost_gangs: max(map(_size, lost_gangs)))
+        orders = [blocks, [lost_gangs[::-1] for lost_gangs in reversed(blocks)]][: 2 if always else 1]
+        return all(
+            self._allows([lost for block in order for lost_of_gang in block for lost in lost_of_gang])
+            for order in orders
+        )
+
+    def _allows(self, gone: Sequence[EvictedWork]) -> bool:
+        """Whether KAI may evict this work in this order."""
         remaining = {name: standing.allocated for name, standing in self.standings.items()}
         touched: dict[str, set[ResourceName]] = {}
-        for held in sorted(gone, key=lambda lost: str(lost.queue)):
+        for held in gone:
             queue = str(held.queue)
             winner, loser = self._competing(queue)
             if not self._gives(winner, loser, remaining[loser.queue.name]):
@@ -119,6 +137,11 @@ class Reclaim:
             (pair for pair in zip(*chains, strict=False) if pair[0] != pair[1]), (self.job.queue, queue)
         )
         return self.standings[winner], self.standings[loser]
+
+
+def _size(lost_of_gang: Sequence[EvictedWork]) -> tuple[Amount, ...]:
+    lost = total(lost.asks for lost in lost_of_gang)
+    return tuple(lost.of(name) for name in ("gpu", "cpu", "memory"))
 
 
 def _within(held: Amounts, most: Amounts) -> bool:

@@ -10,10 +10,11 @@ from dataclasses import replace
 from typing import Any
 
 from kubectl_tas.late import dataclass
+from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.config import PRIORITY_VALUES
 from kubectl_tas.model.labels import NODE_POOL
 from kubectl_tas.place.fairshare import QueueTree
-from kubectl_tas.place.gangs_to_place import GangToPlace
+from kubectl_tas.place.gangs_to_place import GangToPlace, beside_running_pods
 from kubectl_tas.place.node_cells import PlacementRequest, Unit
 from kubectl_tas.place.node_resources import ClusterNodes
 from kubectl_tas.place.queues import HeldGang, HeldPod, Shard, held_gangs, total_resources
@@ -56,16 +57,24 @@ def schedulers(backend: FleetBackend, gangs: Sequence[GangToPlace], seen: SeenCl
     cannot be read.
     """
     nodes = seen.nodes
+    gangs = sorted(gangs, key=_in_files)
     held, totals = held_gangs(seen.objects), total_resources(nodes, seen.objects, backend.scheduler_name)
     for shard in dict.fromkeys(gang.sent.pool.shard for gang in gangs):
         gangs_of_shard = [gang for gang in gangs if gang.sent.pool.shard == shard]
         nodes_of_shard = tuple(node for node in nodes.nodes if node.labels.get(NODE_POOL) == shard)
         names = {node.name for node in nodes_of_shard}
+        gangs_of_shard = [beside_running_pods(gang, nodes_of_shard) for gang in gangs_of_shard]
         works, running = _running(held, gangs_of_shard, names)
         jobs, waiting = _jobs(gangs_of_shard, running)
         there_already = tuple((gangs_of_shard[at], tuple(groups)) for at, groups in running.items())
         start = ShardStart(nodes_of_shard, totals[shard], seen.trees[shard], tuple(works))
         yield ShardScheduler(backend.name, shard, start, jobs, waiting, there_already, seen.called)
+
+
+def _in_files(gang: GangToPlace) -> tuple[str, int, KeyPath]:
+    """Returns the sort key of a gang by the place of its document, which stands for its age."""
+    origin = gang.sent.declared.origin
+    return origin.path, origin.index, origin.within
 
 
 def _running(
@@ -174,13 +183,15 @@ def _jobs(
     """Returns the pending gangs, oldest first. Gangs with the same name get kind and namespace before their names."""
     jobs: list[Work] = []
     waiting: dict[str, GangToPlace] = {}
+    names = _names_of_copies(gangs, running)
     named = Counter(gang.gang.name for gang in gangs)
     for at, gang in enumerate(gangs):
         is_alone = named[gang.gang.name] == 1
-        gang_name = gang.gang.name if is_alone else f"{gang.sent.kind}/{gang.sent.namespace}/{gang.gang.name}"
         placement_request, sent = _whole(gang), gang.sent
-        for copy in range(len(running.get(at, ())), gang.copies):
-            name = gang_name if gang.copies == 1 else f"{gang_name} ({copy + 1} of {gang.copies})"
+        for copy in range(gang.copies):
+            if gang.groups_of_copy(copy, running.get(at, ())):
+                continue
+            name = _name_of_copy(gang, copy, is_alone=is_alone)
             age, pods = (True, f"{len(jobs):09}", name), tuple(_pods(gang, placement_request))
             priority = PRIORITY_VALUES[sent.priority]
             jobs.append(
@@ -194,7 +205,46 @@ def _jobs(
                     _least(gang),
                     placement_request,
                     gang.labels,
+                    before=_before(gang, copy, names),
                 )
             )
             waiting[name] = gang
     return tuple(jobs), waiting
+
+
+def _name_of_copy(gang: GangToPlace, copy: int, *, is_alone: bool) -> str:
+    name = gang.gang.name if is_alone else f"{gang.sent.kind}/{gang.sent.namespace}/{gang.gang.name}"
+    return name if gang.copies == 1 else f"{name} ({copy + 1} of {gang.copies})"
+
+
+_OfObject = tuple[str, str, str, str]
+"""Kind, namespace and name of an object, and a name in the order of its gangs."""
+
+
+def _of_object(gang: GangToPlace, name: str) -> _OfObject:
+    return gang.sent.kind, gang.sent.namespace, gang.sent.name, name
+
+
+def _names_of_copies(
+    gangs: Sequence[GangToPlace], running: Mapping[int, Sequence[str]]
+) -> Mapping[_OfObject, Sequence[str]]:
+    """Returns the names of the gangs, running or pending, by their names in the orders of their objects."""
+    named = Counter(gang.gang.name for gang in gangs)
+    names: dict[_OfObject, list[str]] = {}
+    for at, gang in enumerate(gangs):
+        if gang.order is None:
+            continue
+        is_alone = named[gang.gang.name] == 1
+        for copy, name in enumerate(gang.order.names):
+            groups = gang.groups_of_copy(copy, running.get(at, ()))
+            copy_names = groups or [_name_of_copy(gang, copy, is_alone=is_alone)]
+            names.setdefault(_of_object(gang, name), []).extend(copy_names)
+    return names
+
+
+def _before(gang: GangToPlace, copy: int, names: Mapping[_OfObject, Sequence[str]]) -> tuple[str, ...]:
+    """Returns the names of the gangs that must start before a copy of a gang."""
+    if gang.order is None:
+        return ()
+    before = (names.get(_of_object(gang, name), ()) for name in gang.order.before[copy])
+    return tuple(dict.fromkeys(work_name for work_names in before for work_name in work_names))

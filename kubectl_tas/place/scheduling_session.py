@@ -72,6 +72,14 @@ class Work:
     """Node labels of the gang's topology, coarsest first."""
     is_known: bool = True
     """Whether the minimum of the gang is known."""
+    before: tuple[str, ...] = ()
+    """Names of the gangs of the same object that must have started before the pods of this gang may start."""
+
+    @property
+    def has_started(self) -> bool:
+        """Whether every unit has its minimum of pods."""
+        has = Counter(pod.unit for pod in self.active)
+        return bool(has) and all(has[name] >= least for name, least in self.least.items())
 
     @property
     def active(self) -> tuple[SessionPod, ...]:
@@ -155,18 +163,29 @@ class SchedulingSession:
         self.works = [*(work for work in start.works if work.queue in self.tree.by_name), *waiting]
         self._places: dict[str, tuple[QueuedGang, Ranked]] = {}
         """The next gang of each queue, and the queue's rank with that gang, until the queue's holdings change."""
+        self.signatures: dict[Work, object] = {}
+        """For each gang the levels of its units and the rules of its pending pods, as they were at first. Gangs that
+        agree in that are alike for KAI (scheduling_constraints_signature.go and podset.go of pkg/scheduler/api).
+        """
+        self.admit(())
         pods = [(work, pod) for work in self.works for pod in work.pods]
-        requested = _by_queue((work.queue, pod.amounts) for work, pod in pods)
         held = _by_queue((work.queue, pod.amounts) for work, pod in pods if pod.node)
         fixed = _by_queue((work.queue, pod.amounts) for work, pod in pods if pod.node and not work.is_preemptible)
-        self.requests = self.tree.sums(requested)
-        """Resources that each queue holds or waits for."""
-        self.fair = fair_shares(self.total, self.tree, requested)
         self.allocated, self._fixed = self.tree.sums(held), self.tree.sums(fixed)
         gone = [(pod.node, pod.asks) for work, pod in pods if pod.node and work.is_preemptible]
         self._emptied = Space(start.nodes)
         for node, asks in gone:
             self._emptied.give_back(node, asks)
+
+    def admit(self, works: Iterable[Work]) -> None:
+        """Adds gangs whose pods may start from now on, and divides the resources among the queues again."""
+        self.works += works
+        self.signatures |= {work: _signature(work) for work in self.works if work not in self.signatures}
+        requested = _by_queue((work.queue, pod.amounts) for work in self.works for pod in work.pods)
+        self.requests = self.tree.sums(requested)
+        """Resources that each queue holds or waits for."""
+        self.fair = fair_shares(self.total, self.tree, requested)
+        self._places.clear()
 
     def standing(self, queue: str, job: Amounts = NOTHING) -> Standing:
         """Returns the current state of a queue, with what its next gang asks for."""
@@ -253,6 +272,26 @@ class SchedulingSession:
         for work in works:
             order.push(work)
         return order
+
+
+def _signature(work: Work) -> object:
+    placement_request = work.request
+    if placement_request is None:
+        return work
+
+    def parts(unit: Unit, above: tuple[object, ...]) -> Iterator[object]:
+        levels = (unit.required, unit.preferred, *above)
+        rules = Counter(
+            placement_request.shapes[pod.shape].rules
+            for pod in work.pods
+            if pod.unit == unit.name and pod.shape is not None and pod.node is None
+        )
+        if rules:
+            yield levels, frozenset(rules.items())
+        for inner_unit in unit.below:
+            yield from parts(inner_unit, levels)
+
+    return work.priority, work.levels, frozenset(Counter(parts(placement_request.unit, ())).items())
 
 
 def with_pods(unit: Unit, pods: Sequence[SessionPod]) -> Unit:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import field
+from types import MappingProxyType
 from typing import Any
 
 from kubectl_tas.gpus import ANNOTATIONS, MIG
 from kubectl_tas.late import dataclass
 from kubectl_tas.node_places import HOSTNAME
+from kubectl_tas.place.neighbours import REQUIRED, Selector, apart, has_own_address, taken
 from kubectl_tas.place.node_resources import NodeResources, Taint, requests
 
-_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+NO_LABELS: Mapping[str, str] = MappingProxyType({})
 _INTEGER = re.compile("[+-]?[0-9]{1,18}")
 
 
@@ -74,6 +77,10 @@ class Rules:
     tolerations: tuple[PodToleration, ...] = ()
     terms: tuple[Term, ...] | None = None
     """Terms of the node affinity; at least one must hold for the node. None allows any node."""
+    avoided: tuple[Selector, ...] = ()
+    """Pods beside which the pod may not be on a node."""
+    claims: tuple[tuple[str, str], ...] = ()
+    """PersistentVolumeClaims of the pod, each with its namespace."""
 
     def refusal(self, node: NodeResources) -> str:
         """Returns why a pod cannot use a node, whatever is free there; empty if it can."""
@@ -95,6 +102,14 @@ class Rules:
         for key, value in self.selector:
             if node.labels.get(key) != value:
                 return f"without the label {key}={value}"
+        for claim in self.claims:
+            if claim in node.unreachable:
+                return f"out of reach of the volume of {claim[1]}"
+        for selector in self.avoided:
+            if any(
+                selector.matches(pod.namespace, pod.labels) and selector.resource not in pod.asks for pod in node.pods
+            ):
+                return "with pods that the podAntiAffinity excludes"
         if self.terms is None or any(term and all(condition.holds(node) for condition in term) for term in self.terms):
             return ""
         is_excluded = all(
@@ -110,35 +125,50 @@ class PodShape:
     asks: tuple[tuple[str, int], ...]
     """Requested amounts by resource, sorted, with 1 for ``pods``."""
     rules: Rules
+    labels: tuple[str, Mapping[str, str]] = field(default=("", NO_LABELS), compare=False)
+    """Namespace and labels of the pods."""
+    name: str = field(default="", compare=False)
+    """Name of one pod, or with a blank before it, of the replica type of several pods; empty if unknown."""
 
 
-def shape_of(spec: Mapping[str, Any]) -> PodShape:
-    """Returns the shape of a pod, by the data of its ``PodSpec``. Raises ValueError for an invalid quantity, and
-    TypeError, AttributeError or KeyError for a spec that Kubernetes would refuse.
+def shape_of(spec: Mapping[str, Any], namespace: str = "", labels: Mapping[str, str] = NO_LABELS) -> PodShape:
+    """Returns the shape of a pod, by the data of its ``PodSpec``, its namespace and labels.
+
+    Raises ValueError for an invalid quantity, and TypeError, AttributeError or KeyError for a spec that Kubernetes
+    would refuse.
     """
     selector = tuple(sorted((str(key), str(value)) for key, value in (spec.get("nodeSelector") or {}).items()))
     tolerations = tuple(map(_toleration, spec.get("tolerations") or ()))
-    affinity = ((spec.get("affinity") or {}).get("nodeAffinity") or {}).get(_REQUIRED)
-    terms = None if affinity is None else tuple(map(_term, affinity.get("nodeSelectorTerms") or ()))
-    return PodShape(tuple(sorted(requests(spec).items())), Rules(selector, tolerations, terms))
+    affinity = ((spec.get("affinity") or {}).get("nodeAffinity") or {}).get(REQUIRED)
+    terms = None if affinity is None else tuple(map(term_of, affinity.get("nodeSelectorTerms") or ()))
+    avoided = apart(spec, namespace, labels) or ()
+    claims = tuple((namespace, str(claim)) for claim in claims_of(spec))
+    asks = {**requests(spec), **taken(spec, namespace, labels)}
+    return PodShape(
+        tuple(sorted(asks.items())), Rules(selector, tolerations, terms, avoided, claims), labels=(namespace, labels)
+    )
 
 
-def unpredicted(spec: Mapping[str, Any], annotations: Mapping[str, str]) -> str:
-    """Returns in words why the placement of a pod depends on more than free resources; empty if it does not. Ignores
-    volumes.
-    """
+def claims_of(spec: Mapping[str, Any]) -> Iterator[str]:
+    """Yields the names of the PersistentVolumeClaims that a pod mounts."""
+    for volume in spec.get("volumes") or ():
+        claim = (volume.get("persistentVolumeClaim") or {}).get("claimName")
+        if claim:
+            yield str(claim)
+
+
+def unpredicted(
+    spec: Mapping[str, Any], annotations: Mapping[str, str], namespace: str = "", labels: Mapping[str, str] = NO_LABELS
+) -> str:
+    """Returns in words why the placement of a pod depends on more than ``PodShape`` holds; empty if it does not."""
     affinity = spec.get("affinity") or {}
-    containers = [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
-    ports = [port for container in containers for port in container.get("ports") or ()]
     is_fraction = any(name in annotations for name in ANNOTATIONS) or any(re.match(MIG, name) for name in annotations)
     reasons = {
         "shares a GPU with others": is_fraction,
         "asks for devices by a ResourceClaim": bool(spec.get("resourceClaims")),
-        "has a rule about pods beside it (podAffinity)": bool((affinity.get("podAffinity") or {}).get(_REQUIRED)),
-        "has a rule about pods beside it (podAntiAffinity)": bool(
-            (affinity.get("podAntiAffinity") or {}).get(_REQUIRED)
-        ),
-        "needs a port of its node": any(port.get("hostPort") or spec.get("hostNetwork") for port in ports),
+        "has a rule about pods beside it (podAffinity)": bool((affinity.get("podAffinity") or {}).get(REQUIRED)),
+        "has a rule about pods beside it (podAntiAffinity)": bool(apart(spec, namespace, labels) is None),
+        "needs a port of one address of its node": has_own_address(spec),
         "names its node itself": bool(spec.get("nodeName")),
         "waits for its scheduling gates": bool(spec.get("schedulingGates")),
     }
@@ -151,7 +181,8 @@ def _toleration(fields: Mapping[str, Any]) -> PodToleration:
     return PodToleration(fields.get("key") or None, value, fields.get("effect") or None)
 
 
-def _term(fields: Mapping[str, Any]) -> Term:
+def term_of(fields: Mapping[str, Any]) -> Term:
+    """Returns a term of a node selector."""
     conditions = (
         (name, condition) for name in ("matchExpressions", "matchFields") for condition in fields.get(name) or ()
     )

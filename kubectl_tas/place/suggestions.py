@@ -9,7 +9,6 @@ from functools import cached_property, lru_cache
 from itertools import islice, permutations
 
 from kubectl_tas.gangs.workflow_gang import ANY, build
-from kubectl_tas.gpus import GPU
 from kubectl_tas.kinds import SET
 from kubectl_tas.late import dataclass
 from kubectl_tas.place import kai_allocate, solver
@@ -299,10 +298,10 @@ def _without_which(gang: GangToPlace, leaf: Unit, smaller: Unit) -> str:
     if len(members) == len(leaf.pods):
         left_out = [member.name for at, member in enumerate(members) if at not in positions]
         return f", without {shortened(left_out, _NAMED_TASKS)}"
-    gpus = Counter(dict(gang.request.shapes[shape].asks).get(GPU, 0) for shape in leaf.pods)
-    gpus -= Counter(dict(gang.request.shapes[shape].asks).get(GPU, 0) for shape in smaller.pods)
-    phrases = [f"{plural(count, 'pod')} with {plural(each, 'GPU')}" for each, count in sorted(gpus.items())]
-    return f", without {' and '.join(phrases)}"
+    needed = gang.needed.get(None if leaf.name == gang.gang.name else leaf.name, ())
+    names = Counter(shape.name for at, shape in enumerate(needed) if at not in positions)
+    left_out = [f"{plural(count, 'pod')} of{name}" if name[:1] == " " else name for name, count in names.items()]
+    return f", without {shortened(left_out, _NAMED_TASKS)}"
 
 
 def other_order(room: Room, unit: Unit) -> list[str]:

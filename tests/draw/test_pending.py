@@ -44,7 +44,7 @@ def scheduler(one: Work, shard: str | None = None, **sent: Any) -> ShardSchedule
     about = {"kind": "Job", "name": "train", "target": "team--a", "priority": "NORMAL", "is_draining": False}
     about |= {"is_preemptible": False, **sent}
     wanted = PlacementRequest(Unit("u", pods=(0,) * len(one.pods)), (PodShape(((GPU, 8),), Rules()),))
-    gang = SimpleNamespace(sent=SimpleNamespace(**about), group=None, copies=1, request=wanted)
+    gang = SimpleNamespace(sent=SimpleNamespace(**about), group=None, copies=1, request=wanted, order=None)
     start = ShardStart((), Amounts(64), TREE, ())
     return ShardScheduler("prod", shard, start, (one,), {one.name: cast(GangToPlace, gang)}, (), {"own": "team--a"})
 

@@ -321,3 +321,85 @@ def test_space_is_what_was_there_once_all_is_given_back() -> None:
     assert [names for _, names in taken[0]] == [("n0", "n1")]
     space.give_back("n0", {GPU: 4})
     assert [leaf.nodes for leaf in space.room_for(wanted, LEVELS).leaves] == before
+
+
+def test_gangs_with_other_numbers_of_pods_are_not_alike() -> None:
+    """The first asks for more than the quota; KAI 0.17.0 still tries the second (seen with its snapshot tool)."""
+    running = [["h", "left", 50, "", [("n0", 8)]]]
+    full = [["n0", ["a", "1"], 8]]
+    jobs = [("first", "left", 100, 3, 8), ("second", "left", 100, 4, 8, None, 1)]
+    found = turns(case(jobs, nodes=full, held=running))
+    assert {name: turn.outcome for name, turn in found.items()} == {
+        "first": TurnOutcome.REFUSED,
+        "second": TurnOutcome.EVICTS,
+    }
+
+
+def test_pods_that_kai_starts_and_then_moves_are_told() -> None:
+    racks = [[f"n{at}", ["a" if at < 3 else "b", "1" if at < 3 else "2"], 8] for at in range(5)]
+    running = [["old", "left", 50, "", [("n0", 8)]]]
+    jobs = [("large", "left", 70, 3, 8, RACK), ("small", "left", 50, 1, 8)]
+    found = turns(case(jobs, nodes=racks, held=running, queues=[["top", None], ["left", "top", 64]]))
+    assert found["small"].moved_for == ("large",)
+    assert found["large"].moved_for == ()
+
+
+def test_pods_stay_moved_if_the_gang_they_were_moved_for_is_preempted() -> None:
+    """KAI 0.17.0 moves pods for ``small``, and then preempts it for ``large``."""
+    four = [[f"n{at}", ["a", "1"], 2] for at in range(4)]
+    running = [
+        ["run", "left", 50, "", [("n0", 1), ("n1", 1)]],
+        ["fixed", "left", 100, "", [("n2", 2), ("n3", 2)]],
+    ]
+    jobs = [("large", "left", 100, 1, 2), ("small", "left", 50, 1, 2)]
+    found = turns(case(jobs, nodes=four, held=running))
+    assert (found["large"].outcome, gone(found["large"])) == (TurnOutcome.EVICTS, ["small"])
+    assert not found["small"].placed
+    assert [batch.work.name for batch in found["small"].moved] == ["run"]
+    assert found["small"].is_cut
+
+
+BELOW_A_LIMIT = {
+    "nodes": [[f"n{at}", ["a", "1"], 2] for at in range(7)],
+    "queues": [
+        ["top", None, 2, 6],
+        ["left", "top", 2, 6, 2, 90],
+        ["right", "top", 0, 6, 2, 110],
+        ["middle", "top", 0, 6, 3, 100],
+    ],
+    "held": [
+        ["big", "left", 50, "2026-11-02", [("n1", 2), ("n2", 2)]],
+        ["one", "left", 50, "2026-11-04", [("n6", 1)]],
+        ["first", "right", 50, "2026-11-06", [("n0", 1)]],
+        ["second", "right", 50, "2026-11-03", [("n3", 1)]],
+        ["other", "middle", 50, "2026-11-04", [("n5", 2)]],
+    ],
+}
+"""A queue that holds more than its limit, with queues below it that hold more than their shares."""
+
+
+def test_work_is_reclaimed_from_siblings_below_a_limit() -> None:
+    """KAI 0.17.0 reclaims both in some runs and nothing in others: it takes gangs in the order of a Go map, and may not
+    take ``one`` once ``big`` has gone.
+    """
+    found = turns(case([("a", "right", 50, 1, 2)], **BELOW_A_LIMIT))["a"]
+    assert (found.outcome, found.action, sorted(gone(found))) == (TurnOutcome.EVICTS, "reclaim", ["big", "one"])
+    assert found.is_cut
+
+
+def test_a_gang_starts_after_the_gang_that_it_waits_for() -> None:
+    def outcomes(gpus: int) -> dict[str, TurnOutcome]:
+        base, scaled = job("base", "left", 70, 1, gpus), job("scaled", "left", 70, 1, 8, age=1)
+        scaled.before = ("base",)
+        start = ShardStart(
+            tuple(node(f"n{at}", ("a", "1"), 8, 8) for at in range(2)),
+            Amounts(16, 64 * CORES),
+            QueueTree((queue("top"), queue("left", "top", 64))),
+            (),
+        )
+        found = pending(start, [scaled, base])
+        assert [turn.ahead for turn in found.turns if turn.outcome is TurnOutcome.AFTER] in ([], [("base",)])
+        return {turn.work.name: turn.outcome for turn in found.turns}
+
+    assert outcomes(8) == {"base": TurnOutcome.STARTS, "scaled": TurnOutcome.STARTS}
+    assert outcomes(16) == {"base": TurnOutcome.NO_ROOM, "scaled": TurnOutcome.AFTER}

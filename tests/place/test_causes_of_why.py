@@ -670,7 +670,7 @@ def test_the_minimum_of_a_sub_group_is_compared(repository: Path, tmp_path: Path
 
 def test_the_pod_group_of_work_without_an_answer_is_not_judged(tmp_path: Path) -> None:
     """Of a gang that cannot be predicted the right name is not known."""
-    pods = POD.replace("image: trainer", "image: trainer, ports: [{containerPort: 80, hostPort: 80}]")
+    pods = POD.replace("image: trainer", "image: trainer, ports: [{containerPort: 80, hostPort: 80, hostIP: 10.0.0.1}]")
     root = with_files(tmp_path, train=job("train", "team").replace(POD, pods))
 
     def change(items: list[Item]) -> None:

@@ -234,7 +234,7 @@ def test_a_gang_whose_file_does_not_tell_its_pods_is_complete_by_its_pod_group(
     pods: int, minimum: int | None, gaps: dict[str, str], is_complete: bool
 ) -> None:
     """And by one pod where that says nothing. Pods that have ended count for nothing."""
-    port = POD.replace("image: trainer", "image: trainer, ports: [{containerPort: 80, hostPort: 80}]")
+    port = POD.replace("image: trainer", "image: trainer, ports: [{containerPort: 80, hostPort: 80, hostIP: 10.0.0.1}]")
     fleet = fleet_of({**FILES, "workflows/train.yaml": job("train", "team").replace(POD, port)})
     (sent,) = [item for item in fleet.submissions if item.name == "train"]
     group = podgroup("odd", minimum)

@@ -316,10 +316,9 @@ def test_tolerations_cover_taints_as_in_kubernetes(toleration: Item, taint: Sequ
             "a pod of it has a rule about pods beside it (podAffinity)",
         ),
         ({"spec": "schedulingGates: [{name: g}],"}, "a pod of it waits for its scheduling gates"),
-        ({"spec": f"initContainers: [{PORT % 'hostPort: 80'}],"}, "a pod of it needs a port of its node"),
         (
-            {"spec": f"hostNetwork: true, initContainers: [{PORT % 'containerPort: 80'}],"},
-            "a pod of it needs a port of its node",
+            {"spec": f"initContainers: [{{restartPolicy: Always, {(PORT % 'hostPort: 80, hostIP: 10.0.0.1')[1:]}],"},
+            "a pod of it needs a port of one address of its node",
         ),
     ],
 )
@@ -698,21 +697,42 @@ def test_of_gangs_of_which_none_fits_none_is_to_run(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("pods", "nodes", "text"),
     [
-        ((16, 4, 4), (8,), "run 2 pods instead of 3, without 1 pod with 16 GPUs"),
-        ((16, 4), (8,), "run 1 pod instead of 2, without 1 pod with 16 GPUs"),
-        ((8, 4, 4), (8,), "run 2 pods instead of 3, without 1 pod with 8 GPUs"),
-        ((8, 8, 8, 4, 4), (8, 8), "run 3 pods instead of 5, without 2 pods with 8 GPUs"),
-        ((8, 6, 4, 4), (8,), "run 2 pods instead of 4, without 1 pod with 6 GPUs and 1 pod with 8 GPUs"),
-        ((6, 4, 4), (8,), "run 2 pods instead of 3, without 1 pod with 6 GPUs"),
+        ((16, 4, 4), (8,), "run 2 pods instead of 3, without p0"),
+        ((16, 4), (8,), "run 1 pod instead of 2, without p0"),
+        ((8, 4, 4), (8,), "run 2 pods instead of 3, without p0"),
+        ((8, 8, 8, 4, 4), (8, 8), "run 3 pods instead of 5, without p1, p2"),
+        ((8, 6, 4, 4), (8,), "run 2 pods instead of 4, without p0, p1"),
+        ((6, 4, 4), (8,), "run 2 pods instead of 3, without p0"),
         ((16, 16), (8,), None),
     ],
 )
 def test_of_pods_that_differ_as_many_are_kept_as_fit(
     pods: Sequence[int], nodes: Sequence[int], text: str | None, tmp_path: Path
 ) -> None:
-    """Pods of a PodGroup have no names in its gang, and are told by their GPUs."""
+    """Pods of a PodGroup are called by their names."""
     group = [pod_group(f"minMember: {len(pods)}"), *(member(f"p{n}", "''", gpus) for n, gpus in enumerate(pods))]
     assert texts("tasks", answer(tmp_path, nodes_of(*nodes), *group)) == ([text] if text else [])
+
+
+def test_pods_with_as_many_gpus_are_told_apart(tmp_path: Path) -> None:
+    """Only the first of them has room."""
+    group = [pod_group("minMember: 2"), member("small", "''", 8), member("large", "''", 8, 900)]
+    found = texts("tasks", answer(tmp_path, nodes_of(8, 8), *group))
+    assert found == ["run 1 pod instead of 2, without large"]
+
+
+def test_a_replicated_job_in_order_waits_for_the_one_before_it(tmp_path: Path) -> None:
+    """Before 0.16 KAI makes a PodGroup for each."""
+    replicated = [{"name": name, "replicas": 1, "template": {"spec": job("x")["spec"]}} for name in ("first", "then")]
+    spec = {"startupPolicy": {"startupPolicyOrder": "InOrder"}, "replicatedJobs": replicated}
+    labels = {"kubectl-tas/pool": "team"}
+    document = {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": {"name": "s", "labels": labels}}
+    found = listed(tmp_path, {**document, "spec": spec}, version="0.15")
+    orders = [gang.order for gang in found if isinstance(gang, GangToPlace)]
+    assert [(order.names, order.before) for order in orders if order] == [
+        (("first",), ((),)),
+        (("then",), (("first",),)),
+    ]
 
 
 def tainted(nodes: list[Item], *taints: Item) -> list[Item]:
