@@ -168,7 +168,7 @@ CHANGING = {
     "imports.from_kueue._KueueMaking",
     "imports.from_kueue._Node",
     "imports.from_osmo._OsmoMaking",
-    "imports.kueueobjects.Reading",
+    "imports.kueueobjects.KueueReading",
     "imports.written.Making",
     "load.templates.Expansion",
     "place.fairshare._Claim",

@@ -13,7 +13,7 @@ from typing import Any, get_args
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, JsonSchemaValue
 
-from kubectl_tas.check.keys import KEYS, Reader
+from kubectl_tas.check.keys import KEYS, KeyReader
 from kubectl_tas.emit.create_only import WRITTEN
 from kubectl_tas.kinds import LISTED, pages
 from kubectl_tas.late import imported
@@ -200,14 +200,14 @@ def json_schema(model: type[BaseModel], mode: JsonSchemaMode = "validation") -> 
     return {**draft, "title": named(model), **schema}
 
 
-def _reader(model: type[BaseModel], part: str) -> Reader:
+def _reader(model: type[BaseModel], part: str) -> KeyReader:
     """Returns the reader of labels and annotations in a part of a model."""
     if part != "RootMeta":
-        return Reader.PODS
-    return Reader.BOTH if model.__name__ in _BARE else Reader.WORK
+        return KeyReader.PODS
+    return KeyReader.BOTH if model.__name__ in _BARE else KeyReader.WORK
 
 
-def _name_keys(part: dict[str, Any], reader: Reader) -> None:
+def _name_keys(part: dict[str, Any], reader: KeyReader) -> None:
     """Adds the known labels and annotations, so that editors offer them. Others remain allowed."""
     for where in ("labels", "annotations"):
         field = part.get("properties", {}).get(where, {})

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from kubectl_tas.check.resource_requests import Pod, pods_of
+from kubectl_tas.check.resource_requests import CountedPod, pods_of
 from kubectl_tas.check.unique import NAME_DUPLICATE
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
 from kubectl_tas.gangs.gang import Gang, Part
@@ -65,7 +65,7 @@ class _User:
     """Pods of one piece of work that claim a channel."""
 
     work: _Work
-    pod: Pod
+    pod: CountedPod
     claim: int
     """Index of the claim in resourceClaims."""
 

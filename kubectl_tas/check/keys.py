@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from kubectl_tas.model.podtemplate import Companion
 
 
-class Reader(Flag):
+class KeyReader(Flag):
     """The objects on which a key is read."""
 
     NOBODY = 0
@@ -70,91 +70,103 @@ class Key:
     """labels, annotations, or both."""
     about: str = ""
     """The effect of the key, for its author. Empty if users must not write the key."""
-    reader: Reader = Reader.NOBODY
+    reader: KeyReader = KeyReader.NOBODY
     choices: tuple[str, ...] = ()
     """The possible values, if known."""
 
 
 _A, _L = "annotations", "labels"
 KEYS: tuple[Key, ...] = (
-    Key(labels.POOL, _L, "The pool, or pool--subpool, whose quota the work counts against.", Reader.WORK),
+    Key(labels.POOL, _L, "The pool, or pool--subpool, whose quota the work counts against.", KeyReader.WORK),
     Key(
         labels.PRIORITY,
         _L,
         "HIGH and NORMAL work stays within the quota. LOW work may exceed it until other queues need the GPUs.",
-        Reader.WORK,
+        KeyReader.WORK,
         ("HIGH", "NORMAL", "LOW"),
     ),
     Key(
-        labels.OWNED, _L, "With owned, kubectl-tas writes the PodGroup, not KAI's PodGrouper.", Reader.WORK, ("owned",)
+        labels.OWNED,
+        _L,
+        "With owned, kubectl-tas writes the PodGroup, not KAI's PodGrouper.",
+        KeyReader.WORK,
+        ("owned",),
     ),
     Key(
         labels.GANG,
         _L,
         "Work with the same value starts together, as one gang in a PodGroup of that name.",
-        Reader.WORK,
+        KeyReader.WORK,
     ),
     Key(
         labels.REPLACE,
         _L,
         "With true, Argo CD or Flux deletes and recreates the object if it cannot change in place.",
-        Reader.WORK,
+        KeyReader.WORK,
         ("true",),
     ),
     Key(labels.WORKFLOW, _L),
     Key(labels.GROUP, _L),
     Key(labels.TASK, _L),
     Key(labels.QUEUE, _L),
-    Key(labels.SUBGROUP, _L, "The SubGroup that a Pod belongs to.", Reader.PODS),
+    Key(labels.SUBGROUP, _L, "The SubGroup that a Pod belongs to.", KeyReader.PODS),
     Key(labels.PRIORITY_CLASS, _L),
     Key(labels.PREEMPTIBILITY, _L),
     Key("kai.scheduler/accounting", _L),
     Key(labels.NODE_POOL, _L),
     Key("kai.scheduler/task-priority", _L),
     Key(labels.RUNAI_QUEUE, _L),
-    Key(labels.POD_GROUP, _A, "The PodGroup of this repository that a Pod is a member of.", Reader.PODS),
+    Key(labels.POD_GROUP, _A, "The PodGroup of this repository that a Pod is a member of.", KeyReader.PODS),
     Key(labels.SKIP_PODGROUPER, _A),
-    Key(labels.TOPOLOGY, _A, "The Topology whose levels the placement below names.", Reader.BOTH),
+    Key(labels.TOPOLOGY, _A, "The Topology whose levels the placement below names.", KeyReader.BOTH),
     Key(
         labels.PLACEMENT_REQUIRED,
         _A,
         "The level, by its node label. All pods run within one domain of it.",
-        Reader.BOTH,
+        KeyReader.BOTH,
     ),
     Key(
         labels.PLACEMENT_PREFERRED,
         _A,
         "The level, by its node label. Pods run within one domain of it if it has room.",
-        Reader.BOTH,
+        KeyReader.BOTH,
     ),
     Key(
-        labels.SEGMENT_SIZE, _A, "The number of pods in a segment. KAI places neighbouring pods together.", Reader.PODS
+        labels.SEGMENT_SIZE,
+        _A,
+        "The number of pods in a segment. KAI places neighbouring pods together.",
+        KeyReader.PODS,
     ),
     Key(
         labels.SEGMENT_REQUIRED,
         _A,
         "The level, by its node label. Each segment runs within one domain of it.",
-        Reader.PODS,
+        KeyReader.PODS,
     ),
     Key(
         labels.SEGMENT_PREFERRED,
         _A,
         "The level, by its node label. A segment runs within one domain of it if it has room.",
-        Reader.PODS,
+        KeyReader.PODS,
     ),
     Key(
         labels.POD_INDEX_LABEL,
         _A,
         "The label with the index of a pod. KAI divides pods into segments by index.",
-        Reader.PODS,
+        KeyReader.PODS,
     ),
-    Key(labels.BATCH_MIN_MEMBER, _A, "The number of pods that must start together.", Reader.WORK),
-    Key(labels.PREEMPTION_DELAY, _A, "How long work must be pending before KAI evicts other work for it.", Reader.WORK),
-    Key(labels.STALENESS_GRACE, _A, "How long a gang may lack pods before KAI evicts all of it.", Reader.WORK),
-    Key(gpus.FRACTION, _A, "The part of one GPU that a pod gets, such as 0.5.", Reader.PODS),
-    Key(gpus.MEMORY, _A, "The MiB of one GPU's memory that a pod gets.", Reader.PODS),
-    Key(gpus.DEVICES, _A, "The number of GPUs that a pod gets such a part of.", Reader.PODS),
-    Key(gpus.CONTAINER, _A, "The container that gets the part of a GPU.", Reader.PODS),
+    Key(labels.BATCH_MIN_MEMBER, _A, "The number of pods that must start together.", KeyReader.WORK),
+    Key(
+        labels.PREEMPTION_DELAY,
+        _A,
+        "How long work must be pending before KAI evicts other work for it.",
+        KeyReader.WORK,
+    ),
+    Key(labels.STALENESS_GRACE, _A, "How long a gang may lack pods before KAI evicts all of it.", KeyReader.WORK),
+    Key(gpus.FRACTION, _A, "The part of one GPU that a pod gets, such as 0.5.", KeyReader.PODS),
+    Key(gpus.MEMORY, _A, "The MiB of one GPU's memory that a pod gets.", KeyReader.PODS),
+    Key(gpus.DEVICES, _A, "The number of GPUs that a pod gets such a part of.", KeyReader.PODS),
+    Key(gpus.CONTAINER, _A, "The container that gets the part of a GPU.", KeyReader.PODS),
     *(Key(name, "both") for name in (*STATE, "runai/pod-index")),
     *(Key(f"grove.io/{name}", "both") for name in ("disable-managed-resource-protection", "reconcile-trigger")),
     *(Key(f"grove.io/{name}", "both") for name in ("auto-mnnvl", "mnnvl-group")),
@@ -219,7 +231,7 @@ _JOINING = (labels.POD_GROUP, labels.SKIP_PODGROUPER)
 """Annotations by which a pod joins a PodGroup that KAI's podgrouper does not make."""
 PLAIN = (labels.PRIORITY_CLASS, labels.POD_GROUP, *gpus.ANNOTATIONS)
 """Keys of KAI without a domain."""
-_BY_NOBODY = frozenset(key.name for key in KEYS if key.reader is Reader.NOBODY)
+_BY_NOBODY = frozenset(key.name for key in KEYS if key.reader is KeyReader.NOBODY)
 _WRITTEN = "kubectl-tas, KAI or Grove writes it"
 KNOWN = {
     where: frozenset(key.name for key in KEYS if key.where == where) for where in ("labels", "annotations", "both")

@@ -177,7 +177,7 @@ def _meant(name: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Pod:
+class CountedPod:
     """A pod template, and the places of its parts."""
 
     origin: Origin
@@ -219,7 +219,7 @@ def check_gpu_requests(sent: FleetWorkload | SubmittedSet, fleet: Fleet) -> Iter
     yield from _outside_of_pods(sent)
 
 
-def _of_pods(pods: Iterable[Pod], channels: Collection[str]) -> Iterator[Diagnostic]:
+def _of_pods(pods: Iterable[CountedPod], channels: Collection[str]) -> Iterator[Diagnostic]:
     for pod in pods:
         yield from _unknown_number(pod, channels)
         yield from _refused_notes(pod)
@@ -317,19 +317,19 @@ def _channels(fleet: Fleet, backend: FleetBackend, namespace: str) -> Collection
 
 def check_pod_gpus(origin: Origin, spec: PodSpec, annotations: Mapping[str, str]) -> Iterator[Diagnostic]:
     """Checks a Pod that kubectl-tas makes."""
-    pod = Pod(origin, spec, ("spec",), annotations, ROOT)
+    pod = CountedPod(origin, spec, ("spec",), annotations, ROOT)
     yield from _unknown_number(pod)
     yield from _refused_notes(pod)
 
 
-def pods_of(submitted: object) -> Iterator[Pod]:
+def pods_of(submitted: object) -> Iterator[CountedPod]:
     """Yields pod templates of a workload or PodCliqueSet, or the Pods of a hand-written PodGroup; else nothing."""
     if isinstance(submitted, FleetPodGroup):
         for member in submitted.pods:
             for pods in member.spec.pod_sets:
                 if pods.template is not None:
                     spec = pods.template.spec
-                    yield Pod(member.origin, spec, pods.spec_path, member.spec.metadata.annotations, ROOT)
+                    yield CountedPod(member.origin, spec, pods.spec_path, member.spec.metadata.annotations, ROOT)
     elif isinstance(submitted, FleetWorkload):
         for pod_template in submitted.templates:
             if pod_template.template is not None:
@@ -337,7 +337,7 @@ def pods_of(submitted: object) -> Iterator[Pod]:
                 template, path = pod_template.template, pod_template.spec_path
                 count = submitted.copies * pod_template.replicas
                 template_path = None if pod_template.is_pod_spec else pod_template.path
-                yield Pod(
+                yield CountedPod(
                     submitted.declared.origin,
                     template.spec,
                     path,
@@ -353,10 +353,10 @@ def pods_of(submitted: object) -> Iterator[Pod]:
             if spec is not None:
                 path = (*clique.path, "spec", "podSpec")
                 count = submitted.set.replicas * clique.spec.spec.replicas * scaled.get(clique.name, 1)
-                yield Pod(submitted.declared.origin, spec, path, clique.spec.annotations, notes, count)
+                yield CountedPod(submitted.declared.origin, spec, path, clique.spec.annotations, notes, count)
 
 
-def _unread(workload: FleetWorkload | SubmittedSet, pods: Sequence[Pod]) -> Iterator[Diagnostic]:
+def _unread(workload: FleetWorkload | SubmittedSet, pods: Sequence[CountedPod]) -> Iterator[Diagnostic]:
     """Reports annotations above the pod templates, which no controller copies to pods."""
     origin = workload.declared.origin
     for path in dict.fromkeys(notes_above(workload)):
@@ -377,7 +377,7 @@ def notes_above(workload: FleetWorkload | SubmittedSet) -> list[KeyPath]:
     return [ROOT, *(replica_type.job_annotations[0] for replica_type in jobs if replica_type.job_annotations)]
 
 
-def _unknown_number(pod: Pod, channels: Collection[str] = ()) -> Iterator[Diagnostic]:
+def _unknown_number(pod: CountedPod, channels: Collection[str] = ()) -> Iterator[Diagnostic]:
     """Reports GPUs whose number no file says. The claims of the claim templates ``channels`` give no GPUs."""
     if gpus.has_memory(pod.annotations):
         message = f"the share of a GPU that {gpus.MEMORY} {pod.annotations[gpus.MEMORY]} asks for depends on the node"
@@ -447,7 +447,7 @@ def _not_charged(name: str, location: Location) -> Iterator[Diagnostic]:
         yield Diagnostic(GPUS_UNKNOWN, f"KAI charges no queue for {name}", location, hint=hint)
 
 
-def _refused_notes(pod: Pod) -> Iterator[Diagnostic]:
+def _refused_notes(pod: CountedPod) -> Iterator[Diagnostic]:
     """Checks annotations for parts of a GPU. Follows ``gpu_request_validator.go`` of KAI 0.17."""
     notes = pod.annotations
     for name, is_right, expected in (

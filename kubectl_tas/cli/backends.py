@@ -96,7 +96,7 @@ def given_clusters(fleet: Fleet, options: Mapping[str, Any], *, live: bool = Fal
     A file replaces the cluster of its backend. If any file is given, the clusters without a file are asked only with
     ``live``.
     """
-    from kubectl_tas.live.kubectl import Access
+    from kubectl_tas.live.kubectl import ClusterAccess
     from kubectl_tas.live.live_cluster import Cluster, Clusters  # most runs of most commands ask no cluster
 
     meant = chosen_backends(fleet, options["backend"])
@@ -106,7 +106,7 @@ def given_clusters(fleet: Fleet, options: Mapping[str, Any], *, live: bool = Fal
     known, unknown = {}, {}
     for backend in meant:
         context = options["context"] or backend.spec.context
-        access = Access(context, options["kubeconfig"], options["namespace"], waiting)
+        access = ClusterAccess(context, options["kubeconfig"], options["namespace"], waiting)
         if backend.name in files:
             known[backend.name] = Cluster(access, files[backend.name])
         elif files and not live:

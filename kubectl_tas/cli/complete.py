@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from kubectl_tas.late import late_pattern
-from kubectl_tas.load.outline import WORKFLOW, Declared, backends, outline, refs
+from kubectl_tas.load.outline import WORKFLOW, OutlineDocument, backends, outline, refs
 from kubectl_tas.resolve.names import SEPARATOR, fold
 
 NO_FILES, FILES, SUFFIXES, FOLDERS = 4, 0, 8, 16
@@ -111,7 +111,7 @@ def _topologies(asked: Asked) -> Iterator[WordOffered]:
 
 def _submissions(asked: Asked) -> Iterator[WordOffered]:
     """Yields work by name; also by kind and name if several share the name."""
-    found: dict[str, list[Declared]] = {}
+    found: dict[str, list[OutlineDocument]] = {}
     for item in outline(asked.root, asked.table["submissions"]):
         found.setdefault(fold(item.name) if item.kind == WORKFLOW else item.name, []).append(item)
     for name, items in found.items():

@@ -16,7 +16,7 @@ from kubectl_tas.cli.session import open_session
 from kubectl_tas.cli.terminal import hand_over, say, waiting
 from kubectl_tas.diagnostics import Severity, TasError, has_errors
 from kubectl_tas.imports.examination import OK, PROBLEM, UNKNOWN, Check, examined_checkout, examined_cluster
-from kubectl_tas.live.kubectl import Access, get, told
+from kubectl_tas.live.kubectl import ClusterAccess, get, told
 from kubectl_tas.report import json as report
 from kubectl_tas.resolve.clusters import FleetBackend
 
@@ -43,8 +43,8 @@ def doctor(output: str, context: str | None, kubeconfig: str | None, backend: st
     if context and len(meant) > 1:
         raise click.UsageError("--context names one cluster; name its backend too: --backend NAME")
     checks = [*examined_checkout(session.root, session.fleet), *_of_files(session)]
-    accesses = {item.name: Access(context or item.spec.context, kubeconfig, watch=waiting) for item in meant}
-    program = list(_of_kubectl(Access(None, kubeconfig), meant, context))
+    accesses = {item.name: ClusterAccess(context or item.spec.context, kubeconfig, watch=waiting) for item in meant}
+    program = list(_of_kubectl(ClusterAccess(None, kubeconfig), meant, context))
     checks += program
     if not any(check.about == "kubectl" and check.state == PROBLEM for check in program):
         for item in meant:
@@ -68,7 +68,7 @@ def doctor(output: str, context: str | None, kubeconfig: str | None, backend: st
     return int(any(check.state == PROBLEM for check in checks))
 
 
-def _listed(access: Access, resource: str) -> list[dict[str, Any]]:
+def _listed(access: ClusterAccess, resource: str) -> list[dict[str, Any]]:
     return get(access, resource, namespaced=resource in _NAMESPACED)
 
 
@@ -81,7 +81,7 @@ def _of_files(session: Any) -> Iterator[Check]:
         yield Check("repository", "files", OK, "validate finds no error")
 
 
-def _of_kubectl(access: Access, meant: tuple[FleetBackend, ...], context: str | None) -> Iterator[Check]:
+def _of_kubectl(access: ClusterAccess, meant: tuple[FleetBackend, ...], context: str | None) -> Iterator[Check]:
     """Yields the checks of kubectl itself and of its contexts."""
     subject = "kubectl"
     try:

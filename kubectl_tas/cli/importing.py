@@ -38,7 +38,7 @@ from kubectl_tas.imports.kueueobjects import CLUSTER as KUEUE_CLUSTER
 from kubectl_tas.imports.kueueobjects import RESOURCE_NAMES
 from kubectl_tas.imports.written import Imported, Unplaced, additions, new_elsewhere
 from kubectl_tas.live.cluster_state import Record, read, record
-from kubectl_tas.live.kubectl import Access, NoSuchResourceError, get
+from kubectl_tas.live.kubectl import ClusterAccess, NoSuchResourceError, get
 from kubectl_tas.load.document import Document, parse
 from kubectl_tas.load.schema import items_of
 from kubectl_tas.load.source import CONFIG_FILE, FolderSource, MemorySource, OverlaySource, decode, is_read
@@ -90,7 +90,7 @@ def cluster(
     found = (
         read(state_file(cluster_state))
         if cluster_state is not None
-        else record(Access(context, kubeconfig, watch=waiting))
+        else record(ClusterAccess(context, kubeconfig, watch=waiting))
     )
     root = Path(group_directory() or ".") / to
     wanted = ImportOptions(context, sums, backend or "default")
@@ -198,7 +198,7 @@ def kueue(
     if files and (context or kubeconfig):
         raise click.UsageError("FILE stands for a cluster; it does not go with --context and --kubeconfig")
     texts: dict[str, str] = {}
-    documents, problems = _kueue_files(files, texts) if files else _kueue_cluster(Access(context, kubeconfig))
+    documents, problems = _kueue_files(files, texts) if files else _kueue_cluster(ClusterAccess(context, kubeconfig))
     imported, found = import_kueue(documents, context)
     if imported.work and not (problems or found):
         pools = MemorySource({path: text.encode() for path, text in imported.files.items()})
@@ -240,7 +240,7 @@ def _unreadable(error: OSError) -> NoReturn:
     raise TasError(f"cannot read {error.filename}: {error.strerror}", hint="Name a folder that may be read.")
 
 
-def _kueue_cluster(access: Access) -> tuple[list[Document], list[Diagnostic]]:
+def _kueue_cluster(access: ClusterAccess) -> tuple[list[Document], list[Diagnostic]]:
     """Returns the Kueue objects of a cluster. Raises TasError if the cluster has no ClusterQueues at all."""
     found: list[Document] = []
     problems: list[Diagnostic] = []

@@ -24,8 +24,8 @@ from kubectl_tas.imports.kueueobjects import (
     Flavored,
     Kueue,
     KueueObject,
+    KueueReading,
     KueueShare,
-    Reading,
     read_kueue,
     summed,
 )
@@ -82,7 +82,7 @@ class _Node:
 @dataclass(slots=True, kw_only=True)
 class _KueueMaking(Making):
     kueue: Kueue
-    reading: Reading
+    reading: KueueReading
     becomes: list[str]
     wishes: Wishes = field(default_factory=Wishes)
     work: list[Document] = field(default_factory=list)
@@ -90,7 +90,7 @@ class _KueueMaking(Making):
 
 def import_kueue(documents: Iterable[Document], context: str | None) -> tuple[Imported, list[Diagnostic]]:
     """Makes the files for objects of Kueue, and returns errors in the objects. With errors nothing may be written."""
-    reading = Reading()
+    reading = KueueReading()
     kueue = read_kueue(documents, reading)
     making = _KueueMaking(kueue=kueue, reading=reading, becomes=[], unplaced=reading.unplaced)
     if not reading.findings:

@@ -223,7 +223,7 @@ class Kueue:
 
 
 @dataclass(slots=True)
-class Reading:
+class KueueReading:
     """Findings and omissions that are collected while objects are read."""
 
     findings: list[Diagnostic] = field(default_factory=list)
@@ -237,7 +237,7 @@ class Reading:
         self.unplaced.append(Unplaced(kueue_object.kind, name, reason))
 
 
-def read_kueue(documents: Iterable[Document], reading: Reading) -> Kueue:
+def read_kueue(documents: Iterable[Document], reading: KueueReading) -> Kueue:
     """Sorts objects by kind, and reads the quotas of ClusterQueues and Cohorts."""
     objects: dict[str, dict[str, KueueObject]] = {kind: {} for kind in READ}
     work = []
@@ -263,7 +263,7 @@ def read_kueue(documents: Iterable[Document], reading: Reading) -> Kueue:
     return Kueue(objects, tuple(work), cohorts, queues)
 
 
-def _read_object(document: Document, reading: Reading) -> KueueObject | None:
+def _read_object(document: Document, reading: KueueReading) -> KueueObject | None:
     """Returns an object with a kind and a name; None if it is empty or malformed. A malformed object is a finding."""
     if document.data is None:
         return None
@@ -298,7 +298,7 @@ def _content(kueue_object: KueueObject) -> dict[str, Any]:
     return {key: value for key, value in kueue_object.document.data.items() if key not in ("metadata", "status")}
 
 
-def _tell_unread_fields(kueue_object: KueueObject, reading: Reading) -> None:
+def _tell_unread_fields(kueue_object: KueueObject, reading: KueueReading) -> None:
     """Lists the fields of an object that cannot be imported, by reason."""
     if kueue_object.kind not in _PLACED:
         return
@@ -316,7 +316,7 @@ def _tell_unread_fields(kueue_object: KueueObject, reading: Reading) -> None:
         reading.leave(kueue_object, f"{', '.join(keys)}: {reason}")
 
 
-def _share(kueue_object: KueueObject, reading: Reading) -> KueueShare:
+def _share(kueue_object: KueueObject, reading: KueueReading) -> KueueShare:
     """Reads the quotas of a ClusterQueue or Cohort, and lists parts that cannot be imported."""
     is_queue = kueue_object.kind == "ClusterQueue"
     quotas: dict[Flavored, Quota] = {}

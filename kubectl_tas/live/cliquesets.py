@@ -10,7 +10,7 @@ from kubectl_tas.grove import DEFAULT_TOPOLOGY
 from kubectl_tas.kinds import SET
 from kubectl_tas.late import dataclass
 from kubectl_tas.live import kubectl
-from kubectl_tas.live.kubectl import Access, NoSuchResourceError
+from kubectl_tas.live.kubectl import ClusterAccess, NoSuchResourceError
 
 SETS = "podcliquesets.grove.io"
 CLIQUES = "podcliques.grove.io"
@@ -58,7 +58,7 @@ class GroveState:
         return None if self.pods is None else self.pods.get(key, 0)
 
 
-def from_cluster(access: Access) -> GroveState:
+def from_cluster(access: ClusterAccess) -> GroveState:
     """Returns the state of the cluster that ``access`` names.
 
     Raises NoSuchResourceError if Grove is not installed there, and TasError if the cluster cannot be read.
@@ -69,7 +69,7 @@ def from_cluster(access: Access) -> GroveState:
     return GroveState(state.sets or {}, state.topologies or {}, state.pods or {}, access.namespace)
 
 
-def _topologies(access: Access) -> list[dict[str, Any]]:
+def _topologies(access: ClusterAccess) -> list[dict[str, Any]]:
     """Returns cluster topologies under both names: after an update of Grove, a cluster may know either name."""
     topologies: list[dict[str, Any]] = []
     missing: list[NoSuchResourceError] = []

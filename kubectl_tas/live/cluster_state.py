@@ -12,7 +12,7 @@ from kubectl_tas.diagnostics import TasError
 from kubectl_tas.kinds import SET
 from kubectl_tas.late import dataclass
 from kubectl_tas.live import cliquesets, kubectl
-from kubectl_tas.live.kubectl import Access, ForbiddenError, NoSuchResourceError
+from kubectl_tas.live.kubectl import ClusterAccess, ForbiddenError, NoSuchResourceError
 from kubectl_tas.live.live_cluster import NODES, POD_GROUPS, PODS, QUEUES
 from kubectl_tas.live.objects import RUNS_KAI, STATE, shown
 from kubectl_tas.model.labels import MIRROR, NODE_POOL, POD_GROUP, QUEUE, SKIP_PODGROUPER, SUBGROUP, TASK, WORKFLOW
@@ -203,7 +203,7 @@ class Record:
         return json.dumps(listing, indent=1, sort_keys=True) + "\n"
 
 
-def record(access: Access) -> Record:
+def record(access: ClusterAccess) -> Record:
     """Reads a cluster. Raises TasError if the cluster cannot be reached, or has no queues.
 
     Leaves out kinds that the cluster does not have, and, with the reason, kinds that may not be read. Also leaves out

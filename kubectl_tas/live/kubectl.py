@@ -40,7 +40,7 @@ class ForbiddenError(TasError):
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class ClusterAccess:
     """The cluster to read. kubectl passes none of its own flags to plugins, so every command defines them again."""
 
     context: str | None = None
@@ -56,7 +56,7 @@ class Access:
         return [f"{flag}={value}" for flag, value in named if value]
 
 
-def get(access: Access, resource: str, *, namespaced: bool = False) -> list[dict[str, Any]]:
+def get(access: ClusterAccess, resource: str, *, namespaced: bool = False) -> list[dict[str, Any]]:
     """Returns all objects of a resource; if ``access`` names a namespace, only the namespaced objects there.
 
     Raises NoSuchResourceError if the cluster has no such kind, and TasError if it does not answer with the objects.
@@ -75,7 +75,7 @@ def get(access: Access, resource: str, *, namespaced: bool = False) -> list[dict
     return list(parse(done.out, f"what kubectl printed for {resource}"))
 
 
-def told(access: Access, *arguments: str) -> tuple[str, str]:
+def told(access: ClusterAccess, *arguments: str) -> tuple[str, str]:
     """Returns what kubectl prints for a question that is not about objects, and its complaint; empty if it has none.
 
     Raises TasError if kubectl cannot be run.

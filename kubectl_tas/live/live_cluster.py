@@ -14,7 +14,7 @@ from kubectl_tas.diagnostics import TasError
 from kubectl_tas.gpus import GPU
 from kubectl_tas.late import dataclass
 from kubectl_tas.live import cliquesets, kubectl
-from kubectl_tas.live.kubectl import Access, ForbiddenError, NoSuchResourceError
+from kubectl_tas.live.kubectl import ClusterAccess, ForbiddenError, NoSuchResourceError
 from kubectl_tas.model.labels import POD_GROUP, WORKFLOW
 from kubectl_tas.quantities import NOTHING, RESOURCES, Amounts, said
 
@@ -146,7 +146,7 @@ class Beside:
 class Cluster:
     """A cluster, or a file with its objects. Reads nothing before it is asked."""
 
-    access: Access
+    access: ClusterAccess
     file: str | None = None
     """File that ``kubectl tas cluster state`` or ``kubectl get`` wrote, to read instead of a cluster."""
 
@@ -248,7 +248,7 @@ class Clusters:
         return answers
 
 
-def from_cluster(access: Access) -> ClusterState:
+def from_cluster(access: ClusterAccess) -> ClusterState:
     """Returns the state of the cluster that ``access`` names. Raises TasError if the cluster cannot be read."""
     objects = kubectl.get(access, QUEUES)
     objects += kubectl.get(access, POD_GROUPS, namespaced=True)

@@ -65,7 +65,7 @@ class TooManyError(_BoundError):
 
 
 @dataclass(frozen=True, slots=True)
-class Root:
+class DocumentRoot:
     """The root node of a document; ``node`` is None if the document is empty."""
 
     node: Any
@@ -141,7 +141,7 @@ def _end(parent: Any) -> Any:
     return (last[1] if isinstance(last, tuple) else last).end_mark
 
 
-def compose(text: str) -> list[Root]:
+def compose(text: str) -> list[DocumentRoot]:
     """Returns the root nodes of all documents.
 
     Raises TooDeepError, TooManyError, and ruamel's YAMLError for text that is not YAML.
@@ -156,7 +156,7 @@ def compose(text: str) -> list[Root]:
     return _lenient(text)
 
 
-def _composed(text: str) -> list[Root]:
+def _composed(text: str) -> list[DocumentRoot]:
     """Returns the root nodes that libyaml composes from the text."""
     is_small = len(text) * _NODES_A_CHARACTER <= MAX_NODES and "!" not in text
     composer = _Composer(text) if is_small else _Counter(text)
@@ -164,7 +164,7 @@ def _composed(text: str) -> list[Root]:
     try:
         while composer.check_node():
             node = composer.get_node()
-            roots.append(Root(node, composer.has_tags))
+            roots.append(DocumentRoot(node, composer.has_tags))
     except TooManyError as error:
         error.mark = error.mark or roots[-1].node.end_mark
         raise
@@ -173,7 +173,7 @@ def _composed(text: str) -> list[Root]:
     return roots
 
 
-def _json(text: str) -> list[Root]:
+def _json(text: str) -> list[DocumentRoot]:
     """Returns the root nodes of JSON, in which two surrogate escapes may stand for one character.
 
     One escape behind an escaped line break replaces both. The line break means nothing and keeps the length, so that
@@ -201,7 +201,7 @@ def _is_json(text: str) -> bool:
     return True
 
 
-def _lenient(text: str) -> list[Root]:
+def _lenient(text: str) -> list[DocumentRoot]:
     """Returns the root nodes of a text with colons in words within braces, or with an anchor defined twice.
 
     A character of the same length replaces colons within words, so that all marks stay correct. Some colons are found
@@ -222,7 +222,7 @@ def _lenient(text: str) -> list[Root]:
     return list(_from_events(hidden, stand_in))
 
 
-def _from_events(text: str, stand_in: str) -> Iterator[Root]:
+def _from_events(text: str, stand_in: str) -> Iterator[DocumentRoot]:
     """Returns the root nodes built from libyaml's events; ``stand_in`` replaces colons."""
     builder = _Builder(_ruamel_yaml.CParser(text), stand_in)
     event = builder.next()
@@ -232,7 +232,7 @@ def _from_events(text: str, stand_in: str) -> Iterator[Root]:
             node = builder.document()
             roots.append((node, builder.has_tags))
         event = builder.next()
-    return (Root(node, has_tags, reuses_anchors=builder.reuses_anchors) for node, has_tags in roots)
+    return (DocumentRoot(node, has_tags, reuses_anchors=builder.reuses_anchors) for node, has_tags in roots)
 
 
 class _Builder:

@@ -23,7 +23,7 @@ from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
 from kubectl_tas.late import dataclass, late_pattern
 from kubectl_tas.load import syntax
-from kubectl_tas.load.compose import MAX_DEPTH, MAX_NODES, Root, TooDeepError, TooManyError, compose
+from kubectl_tas.load.compose import MAX_DEPTH, MAX_NODES, DocumentRoot, TooDeepError, TooManyError, compose
 from kubectl_tas.load.reader import MERGE_KEY, FoundError, Reader
 from kubectl_tas.load.source import FILE_TOO_LARGE
 from kubectl_tas.model.base import KeyPath
@@ -61,9 +61,9 @@ class RootNodes:
     __slots__ = ("_roots", "_text", "keys")
     _recent: ClassVar[deque[RootNodes]] = deque()
 
-    def __init__(self, text: str, roots_of_text: Sequence[Root]) -> None:
+    def __init__(self, text: str, roots_of_text: Sequence[DocumentRoot]) -> None:
         self._text = text
-        self._roots: Sequence[Root] | None = roots_of_text
+        self._roots: Sequence[DocumentRoot] | None = roots_of_text
         self.keys: dict[int, dict[str, tuple[Any, Any]]] = {}
         self._recent.append(self)
         if len(self._recent) > RECENT:
@@ -282,7 +282,7 @@ def _with_value(data: Any, path: KeyPath, value: object) -> Any:
     return {**data, path[0]: _with_value(data.get(path[0]), path[1:], value)} if isinstance(data, dict) else data
 
 
-def roots(text: str) -> list[Root]:
+def roots(text: str) -> list[DocumentRoot]:
     """Returns the root nodes of all documents that are not empty. Raises the same exceptions as ``compose``."""
     return [
         root

@@ -42,7 +42,7 @@ _FIELDS["description"] = re.compile(_KEY.format("description") + r"""["']?([^"'\
 _DESCRIBED = ("Pool", "Subpool")
 
 
-class Declared(NamedTuple):
+class OutlineDocument(NamedTuple):
     """A document."""
 
     kind: str
@@ -53,7 +53,7 @@ class Declared(NamedTuple):
     """For pools and subpools: the first ``parent``, ``state``, ``quota``, ``guarantee`` and ``description``."""
 
 
-def outline(root: str, kinds: Collection[str]) -> Iterator[Declared]:
+def outline(root: str, kinds: Collection[str]) -> Iterator[OutlineDocument]:
     """Yields the documents of these kinds in the repository at ``root``, in the order of the files."""
     words = [kind.lower() if kind == WORKFLOW else kind for kind in kinds]
     left = _MAX_TOTAL
@@ -152,7 +152,7 @@ def _closing(text: str) -> int:
     return len(text)
 
 
-def _documents(path: str, text: str) -> Iterator[Declared]:
+def _documents(path: str, text: str) -> Iterator[OutlineDocument]:
     for document in _DOCUMENT.split(_COMMENT.sub("", text) if "#" in text else text):
         kind, workflow = _KIND.search(document), _WORKFLOW.search(document)
         if workflow and (kind is None or workflow.start() < kind.start()):  # else it stands in a file of the workflow
@@ -172,10 +172,10 @@ def _metadata(document: str) -> str:
     return document[found.end() :] if found else ""
 
 
-def _named(path: str, kind: str, text: str) -> Iterator[Declared]:
+def _named(path: str, kind: str, text: str) -> Iterator[OutlineDocument]:
     name = _NAME.search(text)
     if name is not None:
-        yield Declared(kind, name[1], path, _fields(text) if kind in _DESCRIBED else {})
+        yield OutlineDocument(kind, name[1], path, _fields(text) if kind in _DESCRIBED else {})
 
 
 def _fields(document: str) -> dict[str, str]:

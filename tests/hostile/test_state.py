@@ -17,7 +17,7 @@ from kubectl_tas.cli.main import cli, load
 from kubectl_tas.diagnostics import TasError
 from kubectl_tas.imports.from_cluster import ImportOptions, import_cluster
 from kubectl_tas.live import cluster_state, kubectl
-from kubectl_tas.live.kubectl import Access, NamedContent
+from kubectl_tas.live.kubectl import ClusterAccess, NamedContent
 from kubectl_tas.live.live_cluster import Cluster
 from kubectl_tas.live.reasons import ask_cluster
 from kubectl_tas.place.kai_snapshot import SnapshotScheduler, snapshot
@@ -414,7 +414,7 @@ def test_readers_of_a_state_with_an_odd_value(name: str) -> None:
         content = json.dumps(changed(items, place, VALUES[name])).encode()
         for read in READERS:
             try:
-                read(Cluster(Access(), NamedContent.of("a file", content)))
+                read(Cluster(ClusterAccess(), NamedContent.of("a file", content)))
             except TasError:
                 continue
             except Exception as error:

@@ -10,7 +10,7 @@ import yaml
 from kubectl_tas.diagnostics import TasError
 from kubectl_tas.live import kubectl
 from kubectl_tas.live.cluster_state import record
-from kubectl_tas.live.kubectl import Access, ForbiddenError, NoSuchResourceError
+from kubectl_tas.live.kubectl import ClusterAccess, ForbiddenError, NoSuchResourceError
 
 Item = dict[str, Any]
 KEPT = """\
@@ -167,7 +167,7 @@ class Cluster:
         self.items, self.refused = items, refused or {}
         self.asked: list[tuple[str, bool, str | None]] = []
 
-    def get(self, access: Access, resource: str, *, namespaced: bool = False) -> list[Item]:
+    def get(self, access: ClusterAccess, resource: str, *, namespaced: bool = False) -> list[Item]:
         self.asked.append((resource, namespaced, access.namespace))
         if resource in self.refused:
             raise self.refused[resource]
@@ -177,14 +177,14 @@ class Cluster:
 def test_what_is_kept_of_each_kind(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = Cluster(*map(with_more, reversed(objects())))
     monkeypatch.setattr(kubectl, "get", cluster.get)
-    assert list(record(Access()).objects) == objects()
+    assert list(record(ClusterAccess()).objects) == objects()
 
 
 def test_each_kind_is_asked_for_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pods of all namespaces, since all share the nodes; KAI's own deployments tell its release."""
     cluster = Cluster()
     monkeypatch.setattr(kubectl, "get", cluster.get)
-    found = record(Access(namespace="ml"))
+    found = record(ClusterAccess(namespace="ml"))
     assert cluster.asked == [
         ("queues.scheduling.run.ai", False, "ml"),
         ("podgroups.scheduling.run.ai", True, "ml"),
@@ -214,9 +214,9 @@ def test_kinds_that_cannot_be_read(resource: str, monkeypatch: pytest.MonkeyPatc
         monkeypatch.setattr(kubectl, "get", Cluster(refused={resource: error}).get)
         if is_needed or (error is FAILED and kind != "Pod"):
             with pytest.raises(TasError, match=error.message):
-                record(Access())
+                record(ClusterAccess())
             continue
-        found = record(Access())
+        found = record(ClusterAccess())
         assert found.hidden == hidden
         assert set(RESOURCES) - {"Deployment"} - set(found.kinds) == ({kind} if kind != "Topology" else set())
 
@@ -237,12 +237,12 @@ def test_pods_without_a_node_are_kept_that_wait_for_kai(
 ) -> None:
     pod = {"kind": "Pod", "metadata": metadata, "status": {"phase": phase}}
     monkeypatch.setattr(kubectl, "get", Cluster(pod).get)
-    assert len(record(Access()).objects) == is_kept
+    assert len(record(ClusterAccess()).objects) == is_kept
 
 
 def test_an_object_of_a_kind_that_was_not_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kubectl, "get", lambda *_, **__: [{"kind": "Secret", "metadata": {"name": "s"}}])
     with pytest.raises(TasError) as raised:
-        record(Access())
+        record(ClusterAccess())
     assert raised.value.message == "the cluster answers with a 'Secret', which was not asked for"
     assert raised.value.hint == "KUBECTL_PATH may name a program that is not kubectl."

@@ -11,7 +11,7 @@ import pytest
 from kubectl_tas.diagnostics import TasError
 from kubectl_tas.live import cliquesets, kubectl, owners
 from kubectl_tas.live.cliquesets import GroveState, LiveSet
-from kubectl_tas.live.kubectl import Access, NamedContent, NoSuchResourceError, parse, read_file
+from kubectl_tas.live.kubectl import ClusterAccess, NamedContent, NoSuchResourceError, parse, read_file
 from kubectl_tas.live.live_cluster import Cluster, Clusters, LiveNode, from_file, nodes_among, state_of
 from kubectl_tas.live.objects import shown
 from kubectl_tas.live.owners import controller, resources, stop_path
@@ -100,7 +100,7 @@ def test_kubectl_reads_no_configuration_of_the_working_folder(
     program.chmod(0o755)
     monkeypatch.setenv("KUBECTL_PATH", str(program))
     monkeypatch.setenv("HOME", home or str(tmp_path))
-    access = Access("a", "b", "c")
+    access = ClusterAccess("a", "b", "c")
     for namespaced, scope in ((True, " --namespace=c"), (False, "")):
         (item,) = kubectl.get(access, "pods", namespaced=namespaced)
         flags = f"--context=a --kubeconfig=b --request-timeout=30s get pods{scope} -o json"
@@ -125,7 +125,7 @@ def test_whose_definitions_are_missing(
     program.chmod(0o755)
     monkeypatch.setenv("KUBECTL_PATH", str(program))
     with pytest.raises(NoSuchResourceError) as raised:
-        kubectl.get(Access(), resource)
+        kubectl.get(ClusterAccess(), resource)
     assert raised.value.message == (
         f"the cluster has no {resource}: {owner} CustomResourceDefinitions are not installed"
     )
@@ -141,7 +141,7 @@ def test_a_long_complaint_of_kubectl_is_cut(
     program.chmod(0o755)
     monkeypatch.setenv("KUBECTL_PATH", str(program))
     with pytest.raises(TasError) as raised:
-        kubectl.get(Access(), "pods")
+        kubectl.get(ClusterAccess(), "pods")
     assert raised.value.message == f"the cluster cannot be reached: {'x' * 1000}{more}"
 
 
@@ -221,7 +221,7 @@ class Forbidding:
         self.forbidden, self.absent = forbidden, absent
         self.asked: list[tuple[str, bool]] = []
 
-    def get(self, access: Access, resource: str, *, namespaced: bool = False) -> list[Item]:
+    def get(self, access: ClusterAccess, resource: str, *, namespaced: bool = False) -> list[Item]:
         assert access.namespace is None
         self.asked.append((resource, namespaced))
         if resource == self.forbidden:
@@ -253,7 +253,7 @@ STORAGE = [
 
 def test_what_kai_reads_beside_nodes_and_pods(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever namespace is named. Storage may be hidden; what the scheduler needs may not."""
-    cluster = Cluster(Access(namespace="ml"))
+    cluster = Cluster(ClusterAccess(namespace="ml"))
     for ask, resources_ in ((cluster.queued, QUEUED), (cluster.scheduling, [*SCHEDULED, *STORAGE])):
         fake = Forbidding()
         monkeypatch.setattr(kubectl, "get", fake.get)
@@ -270,11 +270,11 @@ def test_what_kai_reads_beside_nodes_and_pods(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(kubectl, "get", fake.get)
     assert len(cluster.nodes_and_pods()) == 2
     assert fake.asked == [("nodes", False), ("pods", True)]
-    assert Cluster(Access(), "file").scheduling().objects == []
+    assert Cluster(ClusterAccess(), "file").scheduling().objects == []
 
 
 def test_a_cluster_that_nobody_knows() -> None:
-    known, why = Cluster(Access()), TasError("no context")
+    known, why = Cluster(ClusterAccess()), TasError("no context")
     clusters = Clusters({"a": known}, {"b": why})
     assert (clusters.of("a"), clusters.names) == (known, {"a", "b"})
     with pytest.raises(TasError, match=r"^no context$"):
@@ -469,14 +469,14 @@ def test_grove_is_asked_for_topologies_under_both_names(monkeypatch: pytest.Monk
     absent: set[str] = set()
     asked: list[tuple[str, bool]] = []
 
-    def get(_access: Access, resource: str, *, namespaced: bool = False) -> list[Item]:
+    def get(_access: ClusterAccess, resource: str, *, namespaced: bool = False) -> list[Item]:
         asked.append((resource, namespaced))
         if resource in absent:
             raise NoSuchResourceError(resource)
         return []
 
     monkeypatch.setattr(kubectl, "get", get)
-    assert cliquesets.from_cluster(Access(namespace="ml")) == GroveState({}, {}, {}, "ml")
+    assert cliquesets.from_cluster(ClusterAccess(namespace="ml")) == GroveState({}, {}, {}, "ml")
     assert asked == [
         ("podcliquesets.grove.io", True),
         ("podcliques.grove.io", True),
@@ -484,7 +484,7 @@ def test_grove_is_asked_for_topologies_under_both_names(monkeypatch: pytest.Monk
         ("clustertopologybindings.grove.io", False),
     ]
     absent.add("clustertopologies.grove.io")
-    assert cliquesets.from_cluster(Access()) == GroveState({}, {}, {})
+    assert cliquesets.from_cluster(ClusterAccess()) == GroveState({}, {}, {})
     absent.add("clustertopologybindings.grove.io")
     with pytest.raises(NoSuchResourceError, match="clustertopologies"):
-        cliquesets.from_cluster(Access())
+        cliquesets.from_cluster(ClusterAccess())

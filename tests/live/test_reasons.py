@@ -10,7 +10,7 @@ import pytest
 
 from kubectl_tas.diagnostics import TasError
 from kubectl_tas.live import kubectl
-from kubectl_tas.live.kubectl import Access, ForbiddenError
+from kubectl_tas.live.kubectl import ClusterAccess, ForbiddenError
 from kubectl_tas.live.live_cluster import Cluster
 from kubectl_tas.live.reasons import (
     ClusterAnswers,
@@ -33,7 +33,7 @@ def of(folder: Path, *items: Item) -> ClusterAnswers:
     """What a cluster of these objects and one PodGroup says."""
     file = folder / "cluster.json"
     file.write_text(json.dumps({"kind": "List", "items": [pod_group("q"), *items]}))
-    return ask_cluster(Cluster(Access(), str(file)), "default")
+    return ask_cluster(Cluster(ClusterAccess(), str(file)), "default")
 
 
 def pod(**fields: Any) -> Item:
@@ -355,14 +355,14 @@ def test_a_file_without_podgroups_and_pods_says_nothing(tmp_path: Path) -> None:
     file = str(tmp_path / "a")
     Path(file).write_text('{"kind": "Queue", "metadata": {"name": "q"}}')
     with pytest.raises(TasError) as raised:
-        ask_cluster(Cluster(Access(), file), "default")
+        ask_cluster(Cluster(ClusterAccess(), file), "default")
     assert raised.value.message == f"{file} has neither PodGroups nor Pods: whether work waits cannot be told"
     assert raised.value.hint == (
         "Give what this prints: kubectl get "
         "nodes,pods,events,queues.scheduling.run.ai,podgroups.scheduling.run.ai -A -o json"
     )
     Path(file).write_text('{"kind": "Pod", "metadata": {"name": "p"}}')
-    gaps = ask_cluster(Cluster(Access(), file), "default", {"Job": "jobs.batch"}).gaps
+    gaps = ask_cluster(Cluster(ClusterAccess(), file), "default", {"Job": "jobs.batch"}).gaps
     assert gaps == dict.fromkeys(("PodGroup", "Event", "Queue", "Node", "Job"), f"{file} has none")
 
 
@@ -373,7 +373,7 @@ class Asked:
         self.refused = refused
         self.questions: list[tuple[str, bool, str | None]] = []
 
-    def get(self, access: Access, resource: str, *, namespaced: bool = False) -> list[Item]:
+    def get(self, access: ClusterAccess, resource: str, *, namespaced: bool = False) -> list[Item]:
         self.questions.append((resource, namespaced, access.namespace))
         error = self.refused.get(f"{resource.partition('.')[0]}_{access.namespace or 'all'}")
         if error is not None:
@@ -408,7 +408,7 @@ def test_what_may_not_be_read_is_a_gap(
 ) -> None:
     fake = Asked(**refused)
     monkeypatch.setattr(kubectl, "get", fake.get)
-    assert ask_cluster(Cluster(Access()), "ml", {"Job": "jobs.batch"}).gaps == gaps
+    assert ask_cluster(Cluster(ClusterAccess()), "ml", {"Job": "jobs.batch"}).gaps == gaps
     repeated = [(resource, True, "ml") for resource in again]
     assert [item for item in fake.questions if item in ALL] == ALL
     assert [item for item in fake.questions if item not in ALL] == repeated
@@ -418,13 +418,13 @@ def test_what_may_not_be_read_is_a_gap(
 def test_without_podgroups_nothing_can_be_told(refused: dict[str, TasError], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kubectl, "get", Asked(**refused).get)
     with pytest.raises(TasError, match=r"^(gone|no)$"):
-        ask_cluster(Cluster(Access()), "ml")
+        ask_cluster(Cluster(ClusterAccess()), "ml")
 
 
 def test_pods_of_one_namespace_may_not_be_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fake = FakeKubectl(tmp_path, monkeypatch)
     fake.knows("default", pod_group("q"))
     (tmp_path / "default/events").write_text('{"items": []}')
-    assert "Pod" not in ask_cluster(Cluster(Access()), "ml").gaps
-    gaps = ask_cluster(Cluster(Access(namespace="ml")), "ml").gaps
+    assert "Pod" not in ask_cluster(Cluster(ClusterAccess()), "ml").gaps
+    gaps = ask_cluster(Cluster(ClusterAccess(namespace="ml")), "ml").gaps
     assert gaps["Pod"] == "only those of namespace ml are asked for"

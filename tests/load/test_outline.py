@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_tas.kinds import BY_NAME
-from kubectl_tas.load.outline import Declared, backends, outline, refs
+from kubectl_tas.load.outline import OutlineDocument, backends, outline, refs
 from tests.support.cli import pool, subpool, write
 from tests.support.golden import EXAMPLES
 from tests.support.history import commit, git
@@ -65,12 +65,12 @@ def test_fields(repository: Path) -> None:
 @pytest.mark.parametrize("kind", ["Pool", "Subpool"])
 def test_fields_of_pools(repository: Path, kind: str, spec: str, fields: dict[str, str]) -> None:
     write(repository, {"pools/a.yaml": f"kind: {kind}\nmetadata: {{name: a}}\nspec:\n{spec}"})
-    assert [*outline(str(repository), ["Pool", "Subpool"])] == [Declared(kind, "a", "pools/a.yaml", fields)]
+    assert [*outline(str(repository), ["Pool", "Subpool"])] == [OutlineDocument(kind, "a", "pools/a.yaml", fields)]
 
 
 def test_other_kinds_have_no_fields(repository: Path) -> None:
     write(repository, {"pools/a.yaml": "kind: Job\nmetadata: {name: a}\nspec: {parent: b}\n"})
-    assert [*outline(str(repository), ["Job"])] == [Declared("Job", "a", "pools/a.yaml", {})]
+    assert [*outline(str(repository), ["Job"])] == [OutlineDocument("Job", "a", "pools/a.yaml", {})]
     assert [*outline(str(repository), ["Pool"])] == []
 
 
