@@ -104,6 +104,7 @@ class TestWorkflows:
             "rule": None,
             "message": train["message"],
             "file": "workflows/w.yaml",
+            "state": None,
         }
 
     def test_none(self, repository: Path) -> None:

@@ -213,3 +213,33 @@ def test_work_that_runs_exits_0_without_a_repository(tmp_path: Path) -> None:
     ]
     code, found = why_live(tmp_path, live_objects(pods=pods), "train-1")
     assert (code, found["state"], found["causes"]) == (0, "runs", [])
+
+
+def test_list_has_the_states_of_the_cluster_and_the_work_of_a_namespace(tmp_path: Path) -> None:
+    listed = kubectl_tas("-C", case_input(WHY), "workflow", "list", STATE)
+    states = {line.split()[0]: line.split()[-1] for line in listed.out.splitlines()}
+    assert (states["NAME"], states["Workflow/running"]) == ("STATE", "RUNS")
+    assert (states["Workflow/not-there"], states["Workflow/one-rack"]) == ("ABSENT", "WAITS")
+    plain = kubectl_tas("-C", case_input(WHY), "workflow", "list", "-o", "json")
+    assert {work["state"] for work in json.loads(plain.out)["workflows"]} == {None}
+    spec = "  namespaces: [ml, web]\n"
+    job = (
+        "apiVersion: batch/v1\nkind: Job\nmetadata: {{name: {0}, namespace: {1}, labels: {{kubectl-tas/pool: team}}}}\n"
+    )
+    template = "spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: b}]}}}\n"
+    jobs = {f"workflows/{name}.yaml": job.format(name, space) + template for name, space in (("a", "ml"), ("b", "web"))}
+    root = write(tmp_path, {"pools/team.yaml": pool(spec=spec), **jobs})
+    assert kubectl_tas("-C", root, "workflow", "list", "-n", "web", "-o", "name").out == "Job/b\n"
+
+
+def test_render_writes_the_stream_to_a_file_that_is_not_read_or_rendered(root: Path) -> None:
+    printed = kubectl_tas("-C", root, "render", "--to", "-")
+    written = kubectl_tas("-C", root, "render", "--to", root / "all.yaml")
+    assert (written.code, written.out, written.err) == (0, "", f"Wrote {root / 'all.yaml'}.\n")
+    assert (root / "all.yaml").read_text() == printed.out
+    before = (root / "pools/team.yaml").read_text()
+    for path in ("pools/team.yaml", "manifests/all.yaml"):
+        refused = kubectl_tas("-C", root, "render", "--to", root / path)
+        assert (refused.code, "is in a folder that is read or rendered" in refused.err) == (2, True)
+    assert (root / "pools/team.yaml").read_text() == before
+    assert not (root / "manifests").exists()

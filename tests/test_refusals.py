@@ -146,7 +146,7 @@ def called(folder: Path, line: str, monkeypatch: pytest.MonkeyPatch) -> Result:
             "pool list --cluster-state x --cluster-state default=y",
             "--cluster-state is given twice for the backend default",
         ),
-        ("one", "render --to - --fail-on-change", "--fail-on-change does not go with --to -, which changes no file"),
+        ("one", "render --to - --fail-on-change", "--fail-on-change does not go with --to, which changes no manifest"),
         ("one", "render -o - --to -", "-o is the old name of --to: give one of them"),
         ("two", "render --to -", "there are several backends; name one with --backend: a, b, plain"),
         ("one", "render --backend x", 'no backend "x"; there is default'),

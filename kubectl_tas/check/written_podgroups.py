@@ -112,8 +112,8 @@ PODGROUP_EMPTY = Rule(
     "podgroup-empty",
     Severity.INFO,
     "No Pod of the repository joins a PodGroup.",
-    "KAI starts a gang once minMember of its Pods exist; without any it waits, and nothing says why. If a controller or "
-    "another repository makes the Pods, nothing is wrong. Else write the name of the PodGroup in their annotation "
+    "KAI starts a gang once minMember of its Pods exist; without any it waits, and nothing says why. If a controller "
+    "or another repository makes the Pods, nothing is wrong. Else write the name of the PodGroup in their annotation "
     "pod-group-name.",
 )
 PODGROUP_SHORT = Rule(

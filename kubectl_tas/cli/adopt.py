@@ -13,6 +13,7 @@ from kubectl_tas.cli.options import (
     FILE,
     FOLDER,
     OPEN_TARGET,
+    TO_FOLDER,
     pairs,
     priority_class_option,
     repository_option,
@@ -55,7 +56,7 @@ class _Given:
     help="Pool of the work in this queue of the other scheduler. Repeatable.",
 )
 @priority_class_option
-@to_option("DIR", FOLDER, "The folder in the repository for files from elsewhere.", default="workflows")
+@to_option("DIR", FOLDER, f"{TO_FOLDER} For files from elsewhere, in the repository.", default="workflows")
 @click.option("--dry-run", is_flag=True, help="Print the diff and write nothing.")
 @repository_option
 def adopt_command(

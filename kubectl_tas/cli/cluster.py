@@ -20,6 +20,7 @@ from kubectl_tas.cli.backends import NodeSource, backend_option, chosen_backends
 from kubectl_tas.cli.options import (
     FILE,
     POOL,
+    TO_FILE,
     CommandGroup,
     kubectl_options,
     repository_option,
@@ -53,7 +54,7 @@ def cluster() -> None:
 
 
 @cluster.command(epilog="Example: kubectl tas cluster state --backend prod --to prod.json")
-@to_option("FILE", FILE, "The file to write; - prints it.", required=True)
+@to_option("FILE", FILE, TO_FILE, required=True)
 @backend_option("Ask the cluster of this backend.")
 @kubectl_options("The context for kubectl, instead of the backend's.")
 @click.option(
@@ -96,7 +97,7 @@ MAX_LISTED = 3
 
 @click.command("snapshot", epilog="Example: kubectl tas snapshot train --nodes nodes.json --to train.zip")
 @work_arguments(many=True, required=False)
-@to_option("FILE", FILE, "The file to write; - writes to standard output.", required=True)
+@to_option("FILE", FILE, TO_FILE, required=True)
 @nodes_options
 @template_options
 @repository_option

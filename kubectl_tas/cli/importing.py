@@ -18,6 +18,7 @@ from kubectl_tas.cli.backends import state_file
 from kubectl_tas.cli.options import (
     FILE,
     FOLDER,
+    TO_FOLDER,
     CommandGroup,
     group_directory,
     kubectl_options,
@@ -50,7 +51,7 @@ MAX_LISTED = 8
 CLUSTER = "Not imported; it stays in the cluster as it is:"
 OSMO = "Not imported:"
 KUEUE = "KAI behaves differently, or lacks something:"
-folder_option = to_option("DIR", FOLDER, "The folder to write; by default the working folder.", default=".")
+folder_option = to_option("DIR", FOLDER, f"{TO_FOLDER} By default the working folder.", default=".")
 
 
 @click.group("import", cls=CommandGroup, epilog="Example: kubectl tas import cluster --to gpu-pools")

@@ -165,6 +165,10 @@ class _To(click.Option):
         return super().consume_value(ctx, opts)
 
 
+TO_FILE, TO_FOLDER = "The file to write; - is standard output.", "The folder to write."
+"""What ``--to`` names: one file where a command makes one, else the folder of its files."""
+
+
 def to_option(metavar: str, type_: click.ParamType[Any], help_: str, **more: Any) -> Callable[[F], F]:
     """Adds ``--to``, which names the output of a command."""
     return click.option("--to", cls=_To, metavar=metavar, type=type_, help=help_, **more)

@@ -7,12 +7,15 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import click
 
 from kubectl_tas.cli.backends import backend_option, chosen_backends
 from kubectl_tas.cli.options import (
+    FILE,
     TEXT,
+    TO_FILE,
     output_option,
     repository_option,
     run_options,
@@ -31,7 +34,7 @@ from kubectl_tas.cli.session import (
 from kubectl_tas.cli.terminal import hand_over_parts, print_findings, progress, say, show
 from kubectl_tas.diagnostics import Diagnostic, TasError, has_errors, in_order
 from kubectl_tas.emit import manifest_text
-from kubectl_tas.emit.disk import Stamps
+from kubectl_tas.emit.disk import Stamps, write_file
 from kubectl_tas.emit.file_plan import Plan, apply_plan, bereft, folder_of, layout, plan, stale
 from kubectl_tas.emit.foreign import OUTPUT_FOREIGN, ignored_by
 from kubectl_tas.emit.manifest_text import Deferred
@@ -54,7 +57,7 @@ guard_option = click.option(
 
 
 @click.command(epilog="Example: kubectl tas render --to - | kubectl apply -f -")
-@to_option("-", click.Choice(["-"]), "- prints one YAML stream in the order of application.")
+@to_option("FILE", FILE, f"Write one YAML stream in the order of application. {TO_FILE}")
 @backend_option("Render this backend alone; files of others stay.")
 @click.option("--allow-empty", is_flag=True, help="Render where nothing is declared, or a folder is missing.")
 @click.option("--dry-run", is_flag=True, help="Print the diff and write nothing.")
@@ -80,14 +83,18 @@ def render(
     that a GitOps tool may read, and --fail-on-change fails on them.
     """
     if fail_on_change and to is not None:
-        raise click.UsageError("--fail-on-change does not go with --to -, which changes no file")
+        raise click.UsageError("--fail-on-change does not go with --to, which changes no manifest")
     if dry_run and to is not None:
-        raise click.UsageError("--dry-run does not go with --to -, which changes no file")
+        raise click.UsageError("--dry-run does not go with --to, which changes no manifest")
     session = open_session(directory, allow_empty=allow_empty, by_file=True, render=True).with_guard(guard=guard)
     if refuse_errors(session, strict=strict):
         return 1
-    if to == "-":
-        hand_over_parts(stream_of_backend(session, backend, allow_empty=allow_empty))
+    if to is not None:
+        stream = stream_of_backend(session, backend, allow_empty=allow_empty)
+        if to == "-":
+            hand_over_parts(stream)
+        else:
+            _write_stream(session, Path(to), stream)
         tell_warnings(session)
         return 0
     stamps = StoredStamps(open_store(session.root), session.root, session.fleet.config.output)
@@ -282,6 +289,16 @@ def _planned(
     whole = compare(files)
     _make_texts(session, (x.content.source for x in whole.changes if isinstance(x.content, Deferred)))
     return counts, whole
+
+
+def _write_stream(session: Session, path: Path, stream: Iterable[str]) -> None:
+    """Writes manifests as one file. Raises a usage error for a file of the repository that is input or rendered."""
+    root, config = session.root.resolve(), session.fleet.config
+    full = path.resolve()
+    if any(full.is_relative_to(root / folder) for folder in (*config.sources, config.output)):
+        raise click.UsageError(f"--to {path} is in a folder that is read or rendered; name a file elsewhere")
+    write_file(path, "".join(stream).encode())
+    say(f"Wrote {path}.", err=True)
 
 
 def _unread(source: str, at: int, size: int) -> str:

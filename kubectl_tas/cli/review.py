@@ -13,6 +13,7 @@ from kubectl_tas.cli.backends import CLUSTER, DECLARED, USED, cluster_options, l
 from kubectl_tas.cli.options import (
     FOLDER,
     REVISION,
+    TO_FOLDER,
     base_option,
     output_option,
     repository_option,
@@ -121,7 +122,7 @@ def _objects(before: Earlier, earlier: JudgedRepository) -> tuple[Artifact, ...]
 
 
 @click.command("report", epilog="Example: kubectl tas report --to site")
-@to_option("DIR", FOLDER, "The folder of the site.", default="site", show_default=True)
+@to_option("DIR", FOLDER, TO_FOLDER, default="site", show_default=True)
 @click.option("--title", default="GPU pools", show_default=True, help="What the site is called.")
 @click.option("--since", metavar="REF", type=REVISION, help="Add a page of what changed since this git revision.")
 @live_option

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kubectl_tas.cli.addressing import files_meant, meant, open_work, work_arguments
-from kubectl_tas.cli.backends import as_given, backend_option, cluster_options, given_clusters, narrowed
+from kubectl_tas.cli.backends import as_given, cluster_options, given_clusters, narrowed
 from kubectl_tas.cli.options import (
     LIST,
     PICTURES,
@@ -20,7 +20,7 @@ from kubectl_tas.cli.options import (
     repository_option,
     template_options,
 )
-from kubectl_tas.cli.session import Session, open_summaries, refuse_errors, tell_errors
+from kubectl_tas.cli.session import Session, open_session, open_summaries, refuse_errors, tell_errors
 from kubectl_tas.cli.terminal import hand_over_data, show, show_figures, show_list
 from kubectl_tas.diagnostics import TasError
 from kubectl_tas.draw import tree
@@ -47,23 +47,46 @@ def workflow() -> None:
     """List and explain work, and say why it waits."""
 
 
-@workflow.command("list", epilog="Example: kubectl tas workflow list -o wide")
+@workflow.command("list", epilog="Example: kubectl tas workflow list -n ml -o wide")
 @output_option(*LIST)
-@backend_option("List the work of this backend alone.")
+@click.option("--live", is_flag=True, help="Add the state of the work in each cluster without a file.")
+@cluster_options
 @template_options
 @repository_option
-def list_workflows(output: str, backend: str | None, directory: str | None) -> int:
-    """List all work with its queue, the GPUs that it asks for and its verdict."""
-    session = open_summaries(directory)
-    fleet = narrowed(session.fleet, backend)
+def list_workflows(output: str, live: bool, directory: str | None, **cluster: Any) -> int:
+    """List all work with its queue, the GPUs that it asks for and its verdict.
+
+    With --live, or a cluster that is named, the table has its state there too: RUNS, WAITS, ENDED, FAILED or ABSENT.
+    -n lists the work in one namespace.
+    """
+    is_asked = live or any(cluster[name] for name in ("context", "kubeconfig", "cluster_state"))
+    session = open_session(directory) if is_asked else open_summaries(directory)
+    fleet = narrowed(session.fleet, cluster["backend"])
+    chosen = [work for work in fleet.submissions if cluster["namespace"] in (None, work.namespace)]
+    states = _states(fleet, chosen, given_clusters(fleet, cluster, live=live)) if is_asked else None
     show_list(
         output,
-        data=lambda: pages.data(fleet),
-        names=lambda: pages.names(fleet),
-        table=lambda: pages.render(fleet, wide=output == "wide"),
+        data=lambda: pages.data(fleet, chosen, states),
+        names=lambda: pages.names(chosen),
+        table=lambda: pages.render(fleet, chosen, states, wide=output == "wide"),
         none="There are no workflows.",
     )
     return tell_errors(session)
+
+
+def _states(fleet: Fleet, works: Sequence[Submission], clusters: Clusters) -> dict[int, str]:
+    """Returns the state of each work in its cluster, by the identity of the work; none for a cluster without KAI."""
+    from kubectl_tas.live.reasons import ask_cluster
+    from kubectl_tas.place.livework import read_of
+    from kubectl_tas.place.pending_work import state_in
+
+    asked: dict[tuple[str, str], dict[str, str]] = {}
+    for work in works:
+        if work.pool.backend.is_kai and work.pool.backend.name in clusters.names:
+            asked.setdefault((work.pool.backend.name, work.namespace), {}).update(read_of(fleet, work))
+    answers = {key: ask_cluster(clusters.of(key[0]), key[1], read) for key, read in asked.items()}
+    found = ((work, answers.get((work.pool.backend.name, work.namespace))) for work in works)
+    return {id(work): state_in(fleet, work, answer).value for work, answer in found if answer is not None}
 
 
 @workflow.command(epilog="Example: kubectl tas workflow explain Job/train")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kubectl_tas.gangs.admission import Admission, Answer
@@ -20,28 +20,34 @@ _GPU: tuple[ResourceName, ...] = ("gpu",)
 WIDE = ("POOL", "PRIORITY", "FILE", "WHY")
 
 
-def render(fleet: Fleet, *, wide: bool = False) -> str:
-    """Renders a line for each workflow, workload, PodCliqueSet and PodGroup."""
+def render(
+    fleet: Fleet, works: Iterable[Submission], states: Mapping[int, str] | None = None, *, wide: bool = False
+) -> str:
+    """Renders a line for each workflow, workload, PodCliqueSet and PodGroup. ``states`` are those in the clusters, by
+    the identity of the work; None if no cluster was asked.
+    """
     admission = Admission(fleet)
     rows = []
-    for submission in in_order(fleet.submissions):
+    for submission in in_order(works):
         verdict = admission.verdict(submission)
         wide_cells = (
             (submission.target, submission.priority, submission.declared.origin.path, verdict.text) if wide else ()
         )
-        rows.append((name(submission), submission.queue, str(submission.gpus), verdict.outcome.upper(), *wide_cells))
-    return style.table(HEADER + (WIDE if wide else ()), rows)
+        state = () if states is None else (states.get(id(submission), "unknown").upper(),)
+        cells = (name(submission), submission.queue, str(submission.gpus), verdict.outcome.upper())
+        rows.append((*cells, *state, *wide_cells))
+    return style.table(HEADER + (() if states is None else ("STATE",)) + (WIDE if wide else ()), rows)
 
 
-def names(fleet: Fleet) -> list[str]:
+def names(works: Iterable[Submission]) -> list[str]:
     """Returns ``Kind/name`` of each submission."""
-    return [name(submission) for submission in in_order(fleet.submissions)]
+    return [name(submission) for submission in in_order(works)]
 
 
-def data(fleet: Fleet) -> shapes.WorkListJson:
-    """Returns all submissions with their verdicts as JSON data."""
+def data(fleet: Fleet, works: Iterable[Submission], states: Mapping[int, str] | None = None) -> shapes.WorkListJson:
+    """Returns submissions with their verdicts, and their states in the clusters, as JSON data."""
     admission = Admission(fleet)
-    return {"version": 1, "workflows": [_record(submission, admission) for submission in in_order(fleet.submissions)]}
+    return {"version": 1, "workflows": [_record(work, admission, states or {}) for work in in_order(works)]}
 
 
 def name(submission: Submission) -> str:
@@ -56,7 +62,7 @@ def in_order(submissions: Iterable[Submission]) -> list[Submission]:
     )
 
 
-def _record(submission: Submission, admission: Admission) -> shapes.WorkJson:
+def _record(submission: Submission, admission: Admission, states: Mapping[int, str]) -> shapes.WorkJson:
     verdict = admission.verdict(submission)
     return {
         "kind": submission.kind,
@@ -69,6 +75,7 @@ def _record(submission: Submission, admission: Admission) -> shapes.WorkJson:
         "rule": verdict.rule.code if verdict.rule else None,
         "message": verdict.text,
         "file": submission.declared.origin.path,
+        "state": states.get(id(submission)),
     }
 
 

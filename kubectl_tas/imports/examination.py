@@ -278,7 +278,7 @@ def examined_checkout(root: Path, fleet: Fleet) -> Iterator[Check]:
 def _hooks(subject: str, top: Path, hooks: Path) -> Iterator[Check]:
     if _PLUGIN.search(_text(top / ".pre-commit-config.yaml")) is None:
         message = ".pre-commit-config.yaml does not run kubectl-tas"
-        yield Check(subject, "hooks", NOTE, message, "Write one: kubectl tas init (docs/git.md).")
+        yield Check(subject, "hooks", NOTE, message, "Write one: kubectl tas init (docs/ci.md).")
     elif not (hooks / "pre-commit").is_file():
         yield Check(subject, "hooks", NOTE, "the pre-commit hook is not installed here", "Run: pre-commit install.")
     else:

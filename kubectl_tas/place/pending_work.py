@@ -103,6 +103,11 @@ class Why:
     """Reason why objects of a kind are unknown, by kind."""
 
 
+def state_in(fleet: Fleet, sent: Submission, cluster: ClusterAnswers) -> State:
+    """Returns the state of one submission to a backend with KAI."""
+    return _Question(LiveWork(fleet, sent, cluster)).state
+
+
 def why(fleet: Fleet, sent: Submission, cluster: ClusterAnswers) -> Why:
     """Explains one submission to a backend with KAI."""
     return _Question(LiveWork(fleet, sent, cluster)).answer()

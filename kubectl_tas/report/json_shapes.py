@@ -189,6 +189,8 @@ class WorkJson(TypedDict):
     rule: str | None
     message: str
     file: str
+    state: str | None
+    """runs, waits, ended, failed or absent in its cluster; null if no cluster was asked."""
 
 
 class WorkListJson(CountedJson):
