@@ -108,14 +108,6 @@ PODGROUP_MEMBER = Rule(
     "If a PodGroup has SubGroups, KAI places a pod only if its label kai.scheduler/subgroup-name names a SubGroup "
     "without children. The rest of the gang waits for that pod. Name such a SubGroup.",
 )
-PODGROUP_EMPTY = Rule(
-    "podgroup-empty",
-    Severity.INFO,
-    "No Pod of the repository joins a PodGroup.",
-    "KAI starts a gang once minMember of its Pods exist; without any it waits, and nothing says why. If a controller "
-    "or another repository makes the Pods, nothing is wrong. Else write the name of the PodGroup in their annotation "
-    "pod-group-name.",
-)
 PODGROUP_SHORT = Rule(
     "podgroup-short",
     Severity.ERROR,
@@ -305,14 +297,10 @@ def _pods(fleet: Fleet, pod_group: FleetPodGroup) -> Iterator[Diagnostic]:
             yield _no_leaf(pod_group, pod, minimums)
     for workload in fleet.workloads:
         same = workload.pool.backend == pod_group.backend
-        for replica_type in workload.replicas if same else ():
+        for replica_type in workload.replicas if same and pod_group.pods else ():
             if replica_type.template is not None and replica_type.pod_group == pod_group.name:
                 name = replica_type.template.metadata.labels.get(labels.SUBGROUP) or DEFAULT
                 pods_by_sub_group[name] += workload.copies * replica_type.replicas
-    if not pods_by_sub_group and fleet.workloads:
-        message = f"no Pod of this repository joins the PodGroup {pod_group.name}"
-        hint = f"Write the annotation {labels.POD_GROUP}: {pod_group.name} on the Pods, if they are declared here."
-        yield Diagnostic(PODGROUP_EMPTY, message, pod_group.declared.at("metadata", "name"), hint=hint)
     if pod_group.pods and not _starts(pod_group, None, minimums, pods_by_sub_group):
         for name, least in minimums.items():
             if pods_by_sub_group[name] < least:

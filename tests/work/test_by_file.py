@@ -96,7 +96,7 @@ def small_repositories_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    "case", ALL, ids=lambda path: path.as_posix().rpartition("golden/")[2].rpartition("examples/")[2]
+    "case", some(ALL), ids=lambda path: path.as_posix().rpartition("golden/")[2].rpartition("examples/")[2]
 )
 def test_goldens_and_examples(case: Path, tmp_path: Path) -> None:
     folders = [case] if case.is_relative_to(EXAMPLES) else [f for f in laid_out(case).iterdir() if f.is_dir()]
