@@ -166,7 +166,7 @@ class _To(click.Option):
 
 
 TO_FILE, TO_FOLDER = "The file to write; - is standard output.", "The folder to write."
-"""What ``--to`` names: one file where a command makes one, else the folder of its files."""
+"""The help of ``--to``: a command that makes one file takes its name, any other command a folder."""
 
 
 def to_option(metavar: str, type_: click.ParamType[Any], help_: str, **more: Any) -> Callable[[F], F]:

@@ -291,8 +291,13 @@ def _planned(
     return counts, whole
 
 
+_FORMATS = ("yaml", "json", "text", "name", "wide")
+
+
 def _write_stream(session: Session, path: Path, stream: Iterable[str]) -> None:
     """Writes manifests as one file. Raises a usage error for a file of the repository that is input or rendered."""
+    if str(path) in _FORMATS:
+        raise click.UsageError(f"--to names a file, and {path} is a format: --to - prints YAML")
     root, config = session.root.resolve(), session.fleet.config
     full = path.resolve()
     if any(full.is_relative_to(root / folder) for folder in (*config.sources, config.output)):

@@ -164,10 +164,11 @@ SET_LOCKED = Rule(
     Severity.ERROR,
     "A field of an existing Grove set changes that its webhook never lets change.",
     "Grove's webhook refuses to add, remove or rename a clique or a scaling group, and to change the start of cliques, "
-    "their order where it counts, their roleName, minAvailable and startsAfter, the cliques of a scaling group and its "
-    "minAvailable, and what is shared. An absent minAvailable is the number of replicas, so a change of replicas is "
-    "one of it, too: write minAvailable. Deploy the set under another name, or delete it first. If you pass the "
-    "cluster's state, a set that is not deployed may change.",
+    "their order where it counts. Nor may roleName, minAvailable and startsAfter of a clique change, the cliques of a "
+    "scaling group and its minAvailable, and what is shared. An absent minAvailable is the number of replicas, so a "
+    "change of replicas is one of it, too, unless Flux applies the set: write minAvailable. Deploy the set "
+    "under another "
+    "name, or delete it first. If you pass the cluster's state, a set that is not deployed may change.",
     protects=Waiving.CONFIG,
 )
 Domains = tuple[str | None, str | None]
@@ -246,24 +247,27 @@ def _words(constraint: Domains) -> str:
 
 
 def locked_fields(change: Change) -> Iterator[Diagnostic]:
-    """Reports sets that are, or may be, deployed and of which a field changes that is immutable.
+    """Reports immutable fields that change in sets that are, or may be, deployed.
 
     Follows ``validatePodCliqueSetSpecUpdate`` of Grove's pcs/validation/podcliqueset.go, which is the same from
     0.1.0-alpha.8 to 0.1.0-alpha.12, on what its defaulting webhook makes of the fields (read, not run).
     """
+    keeps_defaults = change.after.config.gitops == "flux"  # server-side apply leaves a default of the webhook as it is
     for before, after in kept_sets(change):
         if is_deployed(change, after) is False:
             continue
         origin = after.declared.origin
         hint = f"Undo the change, delete the set {after.name} first, or give it another name."
-        for what, path in _locked(before.declared.origin.value(TEMPLATE), origin.value(TEMPLATE)):
+        for what, path in _locked(before.declared.origin.value(TEMPLATE), origin.value(TEMPLATE), keeps=keeps_defaults):
             message = f"{what} since {change.revision}; Grove's webhook refuses this of a deployed set"
             location = origin.locate((*TEMPLATE, *path), key=bool(path) and path[-1] != "name")
             yield Diagnostic(SET_LOCKED, message, location, hint=hint)
 
 
-def _locked(before: Any, after: Any) -> Iterator[tuple[str, KeyPath]]:
-    """Yields each immutable field of a template that has changed: what has, and its path in the template."""
+def _locked(before: Any, after: Any, *, keeps: bool) -> Iterator[tuple[str, KeyPath]]:
+    """Yields each immutable field of a template that has changed, with its path in the template. ``keeps`` says whether
+    a minimum that is not written stays as it was.
+    """
     if (before.get(_START) or ANY_ORDER) != (after.get(_START) or ANY_ORDER):
         yield f"{_START} changes", (_START,)
     for field in ("resourceClaimTemplates", "resourceSharing"):
@@ -285,6 +289,8 @@ def _locked(before: Any, after: Any) -> Iterator[tuple[str, KeyPath]]:
                 steps: KeyPath = ("resourceSharing",) if field == "resourceSharing" else ("spec", field)
                 of_clique = f'of the clique "{clique["name"]}"'
                 if field == "minAvailable" and field not in clique["spec"]:
+                    if keeps and field not in earlier["spec"]:
+                        continue
                     of_clique, steps = f"{of_clique}, which is replicas where it is not written,", ("spec", "replicas")
                 yield f"{field} {of_clique} changes{_from_to(was, now)}", (*path, *steps)
     groups = {group["name"]: (index, group) for index, group in enumerate(before.get(_GROUPS) or ())}

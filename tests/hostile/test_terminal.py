@@ -65,6 +65,11 @@ LEAVES = {
     "pool plan": ["pool plan --nodes {file}", "pool plan {evil} --nodes {evil}", "pool plan --cluster-state {evil}"],
     "pool share": ["pool share --gpus 8", "pool share {evil}", "pool share --gpus 8 --demand {evil}=1"],
     "workflow why": ["workflow why w --cluster-state {file}", "workflow why {evil}", "workflow why w --context {evil}"],
+    "pool create": [
+        "pool create new --quota 8 --dry-run",
+        "pool create {evil} --quota 8",
+        "pool create x --parent {evil}",
+    ],
     "pool rename": ["pool rename team other --dry-run", "pool rename {evil} other", "pool rename team {evil}"],
     "pool remove": ["pool remove team --dry-run", "pool remove {evil}"],
     "workflow list": [f"workflow list {flags}" for flags in ("", "-o wide", "-o name", "-o json")],
@@ -301,7 +306,7 @@ def test_wrong_usage() -> None:
         (evil,),
         (f"--{evil}",),
         ("render", f"--{evil}"),
-        ("render", "-o", evil),
+        ("pool", "list", "-o", evil),
         ("admit", "a", "--used", evil),
     ):
         result = kubectl_tas(*words)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_tas.load.osmofiles import Section, expanded_by_osmo, is_values, layered, sections, template_root
+from kubectl_tas.load.osmofiles import OsmoSection, expanded_by_osmo, is_values, layered, sections, template_root
 
 POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {}, "spec": {}}
 
@@ -144,8 +144,8 @@ def test_values_of_the_chart_are_merged_as_helm_does() -> None:
         False,
     ]
     assert sections(first) == [
-        Section("POOL", {"a": {"x": 1, "y": 2}, "b": {}}),
-        Section("CHART", {"image": "old", "gone": 1}),
+        OsmoSection("POOL", {"a": {"x": 1, "y": 2}, "b": {}}),
+        OsmoSection("CHART", {"image": "old", "gone": 1}),
     ]
 
 
