@@ -184,7 +184,7 @@ def _of_tasks(tasks: Iterable[Mapping[str, Any]], calls: Iterable[_Call]) -> Gpu
     """
     by_name = {str(task.get("name")): (task, call) for task, call in zip(tasks, calls, strict=True)}
     needs = {
-        name: [other for other in _needs(task) if other in by_name and other != name]
+        name: [other for other in needed_tasks(task) if other in by_name and other != name]
         for name, (task, _) in by_name.items()
     }
     try:
@@ -200,7 +200,8 @@ def _of_tasks(tasks: Iterable[Mapping[str, Any]], calls: Iterable[_Call]) -> Gpu
     return sum(chains.values())
 
 
-def _needs(task: Mapping[str, Any]) -> Iterator[str]:
+def needed_tasks(task: Mapping[str, Any]) -> Iterator[str]:
+    """Yields the names of the tasks that a task waits for."""
     yield from (str(name) for name in listed(task.get("dependencies")))
     yield from (match[0] for match in _TASK.finditer(str(task.get("depends") or "")))
 
