@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from kubectl_tas.check.companion_names import REFERENCE_UNKNOWN
+from kubectl_tas.check.without_effect import WITHOUT_EFFECT
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.kinds import LISTED, page_of
 from kubectl_tas.kinds.section import listed
@@ -93,6 +94,7 @@ def check_selected(fleet: Fleet) -> Iterator[Diagnostic]:
             carried.setdefault(pods.space, {}).setdefault(key, {}).setdefault(str(value), []).append(pods)
     unknown = {pods.space for pods in all_ if pods.labels is None}
     scaled = {(use.space, use.kind, use.name) for part in fleet.mentions for use in part.uses if use.path == SCALED}
+    chosen: list[_Chosen] = []
     called: dict[tuple[Space, str], set[str]] = {}
     for work in fleet.submissions:
         called.setdefault(((work.pool.backend.name, work.namespace), work.kind), set()).add(work.name)
@@ -114,11 +116,45 @@ def check_selected(fleet: Fleet) -> Iterator[Diagnostic]:
                 yield lacking
             continue
         yield from _ports(locate, item, found)
+        chosen.append(_Chosen(item, locate, found))
         kept = sum(pods.at_once for pods in found)
         if kept and item.least > kept and not any((item.space, pods.kind, pods.name) in scaled for pods in found):
             message = f"this {item.by} keeps {item.least} pods of {kept}: nobody can drain their nodes"
             place = locate(("spec", "minAvailable"))
             yield Diagnostic(SELECTS_TOO_FEW, message, place, hint=f"Use at most {max(1, kept - 1)}.")
+    yield from _ports_of_services(chosen)
+
+
+class _Chosen(NamedTuple):
+    """A selector, and the pods that it selects."""
+
+    selection: Selection
+    locate: Finder
+    pods: Sequence[Pods]
+
+
+def _ports_of_services(chosen: Sequence[_Chosen]) -> Iterator[Diagnostic]:
+    """Finds policies that let traffic to the port of a Service in, while its pods listen on another one (comment of
+    NetworkPolicyPort in networking/v1 of Kubernetes 1.35).
+    """
+    services = [row for row in chosen if row.selection.by == "Service"]
+    for selection, locate, found in chosen if services else ():
+        listening = {number for pods in found for number in pods.numbers}
+        allowed = {number for _, number, _ in selection.numbers}
+        if selection.by != "NetworkPolicy" or selection.ports or not listening or listening & allowed:
+            continue
+        for path, number, _ in selection.numbers:
+            forwarded = (
+                target
+                for service in services
+                if any(pods in found for pods in service.pods)
+                for _, port, target in service.selection.numbers
+                if port == number != target
+            )
+            target = next(forwarded, None)
+            if target is not None:
+                message = f"{number} is the port of a Service; the pods that this NetworkPolicy selects have {target}"
+                yield Diagnostic(WITHOUT_EFFECT, message, locate(path), hint=f"Write {target}.")
 
 
 def _of_work(called: Mapping[tuple[Space, str], set[str]], locate: Finder, selection: Selection) -> Diagnostic | None:

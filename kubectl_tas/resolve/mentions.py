@@ -37,6 +37,7 @@ _VOLUMES = {
     "secret": ("Secret", "secretName"),
 }
 """Sources of volumes, by field: the kind that they name, and the field with the name."""
+_CLAIM_NAMES = "volumes[].persistentVolumeClaim.claimName"
 CLAIM_TEMPLATE = "ResourceClaimTemplate"
 _CLAIMS = {"resourceClaimName": "ResourceClaim", "resourceClaimTemplateName": CLAIM_TEMPLATE}
 _KEYS = {"configMapKeyRef": "ConfigMap", "secretKeyRef": "Secret"}
@@ -67,7 +68,7 @@ class Held(NamedTuple):
     space: Space
     name: str
     parts: Sequence[str] | None = None
-    """The port numbers and names of a Service, or the keys of a ConfigMap. None if unknown."""
+    """The port numbers and names of a Service, the keys of a ConfigMap, or the modes of a claim. None if unknown."""
 
 
 class Pods(NamedTuple):
@@ -83,6 +84,8 @@ class Pods(NamedTuple):
     """Labels of the pods. None if unknown."""
     ports: Sequence[str] = ()
     """Names of the ports of the containers."""
+    numbers: Sequence[int] = ()
+    """Numbers of these ports."""
 
 
 class Use(NamedTuple):
@@ -118,6 +121,20 @@ class Selection(NamedTuple):
     """The number of pods that a disruption budget keeps."""
     is_peer: bool = False
     """Whether the pods are those to which a policy allows connections, which may belong to others."""
+    numbers: Sequence[tuple[KeyPath, int, str | int | None]] = ()
+    """Port numbers of a Service or a NetworkPolicy, each with its path. A Service also has the pods' port."""
+
+
+class Claiming(NamedTuple):
+    """Pods of one document that mount a claim."""
+
+    document: int
+    path: KeyPath
+    """The path of the claim's name."""
+    space: Space
+    name: str
+    pods: int
+    """The number of pods at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,17 +149,18 @@ class Mentions:
     pods: Sequence[Pods] = ()
     uses: Sequence[Use] = ()
     selections: Sequence[Selection] = ()
+    claiming: Sequence[Claiming] = ()
 
     @property
     def rows(self) -> tuple[Sequence[Any], ...]:
         """The content as rows for JSON. Empty if nothing was found."""
-        found = self.held, self.pods, self.uses, self.selections
+        found = self.held, self.pods, self.uses, self.selections, self.claiming
         return found if any(found) else ()
 
 
 def read_rows(rows: Sequence[Any], path: str, finder: Callable[[int], Finder]) -> Mentions:
     """Restores the mentions of the file at ``path`` from its ``rows``."""
-    held, pods, uses, selections = rows
+    held, pods, uses, selections, claiming = rows
     return Mentions(
         finder,
         lambda number: path,
@@ -154,10 +172,19 @@ def read_rows(rows: Sequence[Any], path: str, finder: Callable[[int], Finder]) -
         ],
         [
             Selection(
-                document, by, tuple(where), tuple(space), selector, [(tuple(at), port) for at, port in ports], *rest
+                document,
+                by,
+                tuple(where),
+                tuple(space),
+                selector,
+                [(tuple(at), port) for at, port in ports],
+                least,
+                is_peer,
+                [(tuple(at), port, target) for at, port, target in numbers],
             )
-            for document, by, where, space, selector, ports, *rest in selections
+            for document, by, where, space, selector, ports, least, is_peer, numbers in selections
         ],
+        [Claiming(document, tuple(where), tuple(space), *rest) for document, where, space, *rest in claiming],
     )
 
 
@@ -170,6 +197,7 @@ class Reader:
         self._of_pools: list[tuple[str, Finder]] = []
         self._held: list[Held] = []
         self._pods: list[Pods] = []
+        self._claiming: list[Claiming] = []
         self._uses: list[Use] = []
         self._selections: list[Selection] = []
 
@@ -183,6 +211,7 @@ class Reader:
             self._pods,
             self._uses,
             self._selections,
+            self._claiming,
         )
 
     def pool(self, item: FleetPool) -> None:
@@ -220,6 +249,9 @@ class Reader:
         for part in workload.templates:
             for where in pods_at(origin.data, part.spec_path or part.path):
                 self._spec(source, space, origin.value(where), where)
+                for at, name in values_at(origin.value(where), path_steps(_CLAIM_NAMES), where):
+                    if isinstance(name, str):
+                        self._claiming.append(Claiming(source[0], at, space, name, workload.copies * part.replicas))
             if part.template is None:
                 self._pods.append(Pods(kind, workload.name, space, workload.copies * part.replicas, None))
                 continue
@@ -266,6 +298,8 @@ class Reader:
             parts = [part.get(key) for _, part in _items(spec.get("ports")) for key in ("port", "name")]
         elif kind == "ConfigMap":
             parts = [*_mapping(data.get("data")), *_mapping(data.get("binaryData"))]
+        elif kind == "PersistentVolumeClaim" and isinstance(spec.get("accessModes"), list):
+            parts = spec["accessModes"]
         made = tuple(str(part) for part in parts if part is not None) if parts is not None else None
         self._held.append(Held(kind, space, companion.name, made))
         if companion.claim_template:
@@ -321,7 +355,9 @@ class Reader:
         containers = [item for part in ("containers", "initContainers") for _, item in _items(spec.get(part))]
         ports = [port.get("name") for item in containers for _, port in _items(item.get("ports"))]
         named = tuple(port for port in ports if isinstance(port, str))
-        self._pods.append(Pods(kind, name, space, count, labels, named))
+        numbers = [port.get("containerPort") for item in containers for _, port in _items(item.get("ports"))]
+        known = tuple(number for number in numbers if type(number) is int)
+        self._pods.append(Pods(kind, name, space, count, labels, named, known))
 
     def _spec(self, source: Source, space: Space, written: object, path: KeyPath) -> None:
         """Reads the PodSpec at ``path``."""
@@ -397,11 +433,12 @@ class Reader:
         if not isinstance(selector, dict) or "namespaceSelector" in spec:  # of a monitor
             return
         ports = _named_ports(spec, _PORTS.get(kind, ""), ("spec",))
+        numbers = _numbers(spec, kind)
         if selector or (ports and kind != "Service"):
             least = spec.get("minAvailable") if kind == "PodDisruptionBudget" else 0
             kept = least if type(least) is int else 0
             selector = {"matchLabels": selector} if kind == "Service" else selector
-            self._selections.append(Selection(*source, path, space, selector, ports, kept))
+            self._selections.append(Selection(*source, path, space, selector, ports, kept, numbers=numbers))
         for index, rule in _items(spec.get("egress")) if kind == "NetworkPolicy" else ():
             where: KeyPath = ("spec", "egress", index)
             ports = _named_ports(rule, "ports[].port", where)
@@ -409,6 +446,23 @@ class Reader:
                 if isinstance(pods := peer.get("podSelector"), dict) and "namespaceSelector" not in peer:
                     at = (*where, "to", place, "podSelector")
                     self._selections.append(Selection(*source, at, space, pods, ports, is_peer=True))
+
+
+def _numbers(spec: Mapping[str, Any], kind: str) -> tuple[tuple[KeyPath, int, str | int | None], ...]:
+    """Returns the numbers of ports of a Service, with those of its pods, and of what a NetworkPolicy lets in."""
+    found: list[tuple[KeyPath, Any, Any]]
+    if kind == "Service":
+        of_service = list(_items(spec.get("ports")))
+        targets = [port.get("targetPort") or port.get("port") for _, port in of_service]
+        found = [
+            (("spec", "ports", index, "port"), port.get("port"), target)
+            for (index, port), target in zip(of_service, targets, strict=True)
+        ]
+    else:
+        ports = values_at(spec, ("ingress", "[]", "ports", "[]"), ("spec",)) if kind == "NetworkPolicy" else ()
+        known = ((at, _mapping(port)) for at, port in ports)
+        found = [((*at, "port"), port.get("port"), None) for at, port in known if "endPort" not in port]
+    return tuple((at, number, target) for at, number, target in found if type(number) is int)
 
 
 def _named_ports(written: Mapping[str, Any], pattern: str, path: KeyPath) -> tuple[tuple[KeyPath, str], ...]:
