@@ -13,7 +13,7 @@ from kubectl_tas.gangs.podgrouper import is_made_by_kai
 from kubectl_tas.kinds import page_of_document
 from kubectl_tas.kinds.section import key_path, path_steps, values_at, written
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.kindlists import Phase
+from kubectl_tas.model.kindlists import Phase, group_of
 from kubectl_tas.model.labels import POOL
 from kubectl_tas.model.repository import Declared, Origin
 from kubectl_tas.resolve.autoscalers import Autoscaler
@@ -68,13 +68,8 @@ SUSPENDED = Rule(
     "cluster, such as MultiKueue's. If the work should wait, waive the rule.",
 )
 _MANAGED = tuple(key_path(f"spec.{path}managedBy") for path in ("", "runPolicy.", "jobTemplate.spec."))
-_CONTROLLERS = frozenset(
-    {
-        *("kubernetes.io/job-controller", "jobset.sigs.k8s.io/jobset-controller", "kubeflow.org/training-operator"),
-        *("kubeflow.org/mpi-operator", "trainer.kubeflow.org/trainjob-controller", "ray.io/kuberay-operator"),
-    }
-)
-"""The values of managedBy with which the controller of the kind makes pods."""
+_JOB_CONTROLLER, _OTHER_CLUSTER = "kubernetes.io/job-controller", "kueue.x-k8s.io/multikueue"
+"""Values of managedBy: the controller of Jobs, and Kueue's that sends work to another cluster."""
 _SCHEDULES = ("spec.schedule", "spec.schedules[]")
 FINISHED_RECREATED = Rule(
     "finished-recreated",
@@ -171,7 +166,8 @@ def _managed_elsewhere(declared: Declared[Workload]) -> Iterator[Diagnostic]:
     origin, spec = declared.origin, declared.spec
     for path in _MANAGED if KUEUE not in spec.metadata.labels else ():
         manager = origin.value(path)
-        if isinstance(manager, str) and manager not in _CONTROLLERS:
+        is_job = group_of(spec.apiVersion) == "batch"  # the CRDs of other kinds take no third value
+        if manager == _OTHER_CLUSTER or (is_job and isinstance(manager, str) and manager != _JOB_CONTROLLER):
             message = f"{spec.kind} {spec.metadata.name} is left to {manager}: no controller here makes a pod of it"
             yield Diagnostic(SUSPENDED, message, origin.locate(path), hint="Remove managedBy, or remove the file.")
 

@@ -28,9 +28,10 @@ WITHOUT_EFFECT = Rule(
     "A companion is accepted, and does not do what it says.",
     "A NetworkPolicy counts rules for egress only with Egress in policyTypes. Its ports are those of pods, not of a "
     "Service in front of them. An autoscaler that measures a share of a request needs that request in each container. "
-    "Without metrics it measures cpu. A claim with ReadWriteOncePod is for one pod: the others stay Pending. Write "
+    "A claim with ReadWriteOncePod is for one pod: the others stay Pending. Write "
     "what the message says. If a LimitRange adds the requests, waive the rule.",
 )
+_TYPES = frozenset(("Ingress", "Egress"))
 _ONE_POD = "ReadWriteOncePod"
 
 
@@ -38,10 +39,10 @@ def check_policy(companion: Declared[Companion], _fleet: Fleet) -> Iterator[Diag
     """Finds rules of a NetworkPolicy for a direction that its policyTypes lack."""
     spec = Section(companion.origin.data, ("spec",))
     types = spec.get("policyTypes")
-    if companion.spec.kind != "NetworkPolicy" or not isinstance(types, list) or not types:
+    if companion.spec.kind != "NetworkPolicy" or not isinstance(types, list) or not {*map(str, types)} <= _TYPES:
         return
     for field, name in (("ingress", "Ingress"), ("egress", "Egress")):
-        if spec.get(field) and name not in types:
+        if types and spec.get(field) and name not in types:
             message = f"policyTypes lacks {name}, so the rules in spec.{field} of this NetworkPolicy count for nothing"
             location = companion.origin.locate(("spec", field), key=True)
             place = (Related("policyTypes", companion.at("spec", "policyTypes")),)
@@ -72,12 +73,10 @@ def check_measured(target: tuple[Autoscaler, Scaled | None], _fleet: Fleet) -> I
 
 
 def _shares(spec: Section) -> Iterator[tuple[KeyPath, str, object]]:
-    """Yields the resources of which an autoscaler measures a share, each with its path and perhaps a container. Without
-    metrics it is cpu (``SetDefaults_HorizontalPodAutoscaler`` of pkg/apis/autoscaling/v2/defaults.go).
-    """
-    if not spec.get("metrics"):
-        field = "targetCPUUtilizationPercentage"
-        yield ((*spec.path, field) if spec.get(field) is not None else spec.path), "cpu", None
+    """Yields the resources of which an autoscaler measures a share, each with its path and perhaps a container."""
+    field = "targetCPUUtilizationPercentage"
+    if spec.get(field) is not None:
+        yield (*spec.path, field), "cpu", None
     for metric in spec.each("metrics"):
         for source in (metric.below("resource"), metric.below("containerResource")):
             if source.below("target").get("averageUtilization") is not None and isinstance(source.get("name"), str):

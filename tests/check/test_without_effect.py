@@ -41,7 +41,6 @@ LACKS = {
     "a share of cpu": scaler(share()),
     "a share of a container": scaler(share(kind="containerResource", more=", container: a")),
     "a percentage of the older API": scaler("  targetCPUUtilizationPercentage: 80\n", "autoscaling/v1"),
-    "no metric, so a share of cpu": scaler(""),
 }
 MEASURED = {
     "a request": (served("resources: {requests: {cpu: 1}}"), scaler(share())),
