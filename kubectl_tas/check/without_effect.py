@@ -73,7 +73,7 @@ def check_measured(target: tuple[Autoscaler, Scaled | None], _fleet: Fleet) -> I
 
 
 def _shares(spec: Section) -> Iterator[tuple[KeyPath, str, object]]:
-    """Yields the resources of which an autoscaler measures a share, each with its path and perhaps a container."""
+    """Yields the resources whose share an autoscaler measures, each with its path and perhaps a container."""
     field = "targetCPUUtilizationPercentage"
     if spec.get(field) is not None:
         yield (*spec.path, field), "cpu", None

@@ -72,8 +72,8 @@ def _longest_component(document: Document) -> str:
 
 
 def _span(component: Section) -> Iterator[Refused]:
-    """Checks the numbers of a part, of which a maximum of 0 is none (``validateReplicas`` of
-    pkg/apis/serving/v1beta1/component.go, read after KServe 0.16).
+    """Checks the numbers of a part. A maximum of 0 is no maximum (``validateReplicas`` of
+    pkg/apis/serving/v1beta1/component.go, read in KServe 0.16).
     """
     if component.get("maxReplicas") != 0:
         yield from page.span(component)
