@@ -167,7 +167,8 @@ def _managed_elsewhere(declared: Declared[Workload]) -> Iterator[Diagnostic]:
     for path in _MANAGED if KUEUE not in spec.metadata.labels else ():
         manager = origin.value(path)
         is_job = group_of(spec.apiVersion) == "batch"  # the CRDs of other kinds take no third value
-        if manager == _OTHER_CLUSTER or (is_job and isinstance(manager, str) and manager != _JOB_CONTROLLER):
+        is_other = isinstance(manager, str) and "/" in manager and manager != _JOB_CONTROLLER
+        if manager == _OTHER_CLUSTER or (is_job and is_other):
             message = f"{spec.kind} {spec.metadata.name} is left to {manager}: no controller here makes a pod of it"
             yield Diagnostic(SUSPENDED, message, origin.locate(path), hint="Remove managedBy, or remove the file.")
 
