@@ -100,6 +100,18 @@ def rank(label: str) -> int:
     return labels.index(current) if current in labels else len(labels) - 1
 
 
+def is_coarser(label: str, other: str) -> bool:
+    """Whether domains of one label contain those of another, as far as is certain: of labels of one component, and of
+    regions and zones beside labels of a cloud or of NVLink. A company gives zones to nodes of its own as it likes.
+    """
+    place, finer = place_of(label), place_of(other)
+    if place is None or finer is None or rank(label) >= rank(other) or place.key == finer.key:
+        return False
+    is_cloud = finer.joins_gpus or finer.maker in (_GKE, _EKS)
+    is_series = place.maker == finer.maker and place.joins_gpus == finer.joins_gpus
+    return is_series or (place.maker == _KUBERNETES and is_cloud)
+
+
 Path = tuple[str | int, ...]
 AFFINITY: Path = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
 """The path of the terms in a PodSpec; a node must fulfil one of the terms."""

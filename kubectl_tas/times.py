@@ -85,6 +85,8 @@ def _decimal(amount: int, unit: int) -> str:
 
 
 _DESCRIPTORS = ("@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly")
+_LENGTHS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+"""The most days of each month."""
 _EVERY = "@every "
 _DIGITS = 9
 """The most digits of a number in a schedule."""
@@ -144,6 +146,18 @@ def shortest_interval(schedule: str) -> int:
     minutes, hours = (_values(field_text, field) for field_text, field in zip(texts, _FIELDS[:2], strict=False))
     starts = [60 * hour + minute for hour in hours for minute in minutes]
     return 60 * min(later - start for start, later in pairwise([*starts, starts[0] + 24 * 60]))
+
+
+def never_comes(schedule: str) -> bool:
+    """Whether a valid schedule names only days that its months lack, such as 31 February. A schedule with a day of the
+    month and a day of the week runs on both (``dayMatches`` of robfig/cron v3, spec.go, read).
+    """
+    texts = schedule.split()
+    if len(texts) != len(_FIELDS) or schedule_refused(schedule) is not None:
+        return False
+    days, months = _values(texts[2], _FIELDS[2]), _values(texts[3], _FIELDS[3])
+    is_on_any_weekday = any(part in ("*", "?", "*/1", "?/1") for part in texts[4].split(","))
+    return is_on_any_weekday and min(days) > max(_LENGTHS[month - 1] for month in months)
 
 
 def _values(text: str, field: _Field) -> list[int]:

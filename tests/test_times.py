@@ -263,3 +263,17 @@ def test_the_shortest_time_between_two_runs(schedule: str, seconds: int) -> None
 
 def test_every_schedule_has_an_interval() -> None:
     assert {text for text in (*SCHEDULES, *NO_SCHEDULES) if times.shortest_interval(text) < 1} == set()
+
+
+@pytest.mark.parametrize("schedule", ["30 2 31 2 *", "0 0 30 feb ?", "0 0 31 4,6,9,11 */1", "0 0 30,31 2 *"])
+def test_a_schedule_of_a_day_that_its_months_lack_never_comes(schedule: str) -> None:
+    assert times.schedule_refused(schedule) is None
+    assert times.never_comes(schedule)
+
+
+@pytest.mark.parametrize(
+    "schedule",
+    ["0 0 29 2 *", "0 0 31 1,2 *", "0 0 31 2 1", "0 0 31 2 */2", "0 0 * 2 *", "@daily", "@every 5h", "0 0 32 2 *", "x"],
+)
+def test_a_schedule_of_any_other_day_comes(schedule: str) -> None:
+    assert not times.never_comes(schedule)

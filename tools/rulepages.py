@@ -72,6 +72,7 @@ SUBJECTS = {
         "check.owned",
         "check.resource_requests",
         "check.commands",
+        "check.without_effect",
     ),
     "Behind the pool's back": (
         "check.growth",

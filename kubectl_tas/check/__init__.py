@@ -97,6 +97,7 @@ from kubectl_tas.check.versions import (
 )
 from kubectl_tas.check.visibledevices import check_visible_devices
 from kubectl_tas.check.walk import Look, look_at_fleet, walk
+from kubectl_tas.check.without_effect import check_claims, check_measured, check_policy
 from kubectl_tas.check.work_names import check_kind_names
 from kubectl_tas.check.workflow_fields import (
     check_privileged,
@@ -129,6 +130,7 @@ FLEET_CHECKS: tuple[Look[Any], ...] = (
     look_at_fleet(check_references, "names that no document has", needs_all=True),
     look_at_fleet(check_named, "names that no document has", needs_all=True),
     look_at_fleet(check_selected, "selectors and the pods of all documents", needs_all=True),
+    look_at_fleet(check_claims, "claims and the pods of all documents", needs_all=True),
     look_at_fleet(check_departments, "the Config and all pools"),
     Look(nodes.POOL, check_quotas),
     look_at_fleet(check_draining, "lists of a subpool and all its work", needs_all=True),
@@ -220,6 +222,8 @@ WORK_CHECKS: tuple[Look[Any], ...] = (
     Look(nodes.WORK, check_evictions, shared=lambda fleet: Evictions(fleet.config, set())),
     Look(nodes.SUBMITTED, check_growth, shared=held_gpus),
     Look(nodes.AUTOSCALER, check_autoscaler),
+    Look(nodes.AUTOSCALER, check_measured),
+    Look(nodes.COMPANION_FILE, check_policy),
     Look(nodes.POD_GROUP, check_pod_groups),
     Look(nodes.CLIQUE_SET, check_grove),
     Look(nodes.CLIQUE_SET, check_cliques),

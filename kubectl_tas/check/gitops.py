@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from kubectl_tas import times
 from kubectl_tas.check.growth import Scaled
 from kubectl_tas.check.other_schedulers import KUEUE
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
 from kubectl_tas.gangs.podgrouper import is_made_by_kai
 from kubectl_tas.kinds import page_of_document
-from kubectl_tas.kinds.section import key_path, written
+from kubectl_tas.kinds.section import key_path, path_steps, values_at, written
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.kindlists import Phase
+from kubectl_tas.model.kindlists import Phase, group_of
 from kubectl_tas.model.labels import POOL
 from kubectl_tas.model.repository import Declared, Origin
 from kubectl_tas.resolve.autoscalers import Autoscaler
@@ -63,8 +64,13 @@ SUSPENDED = Rule(
     "A workload is suspended: no pod of it starts.",
     "The controller makes no pods while spec.suspend or runPolicy.suspend is true, or spec.paused where a kind has it. "
     "Only a change of the file starts it: a GitOps tool reverts changes in the cluster. Remove the field, or remove "
-    "the file. If the work should wait, waive the rule.",
+    "the file. A schedule may name a day that never comes, such as 31 February, and managedBy a controller of another "
+    "cluster, such as MultiKueue's. If the work should wait, waive the rule.",
 )
+_MANAGED = tuple(key_path(f"spec.{path}managedBy") for path in ("", "runPolicy.", "jobTemplate.spec."))
+_JOB_CONTROLLER, _OTHER_CLUSTER = "kubernetes.io/job-controller", "kueue.x-k8s.io/multikueue"
+"""Values of managedBy: the controller of Jobs, and Kueue's that sends work to another cluster."""
+_SCHEDULES = ("spec.schedule", "spec.schedules[]")
 FINISHED_RECREATED = Rule(
     "finished-recreated",
     Severity.WARNING,
@@ -148,6 +154,37 @@ def _of_job(origin: Origin) -> Iterator[KeyPath]:
 
 def check_suspended(declared: Declared[Workload], _fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks a workload. Skips workloads that Kueue starts: another rule reports them."""
+    yield from _switched_off(declared)
+    yield from _managed_elsewhere(declared)
+    yield from _never(declared)
+
+
+def _managed_elsewhere(declared: Declared[Workload]) -> Iterator[Diagnostic]:
+    """Finds work that the controller of its kind leaves to another (comments of managedBy in the API of Kubernetes
+    1.35, and in the CRDs of Kubeflow, JobSet and KubeRay).
+    """
+    origin, spec = declared.origin, declared.spec
+    for path in _MANAGED if KUEUE not in spec.metadata.labels else ():
+        manager = origin.value(path)
+        is_job = group_of(spec.apiVersion) == "batch"  # the CRDs of other kinds take no third value
+        is_other = isinstance(manager, str) and "/" in manager and manager != _JOB_CONTROLLER
+        if manager == _OTHER_CLUSTER or (is_job and is_other):
+            message = f"{spec.kind} {spec.metadata.name} is left to {manager}: no controller here makes a pod of it"
+            yield Diagnostic(SUSPENDED, message, origin.locate(path), hint="Remove managedBy, or remove the file.")
+
+
+def _never(declared: Declared[Workload]) -> Iterator[Diagnostic]:
+    """Finds schedules that never come."""
+    origin, spec = declared.origin, declared.spec
+    for at in _SCHEDULES if spec.page.makes.is_scheduled else ():
+        for path, schedule in values_at(origin.data, path_steps(at)):
+            if isinstance(schedule, str) and times.never_comes(schedule):
+                message = f'{spec.kind} {spec.metadata.name} never runs: no month of "{schedule}" has such a day'
+                hint = "Correct the day or the month. If you start it by hand alone, waive the rule."
+                yield Diagnostic(SUSPENDED, message, origin.locate(path), hint=hint)
+
+
+def _switched_off(declared: Declared[Workload]) -> Iterator[Diagnostic]:
     origin, spec = declared.origin, declared.spec
     suspending = map(key_path, spec.page.stop.suspended_by)
     path = next((path for path in suspending if origin.value(path) is True), None)

@@ -13,12 +13,12 @@ from kubectl_tas.kai import Feature
 from kubectl_tas.kinds import SET
 from kubectl_tas.model.base import QUALIFIED_NAME, KeyPath
 from kubectl_tas.model.topology_kinds import DOMAINS, ClusterTopology
+from kubectl_tas.node_places import HOSTNAME, is_coarser, rank
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import FleetPool
 from kubectl_tas.resolve.topologies import FleetTopology, Level
 
-HOSTNAME = "kubernetes.io/hostname"
 WELL_KNOWN = {
     "topology.kubernetes.io/region": "region",
     "topology.kubernetes.io/zone": "zone",
@@ -79,8 +79,8 @@ DOMAIN_ORDER = Rule(
     "The domains of a topology, or the keys of a pool, are in another order than Grove's.",
     "The order of the list is the hierarchy: a rack above a zone means that racks contain zones. Grove's own domains "
     "are region, zone, datacenter, block, rack, host, numa, in this order; up to 0.1.0-alpha.8 Grove knows no other. "
-    "In a pool, Kubernetes' own node labels give the order, whatever the keys are called. Domains with other names may "
-    "stand anywhere.",
+    "In a pool, Kubernetes' own node labels give the order, whatever the keys are called. Labels of Topograph, GKE, "
+    "EKS and CoreWeave have an order too: tier-0 is next to the node. Domains with other names may stand anywhere.",
 )
 TOPOLOGY_BINDING = Rule(
     "topology-binding",
@@ -168,7 +168,10 @@ def _duplicates(topology: FleetTopology, field: str, values: Iterable[str]) -> I
 
 
 def _order(topology: FleetTopology) -> Iterator[Diagnostic]:
-    """Checks the order of levels with a known domain, by Grove's words, and in pools also by node labels."""
+    """Checks the order of levels with a known domain, by Grove's words, and in pools also by node labels; and that of
+    levels whose labels contain each other.
+    """
+    reported_indexes = set()
     known_domains = [
         (index, domain) for index, level in enumerate(topology.levels) if (domain := _domain(topology, level))
     ]
@@ -178,7 +181,16 @@ def _order(topology: FleetTopology) -> Iterator[Diagnostic]:
             location = _at(topology, index, _says(topology, topology.levels[index]))
             order = f"The order is {', '.join(DOMAINS)}"
             hint = f"{order}; levels are written from the coarsest to the finest." if topology.pool else f"{order}."
+            reported_indexes.add(index)
             yield Diagnostic(DOMAIN_ORDER, message, location, hint=hint)
+    for index, level in enumerate(topology.levels):
+        labels_above = [upper.label for upper in topology.levels[:index] if upper.label != HOSTNAME]
+        above = [label for label in labels_above if is_coarser(level.label, label)]
+        if above and index not in reported_indexes:
+            message = f"{level.label} is below {above[-1]}, but its domains are the larger ones"
+            labels = sorted({*above, level.label}, key=rank)
+            hint = f"The order is {', '.join(labels)}; levels are written from the coarsest to the finest."
+            yield Diagnostic(DOMAIN_ORDER, message, _at(topology, index, _fields(topology)[1]), hint=hint)
 
 
 def _domain(topology: FleetTopology, level: Level) -> str | None:

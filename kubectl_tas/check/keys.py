@@ -208,6 +208,8 @@ _ENDINGS = (".x-k8s.io", ".io", ".dev", ".com", ".ai")
 DOMAINS = ("kai.scheduler", "kubectl-tas", "grove.io", "runai")
 _SLIPS = 2
 """Maximum number of typing errors in a domain that is still taken for a known one."""
+_SLIPS_BEFORE_A_NAME = 3
+"""The same before a name that the known domain has, as in kai.scheduling/topology-required-placement."""
 QUOTA_BYPASS = Rule(
     "quota-bypass",
     Severity.ERROR,
@@ -236,6 +238,7 @@ _WRITTEN = "kubectl-tas, KAI or Grove writes it"
 KNOWN = {
     where: frozenset(key.name for key in KEYS if key.where == where) for where in ("labels", "annotations", "both")
 }
+_ALL = frozenset(key.name for key in KEYS)
 
 
 def keys_of(origin: Origin, section_part: Part) -> Iterator[Diagnostic]:
@@ -269,7 +272,12 @@ def _key(origin: Origin, where: str, path: KeyPath) -> Iterator[Diagnostic]:
             yield Diagnostic(KEY_UNKNOWN, f'nothing reads "{key}"', location, hint=question(key, near))
         return
     bare = next((domain.removesuffix(ending) for ending in _ENDINGS if domain.endswith(ending)), domain)
-    likely = (closest(text, DOMAINS, most=min(_SLIPS, len(text) // 4), folds=True) for text in (domain, bare))
+    named = [known for known in DOMAINS if f"{known}/{name}" in _ALL]
+    likely = (
+        closest(text, domains, most=min(most, len(text) // 4), folds=True)
+        for domains, most in ((DOMAINS, _SLIPS), (named, _SLIPS_BEFORE_A_NAME))
+        for text in (domain, bare)
+    )
     intended_domain = domain if domain in DOMAINS else next(filter(None, likely), None)
     if intended_domain is None:
         return

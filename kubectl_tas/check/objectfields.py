@@ -12,6 +12,7 @@ from typing import Any
 from kubectl_tas import quantities, spellings
 from kubectl_tas.check.conflicts import NOT_EMPTY, Check, Fields, Found, not_empty, one_of
 from kubectl_tas.diagnostics import Diagnostic
+from kubectl_tas.kinds import LISTED
 from kubectl_tas.kinds.kubernetes import Bound
 from kubectl_tas.kinds.section import listed
 from kubectl_tas.late import imported
@@ -42,6 +43,8 @@ _METRICS = {
     name: name[0].lower() + name[1:] for name in ("ContainerResource", "External", "Object", "Pods", "Resource")
 }
 """The field of a metric for each type of metric."""
+_GROUPS = ("", "apps", "batch", "extensions")
+"""Groups of Kubernetes, in which nobody else has a kind."""
 _BALANCED = ("LoadBalancer",)
 _ONLY: Mapping[str, tuple[str, ...]] = {
     "allocateLoadBalancerNodePorts": _BALANCED,
@@ -325,6 +328,18 @@ def _aims_at(*target_fields: str, alone: bool = True) -> Check:
     return check
 
 
+def _of_a_group(target: Fields) -> Found:
+    """Checks that a group of Kubernetes has the kind that an autoscaler names (``RESTMappings`` in horizontal.go of
+    pkg/controller/podautoscaler). A group of somebody else may have any kind.
+    """
+    kind, version = target.get("kind"), str(target.get("apiVersion"))
+    versions = [known for row in LISTED if row.kind == kind for known in row.versions]
+    group = version.rpartition("/")[0]
+    if versions and group in _GROUPS and all(known.rpartition("/")[0] != group for known in versions):
+        rule = f"must be the group and the version of a {kind}"
+        yield target.invalid(rule, version, f"Write {versions[0]}.", "apiVersion")
+
+
 def _scaled(fields: Fields) -> Found:
     """Checks a HorizontalPodAutoscaler: its target names an API group, and only external metrics may scale it to 0."""
     target, least, most = fields.below("scaleTargetRef"), fields.get("minReplicas"), fields.get("maxReplicas")
@@ -333,6 +348,8 @@ def _scaled(fields: Fields) -> Found:
     elif str(target.get("apiVersion")).count("/") > 1:
         rule, hint = "must be a group and a version", "Write one such as apps/v1."
         yield target.invalid(rule, target.get("apiVersion"), hint, "apiVersion")
+    else:
+        yield from _of_a_group(target)
     if fields.exceeds("minReplicas", "maxReplicas") and most > 0:
         hint = f"Write {most} or less, or raise maxReplicas."
         yield fields.refuse("minReplicas", f"is {least}, more than maxReplicas, {most}", hint)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from kubectl_tas.check.companion_names import REFERENCE_UNKNOWN
+from kubectl_tas.check.without_effect import WITHOUT_EFFECT
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.kinds import LISTED, page_of
 from kubectl_tas.kinds.section import listed
@@ -95,6 +96,7 @@ def check_selected(fleet: Fleet) -> Iterator[Diagnostic]:
     scaled = {
         (use.space, use.kind, use.name) for mentions in fleet.mentions for use in mentions.uses if use.path == SCALED
     }
+    chosen: list[_Chosen] = []
     called: dict[tuple[Space, str], set[str]] = {}
     for work in fleet.submissions:
         called.setdefault(((work.pool.backend.name, work.namespace), work.kind), set()).add(work.name)
@@ -122,6 +124,7 @@ def check_selected(fleet: Fleet) -> Iterator[Diagnostic]:
                 yield lacking
             continue
         yield from _ports(locate, selection, selected)
+        chosen.append(_Chosen(selection, locate, selected))
         pod_count = sum(pods.at_once for pods in selected)
         if (
             pod_count
@@ -131,6 +134,39 @@ def check_selected(fleet: Fleet) -> Iterator[Diagnostic]:
             message = f"this {selection.by} keeps {selection.least} pods of {pod_count}: nobody can drain their nodes"
             location = locate(("spec", "minAvailable"))
             yield Diagnostic(SELECTS_TOO_FEW, message, location, hint=f"Use at most {max(1, pod_count - 1)}.")
+    yield from _ports_of_services(chosen)
+
+
+class _Chosen(NamedTuple):
+    """A selector, and the pods that it selects."""
+
+    selection: Selection
+    locate: Finder
+    pods: Sequence[LabelledPods]
+
+
+def _ports_of_services(chosen: Sequence[_Chosen]) -> Iterator[Diagnostic]:
+    """Finds policies that let traffic to the port of a Service in, while its pods listen on another one (comment of
+    NetworkPolicyPort in networking/v1 of Kubernetes 1.35).
+    """
+    services = [row for row in chosen if row.selection.by == "Service"]
+    for selection, locate, selected in chosen if services else ():
+        listening = {number for pods in selected for number in pods.numbers}
+        allowed = {number for _, number, _ in selection.numbers}
+        if selection.by != "NetworkPolicy" or selection.ports or not listening or listening & allowed:
+            continue
+        for path, number, _ in selection.numbers:
+            forwarded = (
+                target
+                for service in services
+                if any(pods in selected for pods in service.pods)
+                for _, port, target in service.selection.numbers
+                if port == number != target
+            )
+            target = next(forwarded, None)
+            if target is not None:
+                message = f"{number} is the port of a Service; the pods that this NetworkPolicy selects have {target}"
+                yield Diagnostic(WITHOUT_EFFECT, message, locate(path), hint=f"Write {target}.")
 
 
 def _of_work(called: Mapping[tuple[Space, str], set[str]], locate: Finder, selection: Selection) -> Diagnostic | None:

@@ -9,17 +9,17 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from kubectl_tas import kai
-from kubectl_tas.check.hierarchy import HOSTNAME
 from kubectl_tas.check.unique import NAME_DUPLICATE
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
 from kubectl_tas.folders import READ_ABOVE_OUTPUT
 from kubectl_tas.kai import Feature
 from kubectl_tas.load.kinds import KIND_ELSEWHERE, KINDS
 from kubectl_tas.load.rights import misplaced, outside
-from kubectl_tas.load.schema import INVALID_VALUE, MISSING_FIELD
+from kubectl_tas.load.schema import INVALID_VALUE, MISSING_FIELD, invalid_value
 from kubectl_tas.model.config import Config
 from kubectl_tas.model.kindlists import belongs_elsewhere, why_elsewhere
 from kubectl_tas.model.repository import Declared
+from kubectl_tas.node_places import HOSTNAME
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.handwritten import SubmittedPodGroup
@@ -115,6 +115,10 @@ HOST_LABEL = Rule(
 )
 
 
+_SERVICE_ACCOUNT, _PARTS_OF_ACCOUNT = "system:serviceaccount:", 4
+"""The names of service accounts (``MakeUsername`` of k8s.io/apiserver, pkg/authentication/serviceaccount)."""
+
+
 def check_config(fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks versions, scheduler names, contexts, folders and priority classes of the Config."""
     config = fleet.repository.config
@@ -142,6 +146,11 @@ def check_config(fleet: Fleet) -> Iterator[Diagnostic]:
             message = f'"{pattern}" keeps nothing: it is not in the output folder "{output}"'
             hint = "Write the path from the folder of tas.yaml to a file in it, or remove the entry."
             yield Diagnostic(WAIVER_UNUSED, message, config.at("spec", "outputKeeps", index), hint=hint)
+    for index, name in enumerate(fleet.config.trusted):
+        if name.startswith(_SERVICE_ACCOUNT) and len(list(filter(None, name.split(":")))) != _PARTS_OF_ACCOUNT:
+            rule, last = f"must be {_SERVICE_ACCOUNT}NAMESPACE:NAME", name.rstrip(":").rpartition(":")[2]
+            hint = f"Write the namespace too: {_SERVICE_ACCOUNT}NAMESPACE:{last}."
+            yield invalid_value(config.origin, ("spec", "trusted", index), rule, name, hint)
     seen: dict[str, str] = {}
     for priority, name in fleet.config.priorityClasses:
         location = config.at("spec", "priorityClasses", priority)

@@ -10,6 +10,7 @@ from kubectl_tas.kinds import page
 from kubectl_tas.kinds.grouping import Grouping, first_pod
 from kubectl_tas.kinds.naming import LABELLED, REFUSED, Alphabet, Names, Naming, PartNaming
 from kubectl_tas.kinds.section import Section
+from kubectl_tas.kinds.step_names import check_names
 from kubectl_tas.kinds.step_pods import NO_LIMIT, StepPods
 
 _TEMPLATES = ("spec.templates[]", "spec.templates[].steps[][].inline", "spec.templates[].dag.tasks[].inline")
@@ -51,5 +52,5 @@ PAGE = page.WorkloadKind(
         (Naming(Alphabet.SUBDOMAIN, LABELLED),),
         (PartNaming("spec.templates[].name", "template", Alphabet.MIXED, REFUSED, 128),),
     ),
-    refusals=page.Refusals(),
+    refusals=page.Refusals((("spec", check_names),)),
 )

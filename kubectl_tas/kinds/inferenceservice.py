@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from kubectl_tas.kinds import page
 from kubectl_tas.kinds.grouping import Grouping, first_pod
 from kubectl_tas.kinds.naming import SERVICES, Alphabet, Names, Naming, longest
-from kubectl_tas.kinds.section import Document, Section, value_at
+from kubectl_tas.kinds.section import Document, Refused, Section, value_at
 
 _VOLUMES = ("cabundle-cert", "kserve-provision-location", "kserve-pvc-source", "model-config", "user-gcp-sa")
 """Volumes of models and of credentials (storage_initializer_injector.go, constants.go, gcs_secret.go)."""
@@ -80,6 +80,15 @@ def _longest_component(document: Document) -> str:
     return longest(f"-{name}" for name in names if value_at(document, "spec", name) is not None)
 
 
+def _span(component: Section) -> Iterator[Refused]:
+    """Checks the numbers of a part. A maximum of 0 is no maximum (``validateReplicas`` of
+    pkg/apis/serving/v1beta1/component.go, read in KServe 0.16).
+    """
+    if component.get("maxReplicas") != 0:
+        yield from page.span(component)
+
+
+_PARTS = ("predictor", "transformer", "explainer", "canary[].predictor")
 PAGE = page.WorkloadKind(
     recognition=page.Recognition("InferenceService", ("serving.kserve.io/v1beta1",), "kserve"),
     fields=(),
@@ -92,7 +101,7 @@ PAGE = page.WorkloadKind(
             is_optional=True,
             form="podforms:Predictor",
         )
-        for part in ("predictor", "transformer", "explainer", "canary[].predictor")
+        for part in _PARTS
     ),
     pod_rules=page.PodRules(restart=("Always",), added_volumes=_VOLUMES),
     gang=Grouping(
@@ -117,5 +126,5 @@ PAGE = page.WorkloadKind(
     makes=page.Makes((page.Made("Deployment", "apps", ("spec", "replicas")), page.Made("ReplicaSet", "apps"))),
     marks=page.Marks(),
     names=Names((Naming(Alphabet.SERVICE, SERVICES, added=_longest_component),)),
-    refusals=page.Refusals(),
+    refusals=page.Refusals(tuple((f"spec.{part}", _span) for part in _PARTS)),
 )

@@ -50,6 +50,19 @@ def _submission(spec: Section) -> Iterator[Refused]:
         yield Refused(spec.path, message, hint, is_key=True)
 
 
+def _lifetime(spec: Section) -> Iterator[Refused]:
+    """Checks fields that need shutdownAfterJobFinishes, which is false by default (``ValidateRayJobSpec`` and, from 1.4
+    on, ``validateDeletionConfiguration`` of utils/validation.go, read in 1.1 to 1.7).
+    """
+    if spec.get("shutdownAfterJobFinishes") is True:
+        return
+    if spec.count("ttlSecondsAfterFinished") > 0:
+        message = f"KubeRay refuses {spec.at('ttlSecondsAfterFinished')} without shutdownAfterJobFinishes: true"
+        rules = spec.below("deletionStrategy").get("deletionRules")
+        hint = "Remove it, or write shutdownAfterJobFinishes: true."
+        yield spec.refused(message, "Remove it: deletionRules say when." if rules else hint, "ttlSecondsAfterFinished")
+
+
 def _selector(spec: Section) -> Iterator[Refused]:
     """Checks a job that selects an existing cluster (``ValidateRayJobSpec`` of KubeRay 1.5 to 1.7)."""
     if spec.get("rayClusterSpec") is not None:
@@ -137,7 +150,7 @@ PAGE = page.WorkloadKind(
     marks=page.Marks(),
     refusals=replace(
         _CLUSTER.refusals,
-        operator=(*_CLUSTER.refusals.operator, ("spec", _submission)),
+        operator=(*_CLUSTER.refusals.operator, ("spec", _submission), ("spec", _lifetime)),
         yaml=("spec.runtimeEnvYAML",),
         kai=_refused,
     ),

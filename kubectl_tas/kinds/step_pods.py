@@ -188,7 +188,7 @@ def _of_tasks(tasks: Iterable[Mapping[str, Any]], calls: Iterable[_Call]) -> Gpu
     """
     by_name = {str(task.get("name")): (task, call) for task, call in zip(tasks, calls, strict=True)}
     needs = {
-        name: [needed_task for needed_task in _needs(task) if needed_task in by_name and needed_task != name]
+        name: [needed_task for needed_task in needed_tasks(task) if needed_task in by_name and needed_task != name]
         for name, (task, _) in by_name.items()
     }
     try:
@@ -208,7 +208,8 @@ def _of_tasks(tasks: Iterable[Mapping[str, Any]], calls: Iterable[_Call]) -> Gpu
     return sum(chains.values())
 
 
-def _needs(task: Mapping[str, Any]) -> Iterator[str]:
+def needed_tasks(task: Mapping[str, Any]) -> Iterator[str]:
+    """Yields the names of the tasks that a task waits for."""
     yield from (str(name) for name in listed(task.get("dependencies")))
     yield from (match[0] for match in _TASK.finditer(str(task.get("depends") or "")))
 

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from kubectl_tas.kinds import page
 from kubectl_tas.kinds.grouping import Gathered, Grouping, first_pod
 from kubectl_tas.kinds.naming import REFUSED, Alphabet, Names, Naming, PartNaming, last_index, longest
-from kubectl_tas.kinds.section import Document, Section, mappings, value_at
+from kubectl_tas.kinds.section import Document, Refused, Section, listed, mappings, value_at
+from kubectl_tas.words import did_you_mean
 
+_MINIMUM = "minAvailable"
 _APART = "each pod starts without the others"
 _OWNED = "Write the label kubectl-tas/podgroup: owned. All pods then start together."
 _PLACED = (
@@ -32,6 +34,44 @@ def _waits(gathered: Gathered) -> Iterator[page.Wait]:
     for name, task in late.items():
         reason = f"{name} is made only when the tasks in its dependsOn are ready or complete"
         yield page.Wait((*task.path, "dependsOn"), reason, "Remove dependsOn", first_replicas)
+
+
+_EVENTS = (*("*", "PodFailed", "PodEvicted", "PodPending", "Unknown", "TaskCompleted", "TaskFailed", "JobUpdated"),)
+_ACTIONS = (
+    *("AbortJob", "RestartJob", "RestartTask", "RestartPod", "RestartPartition", "TerminateJob", "CompleteJob"),
+    "ResumeJob",
+)
+
+
+def _webhook(spec: Section) -> Iterator[Refused]:
+    """Checks minimums and policies (``validateJobCreate`` of pkg/webhooks/admission/jobs/validate/admit_job.go, read in
+    Volcano 1.15).
+    """
+    tasks = list(spec.each("tasks"))
+    pods, least = sum(task.count("replicas", 1) for task in tasks), spec.count(_MINIMUM)
+    if tasks and least > pods:
+        message = f"{spec.at(_MINIMUM)} is {least}, more than the {pods} pods of all tasks"
+        yield spec.refused(message, f"Write {pods} or less, or raise replicas of a task.", _MINIMUM)
+    yield from _policies(spec)
+    for task in tasks:
+        replicas, of_task = task.count("replicas", 1), task.count(_MINIMUM)
+        if of_task > replicas:
+            message = f"{task.at(_MINIMUM)} is {of_task}, more than replicas, {replicas}"
+            yield task.refused(message, f"Write {replicas} or less, or raise replicas.", _MINIMUM)
+        yield from _policies(task)
+
+
+def _policies(holder: Section) -> Iterator[Refused]:
+    """Checks the events and the actions of policies (policyEventMap and policyActionMap of util.go in that folder).
+    The webhook takes any action for an exit code, and the controller does nothing then.
+    """
+    for policy in holder.each("policies"):
+        events = (("event",), *(("events", index) for index in range(len(listed(policy.get("events"))))))
+        for steps, known, word in (*((steps, _EVENTS, "event") for steps in events), (("action",), _ACTIONS, "action")):
+            name = value_at(policy.value, *steps)
+            if isinstance(name, str) and name and name not in known:
+                hint = did_you_mean(name, known, f"Known: {', '.join(known)}.", folds=True)
+                yield policy.refused(f'Volcano knows no {word} "{name}" of a policy', hint, *steps)
 
 
 PAGE = page.WorkloadKind(
@@ -70,5 +110,5 @@ PAGE = page.WorkloadKind(
         (Naming(Alphabet.SUBDOMAIN, "the names of its pods begin with it", added=_longest_end),),
         (PartNaming("spec.tasks[].name", "task", Alphabet.LABEL, REFUSED),),
     ),
-    refusals=page.Refusals(),
+    refusals=page.Refusals((("spec", _webhook),)),
 )

@@ -37,6 +37,7 @@ _VOLUMES = {
     "secret": ("Secret", "secretName"),
 }
 """Sources of volumes, by field: the kind that they name, and the field with the name."""
+_CLAIM_NAMES = "volumes[].persistentVolumeClaim.claimName"
 CLAIM_TEMPLATE = "ResourceClaimTemplate"
 _CLAIMS = {"resourceClaimName": "ResourceClaim", "resourceClaimTemplateName": CLAIM_TEMPLATE}
 _KEYS = {"configMapKeyRef": "ConfigMap", "secretKeyRef": "Secret"}
@@ -67,7 +68,7 @@ class Held(NamedTuple):
     space: Space
     name: str
     keys_or_ports: Sequence[str] | None = None
-    """The port numbers and names of a Service, or the keys of a ConfigMap. None if unknown."""
+    """The port numbers and names of a Service, the keys of a ConfigMap, or the modes of a claim. None if unknown."""
 
 
 class LabelledPods(NamedTuple):
@@ -83,6 +84,8 @@ class LabelledPods(NamedTuple):
     """Labels of the pods. None if unknown."""
     ports: Sequence[str] = ()
     """Names of the ports of the containers."""
+    numbers: Sequence[int] = ()
+    """Numbers of these ports."""
 
 
 class Use(NamedTuple):
@@ -118,6 +121,20 @@ class Selection(NamedTuple):
     """The number of pods that a disruption budget keeps."""
     is_peer: bool = False
     """Whether the pods are those to which a policy allows connections, which may belong to others."""
+    numbers: Sequence[tuple[KeyPath, int, str | int | None]] = ()
+    """Port numbers of a Service or a NetworkPolicy, each with its path. A Service also has the pods' port."""
+
+
+class Claiming(NamedTuple):
+    """Pods of one document that mount a claim."""
+
+    document: int
+    path: KeyPath
+    """The path of the claim's name."""
+    space: Space
+    name: str
+    pods: int
+    """The number of pods at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,17 +149,18 @@ class Mentions:
     pods: Sequence[LabelledPods] = ()
     uses: Sequence[Use] = ()
     selections: Sequence[Selection] = ()
+    claiming: Sequence[Claiming] = ()
 
     @property
     def rows(self) -> tuple[Sequence[Any], ...]:
         """The content as rows for JSON. Empty if nothing was found."""
-        rows = self.held, self.pods, self.uses, self.selections
+        rows = self.held, self.pods, self.uses, self.selections, self.claiming
         return rows if any(rows) else ()
 
 
 def read_rows(rows: Sequence[Any], path: str, finder: Callable[[int], Finder]) -> Mentions:
     """Restores the mentions of the file at ``path`` from its ``rows``."""
-    held, pods, uses, selections = rows
+    held, pods, uses, selections, claiming = rows
     return Mentions(
         finder,
         lambda number: path,
@@ -160,10 +178,13 @@ def read_rows(rows: Sequence[Any], path: str, finder: Callable[[int], Finder]) -
                 tuple(space),
                 selector,
                 [(tuple(at), port) for at, port in ports],
-                *further_fields,
+                least,
+                is_peer,
+                [(tuple(at), port, target) for at, port, target in numbers],
             )
-            for document, by, where, space, selector, ports, *further_fields in selections
+            for document, by, where, space, selector, ports, least, is_peer, numbers in selections
         ],
+        [Claiming(document, tuple(where), tuple(space), *rest) for document, where, space, *rest in claiming],
     )
 
 
@@ -176,6 +197,7 @@ class MentionReader:
         self._of_pools: list[tuple[str, Finder]] = []
         self._held: list[Held] = []
         self._pods: list[LabelledPods] = []
+        self._claiming: list[Claiming] = []
         self._uses: list[Use] = []
         self._selections: list[Selection] = []
 
@@ -189,6 +211,7 @@ class MentionReader:
             self._pods,
             self._uses,
             self._selections,
+            self._claiming,
         )
 
     def pool(self, pool: FleetPool) -> None:
@@ -230,6 +253,11 @@ class MentionReader:
         for replica_type in workload.templates:
             for where in pods_at(origin.data, replica_type.spec_path or replica_type.path):
                 self._spec(source, space, origin.value(where), where)
+                for at, name in values_at(origin.value(where), path_steps(_CLAIM_NAMES), where):
+                    if isinstance(name, str):
+                        self._claiming.append(
+                            Claiming(source[0], at, space, name, workload.copies * replica_type.replicas)
+                        )
             if replica_type.template is None:
                 self._pods.append(
                     LabelledPods(kind, workload.name, space, workload.copies * replica_type.replicas, None)
@@ -283,8 +311,10 @@ class MentionReader:
             keys_or_ports = [port.get(key) for _, port in _mappings_in(spec.get("ports")) for key in ("port", "name")]
         elif kind == "ConfigMap":
             keys_or_ports = [*_mapping(data.get("data")), *_mapping(data.get("binaryData"))]
-        texts = tuple(str(text) for text in keys_or_ports if text is not None) if keys_or_ports is not None else None
-        self._held.append(Held(kind, space, companion.name, texts))
+        elif kind == "PersistentVolumeClaim" and isinstance(spec.get("accessModes"), list):
+            keys_or_ports = spec["accessModes"]
+        made = tuple(str(text) for text in keys_or_ports if text is not None) if keys_or_ports is not None else None
+        self._held.append(Held(kind, space, companion.name, made))
         if companion.claim_template:
             self._held.append(Held(CLAIM_TEMPLATE, space, companion.claim_template))
         self._held += (
@@ -344,7 +374,9 @@ class MentionReader:
         ]
         ports = [port.get("name") for container in containers for _, port in _mappings_in(container.get("ports"))]
         named = tuple(port for port in ports if isinstance(port, str))
-        self._pods.append(LabelledPods(kind, name, space, count, labels, named))
+        numbers = [port.get("containerPort") for item in containers for _, port in _mappings_in(item.get("ports"))]
+        known = tuple(number for number in numbers if type(number) is int)
+        self._pods.append(LabelledPods(kind, name, space, count, labels, named, known))
 
     def _spec(self, source: Source, space: Space, value: object, path: KeyPath) -> None:
         """Reads the PodSpec at ``path``."""
@@ -426,11 +458,12 @@ class MentionReader:
         if not isinstance(selector, dict) or "namespaceSelector" in spec:  # of a monitor
             return
         ports = _named_ports(spec, _PORTS.get(kind, ""), ("spec",))
+        numbers = _numbers(spec, kind)
         if selector or (ports and kind != "Service"):
             least = spec.get("minAvailable") if kind == "PodDisruptionBudget" else 0
             pods_kept = least if type(least) is int else 0
             selector = {"matchLabels": selector} if kind == "Service" else selector
-            self._selections.append(Selection(*source, path, space, selector, ports, pods_kept))
+            self._selections.append(Selection(*source, path, space, selector, ports, pods_kept, numbers=numbers))
         for index, rule in _mappings_in(spec.get("egress")) if kind == "NetworkPolicy" else ():
             where: KeyPath = ("spec", "egress", index)
             ports = _named_ports(rule, "ports[].port", where)
@@ -438,6 +471,23 @@ class MentionReader:
                 if isinstance(pods := peer.get("podSelector"), dict) and "namespaceSelector" not in peer:
                     at = (*where, "to", peer_index, "podSelector")
                     self._selections.append(Selection(*source, at, space, pods, ports, is_peer=True))
+
+
+def _numbers(spec: Mapping[str, Any], kind: str) -> tuple[tuple[KeyPath, int, str | int | None], ...]:
+    """Returns the numbers of ports of a Service, with those of its pods, and of what a NetworkPolicy lets in."""
+    found: list[tuple[KeyPath, Any, Any]]
+    if kind == "Service":
+        of_service = list(_mappings_in(spec.get("ports")))
+        targets = [port.get("targetPort") or port.get("port") for _, port in of_service]
+        found = [
+            (("spec", "ports", index, "port"), port.get("port"), target)
+            for (index, port), target in zip(of_service, targets, strict=True)
+        ]
+    else:
+        ports = values_at(spec, ("ingress", "[]", "ports", "[]"), ("spec",)) if kind == "NetworkPolicy" else ()
+        known = ((at, _mapping(port)) for at, port in ports)
+        found = [((*at, "port"), port.get("port"), None) for at, port in known if "endPort" not in port]
+    return tuple((at, number, target) for at, number, target in found if type(number) is int)
 
 
 def _named_ports(section: Mapping[str, Any], pattern: str, path: KeyPath) -> tuple[tuple[KeyPath, str], ...]:

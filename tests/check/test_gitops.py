@@ -71,7 +71,9 @@ def replicas(kind: str, *roles: str, container: str = "m") -> str:
 
 def ray(fields: str) -> str:
     cluster = f"rayClusterSpec: {{headGroupSpec: {{rayStartParams: {{}}, template: {{spec: {{{PODS}}}}}}}}}"
-    return made("ray.io/v1", "RayJob", f"entrypoint: a, {TTL}, {fields}, {cluster}")
+    ends = "shutdownAfterJobFinishes: true"
+    more = "" if ends in fields else f", {ends}"
+    return made("ray.io/v1", "RayJob", f"entrypoint: a, {TTL}, {fields}, {cluster}{more}")
 
 
 JOBS = f"replicatedJobs: [{{name: w, template: {{spec: {{template: {{spec: {{restartPolicy: Never, {PODS}}}}}}}}}}}]"

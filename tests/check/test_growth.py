@@ -45,7 +45,7 @@ def scaled(fields: str, kind: str = "HorizontalPodAutoscaler") -> str:
 
 
 def measured(container: str, work: str = "", target: str = OF_DEPLOYMENT) -> str:
-    usage = "target: {type: Utilization, averageUtilization: 60}"
+    usage = "target: {type: AverageValue, averageValue: 60}"
     metric = f"{{type: ContainerResource, containerResource: {{name: cpu, container: {container}, {usage}}}}}"
     return scaler(work or deployment(), target, f"maxReplicas: 2\n  metrics: [{metric}]")
 

@@ -17,6 +17,7 @@ from tests.support.golden import ROOT
 WHOLE = {
     "check_admin_sources": "the Config alone",
     "check_admission": "the sum of all work of a queue",
+    "check_claims": "claims and the pods of all documents",
     "check_config": "the Config alone",
     "check_departments": "the Config and all pools",
     "check_draining": "lists of a subpool and all its work",

@@ -65,6 +65,7 @@ def test_every_page_is_listed() -> None:
         "ray",
         "replicated",
         "section",
+        "step_names",
         "step_pods",
     }
     modules = {path.stem for path in (ROOT / "kubectl_tas/kinds").glob("*.py")} - helpers

@@ -190,7 +190,7 @@ metadata: {name: sweep, labels: {kubectl-tas/pool: team}}
 spec: {runtimeRef: {name: torch-distributed}, trainer: {numNodes: 3}}
 """
     found = read(w=text).own_mentions
-    assert [tuple(item) for item in found.pods] == [("TrainJob", "sweep", ("default", "default"), 3, None, ())]
+    assert [tuple(item) for item in found.pods] == [("TrainJob", "sweep", ("default", "default"), 3, None, (), ())]
 
 
 def test_a_workflow_names_its_credentials_and_has_labels() -> None:
@@ -199,7 +199,7 @@ def test_a_workflow_names_its_credentials_and_has_labels() -> None:
         ("task", "Secret hub-token at workflow.tasks[0].credentials.Hub_Token")
     ]
     assert [tuple(item) for item in found.pods] == [
-        ("Workflow", "train", ("default", "default"), 1, {"owner": "me"}, ())
+        ("Workflow", "train", ("default", "default"), 1, {"owner": "me"}, (), ())
     ]
 
 

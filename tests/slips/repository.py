@@ -467,7 +467,7 @@ spec:
   metrics:
   - type: ContainerResource
     containerResource:
-      name: cpu
+      name: memory
       container: main
       target: {type: Utilization, averageUtilization: 80}
 ---
@@ -667,7 +667,7 @@ spec:
   metrics:
   - type: Resource
     resource:
-      name: cpu
+      name: memory
       target: {type: Utilization, averageUtilization: 60}
   behavior:
     scaleDown:
