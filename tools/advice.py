@@ -17,6 +17,8 @@ _NEW = tuple(
     re.compile(text)
     for text in (
         r"^(?:Write|Use) (?:at most )?(\d+)(?:[.,]| or less)",
+        r"^Write '([^']+)'\.$",
+        r"^For a variable, write (\{\w+: [\w-]+\})",
         r"^Lower this quota to (\d+\w*)",
         r"^Use a number from (\d+)",
         r"^Use one of ([\w./-]+)",

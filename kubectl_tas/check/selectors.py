@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from kubectl_tas import spellings
 from kubectl_tas.check.companion_names import REFERENCE_UNKNOWN
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.kinds import LISTED, page_of
@@ -209,11 +210,11 @@ def _nothing(
 
 def _ports(locate: Finder, selection: Selection, found: Sequence[Pods]) -> Iterator[Diagnostic]:
     """Reports names of ports that none of the selected pods has."""
-    known = sorted({port for pods in found for port in pods.ports})
+    known, refused = spellings.usable_ports(sorted({port for pods in found for port in pods.ports}))
     is_known = any(selection.selector.values()) and all(_has_known_ports(pods.kind) for pods in found)
     for path, port in selection.ports:
         hint = did_you_mean(port, known)
-        if port not in known and (hint or is_known):
+        if port not in known and port not in refused and (hint or is_known):
             message = f'{path[-1]} "{port}" is no port of the pods that this {selection.by} selects'
             hint = hint or (f"Their ports are {', '.join(known)}." if known else "")
             hint = hint or "Write its number, or give a port of a container this name."

@@ -26,15 +26,14 @@ def _never_runs(cut: CutWorkers) -> tuple[str, str] | None:
     if cut.leader_first:
         why = "until its leader runs KAI counts one pod in a group, and refuses segments that are larger"
         return why, f"Leave out startupPolicy: LeaderReady, or remove the segments and {whole}."
+    sizes = f"Use {cut.listed}, or remove" if cut.allowed else "Remove"
+    hint = f"{sizes} the segments and {whole}."
     if cut.size == 1:
-        return "KAI refuses segments of 1 pod", f"Use a size from 2, or remove the segments and {whole}."
+        return "KAI refuses segments of 1 pod", hint
     if cut.size == cut.workers:
-        why = f"with one segment for all {cut.size} workers, KAI waits for a pod that never comes"
-        larger = "" if cut.leader_excluded else f", or {cut.size + 1} for the leader and its workers together"
-        return why, f"Use a smaller size{larger}, or remove the segments and {whole}."
+        return f"with one segment for all {cut.size} workers, KAI waits for a pod that never comes", hint
     if cut.leader_excluded and cut.workers % cut.size:
-        why = f"without the leader, segments of {cut.size} do not divide {cut.workers} workers"
-        return why, "Use a divisor."
+        return f"without the leader, segments of {cut.size} do not divide {cut.workers} workers", hint
     return None
 
 
