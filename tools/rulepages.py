@@ -71,7 +71,7 @@ SUBJECTS = {
         "check.replicas",
         "check.owned",
         "check.resource_requests",
-        "check.commands",
+        "check.command_words",
     ),
     "Behind the pool's back": (
         "check.growth",

@@ -1,8 +1,8 @@
-"""Compares the GPUs that commands and fields of operators name with those of the container, and checks the program of a
-command.
+"""Compares the GPUs that commands and fields of operators name with those of the container, and their nodes with the
+pods that start together. Checks the program of a command.
 
 Options follow torch.distributed.run of PyTorch 2.9, accelerate 1.12, deepspeed 0.18 (launcher/runner.py), vLLM 0.12,
-SGLang 0.5 (server_args.py) and Ray 2.52 (ray start).
+SGLang 0.5 (server_args.py), Ray 2.52 (ray start) and mpirun of Open MPI 4.1 and 5.0.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kubectl_tas import gpus
+from kubectl_tas.check.command_words import COMMAND_DOUBTFUL, check_words
 from kubectl_tas.check.conflicts import Fields
 from kubectl_tas.check.pod_templates import CALLS
-from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
+from kubectl_tas.diagnostics import Diagnostic
 from kubectl_tas.kinds import page_of_document
 from kubectl_tas.kinds.section import beside, key_path, listed, path_steps, value_at, values_at
 from kubectl_tas.late import late_pattern
@@ -25,18 +26,8 @@ from kubectl_tas.resolve.fleet import Fleet
 if TYPE_CHECKING:
     from kubectl_tas.model.workloads import Workload
 
-COMMAND_DOUBTFUL = Rule(
-    "command-doubtful",
-    Severity.INFO,
-    "A command uses more GPUs than its container has, or its program has a blank in its name.",
-    "torchrun --nproc_per_node=8 in a container with 4 GPUs starts 8 processes, and those without a GPU fail. The same "
-    "holds for accelerate, deepspeed, vLLM on one node, and fields of operators such as slotsPerWorker. A command is a "
-    'list: in command: [python train.py] the program is called "python train.py", which no image has. If several '
-    "processes share a GPU on purpose, ignore the note.",
-)
 
-
-class _Launcher(NamedTuple):
+class Launcher(NamedTuple):
     """A program that uses as many GPUs of its node as its options say."""
 
     options: tuple[str, ...]
@@ -45,20 +36,27 @@ class _Launcher(NamedTuple):
     """Options with which other nodes give some of the GPUs, or that leave the number to another place."""
     is_alone: bool = False
     """Whether the GPUs are those of one node only if the pod has no others beside it."""
+    nodes: str = ""
+    """Option for the number of nodes, all of which the program waits for."""
+    one_node: tuple[str, ...] = ()
+    """Options with which ``nodes`` does not count."""
 
 
 _TENSOR = ("tensor-parallel-size", "tp")
 _ELSEWHERE = ("nnodes", "distributed-executor-backend", "data-parallel-backend")
-_TORCHRUN = _Launcher(("nproc-per-node",))
-_VLLM = _Launcher((*_TENSOR, "pipeline-parallel-size", "pp"), _ELSEWHERE, is_alone=True)
-_SGLANG = _Launcher((*_TENSOR, "tp-size", "pp-size"), _ELSEWHERE, is_alone=True)
+_TORCHRUN = Launcher(("nproc-per-node",), nodes="nnodes", one_node=("standalone",))
+_VLLM = Launcher((*_TENSOR, "pipeline-parallel-size", "pp"), _ELSEWHERE, is_alone=True, nodes="nnodes")
+_SGLANG = Launcher((*_TENSOR, "tp-size", "pp-size"), _ELSEWHERE, is_alone=True, nodes="nnodes")
+_ACCELERATE = Launcher(
+    ("num-processes",), ("num-machines", "config-file", "cpu"), nodes="num-machines", one_node=("config-file",)
+)
 _LAUNCHERS = {
     **dict.fromkeys(("torchrun", "torch.distributed.run", "torch.distributed.launch"), _TORCHRUN),
-    "accelerate": _Launcher(("num-processes",), ("num-machines", "config-file", "cpu")),
-    "deepspeed": _Launcher(("num-gpus",)),
+    "accelerate": _ACCELERATE,
+    "deepspeed": Launcher(("num-gpus",)),
     **dict.fromkeys(("vllm", "vllm.entrypoints.openai.api_server", "vllm.entrypoints.api_server"), _VLLM),
     "sglang.launch_server": _SGLANG,
-    "ray": _Launcher(("num-gpus",)),
+    "ray": Launcher(("num-gpus",)),
 }
 """Programs and modules of Python."""
 _BEFORE = frozenset(("exec", "nohup", "time", "-m", "python", "python3", "stdbuf", "-u"))
@@ -66,28 +64,33 @@ _BEFORE = frozenset(("exec", "nohup", "time", "-m", "python", "python3", "stdbuf
 _UNCERTAIN = late_pattern(r"<<|\b(if|case|while|until|for|then|else)\b")
 """Matches scripts that may not run all their lines."""
 _END = late_pattern(r"&&|\|\||[\n;|&]")
+_WAITS = late_pattern(r"(?m)^\s*(until|while)\b[^\n]*;\s*done\s*(;|$)")
+"""Matches a loop in one line, behind which all other lines run."""
 
 
 def check_command(container: Fields, _fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks the program and the options of a container or a task."""
     yield from _program(container)
+    yield from check_words(container)
     given = _gpus_of(container)
     if not given:
         return
-    for words in _commands(container):
-        launcher = _launcher(words)
+    for words in commands_of(container):
+        launcher = launcher_of(words)
         if launcher is None or (launcher.is_alone and not _is_alone(container)):
             continue
-        number, name, place = 1, "", container.path
-        for option, value, path in _options(words):
-            if option in launcher.unless or (option in launcher.options and not value.isdecimal()):
+        number, last, others = 1, None, 1
+        for option in options_of(words):
+            if option.name in launcher.unless or (option.name in launcher.options and not option.value.isdecimal()):
                 number = 0
-            elif option in launcher.options:
-                number, name, place = number * int(value[:9]), option, path
-        if number > given:
-            message = f"--{name} makes this command use {number} GPUs, but its container has {given}"
-            hint = f"Write --{name} {given}, or ask for {number} GPUs."
-            yield Diagnostic(COMMAND_DOUBTFUL, message, container.origin.locate(place), hint=hint)
+            elif option.name in launcher.options:
+                number, last, others = number * int(option.value[:9]), option, number
+        if last is not None and number > given:
+            message = f"{last.written} makes this command use {number} GPUs, but its container has {given}"
+            fitting = given // others
+            change = f"Write {last.start}{fitting}" if fitting else f"Lower {last.written} and the options before it"
+            hint = f"{change}, or ask for {number} GPUs."
+            yield Diagnostic(COMMAND_DOUBTFUL, message, container.origin.locate(last.path), hint=hint)
 
 
 def check_processes(declared: Declared[Workload], _fleet: Fleet) -> Iterator[Diagnostic]:
@@ -124,27 +127,39 @@ def _named(holder: Fields) -> Iterator[Diagnostic]:
         yield Diagnostic(COMMAND_DOUBTFUL, message, holder.origin.locate((*holder.path, "command", 0)), hint=hint)
 
 
-_Words = list[tuple[str, KeyPath]]
+Words = list[tuple[str, KeyPath]]
 """The words of a command, each with the path of the text that has it."""
 
 
-def _commands(container: Fields) -> Iterator[_Words]:
+def commands_of(container: Fields) -> Iterator[Words]:
     """Yields the commands of a container: the list itself, and the lines of a script in it."""
-    texts: _Words = []
+    texts: Words = []
     for field in ("command", "args"):
         for index, text in enumerate(listed(container.get(field))):
             if isinstance(text, str | int):
                 texts.append((str(text), (*container.path, field, index)))
+    texts += _scripts(container, texts)
     plain = [(text, path) for text, path in texts if not re.search(r"\s", text.strip())]
     if len(plain) == len(texts):
         yield plain
         return
     for text, path in texts:
-        lines = "" if _UNCERTAIN.search(text) else re.sub(r"(?m)^\s*#.*$", "", text.replace("\\\n", " "))
+        script = _WAITS.sub("", re.sub(r"(?m)^\s*#.*$", "", text.replace("\\\n", " ")))
+        lines = "" if _UNCERTAIN.search(script) else script
         yield from ([(word.strip("\"'"), path) for word in line.split()] for line in _END.split(lines))
 
 
-def _launcher(words: _Words) -> _Launcher | None:
+def _scripts(container: Fields, texts: Words) -> Words:
+    """Returns the files of a task that its command names."""
+    named, scripts = " ".join(text for text, _ in texts).split(), []
+    for index, file in enumerate(listed(container.get("files"))):
+        content = value_at(file, "contents")
+        if value_at(file, "path") in named and isinstance(content, str) and not value_at(file, "base64"):
+            scripts.append((f"{content}\n", (*container.path, "files", index, "contents")))
+    return scripts
+
+
+def launcher_of(words: Words) -> Launcher | None:
     """Returns the launcher that a command runs. Options behind the program of an image say by themselves what it is."""
     for word, path in words:
         name = word.rpartition("/")[2]
@@ -157,15 +172,32 @@ def _launcher(words: _Words) -> _Launcher | None:
     return None
 
 
-def _options(words: _Words) -> Iterator[tuple[str, str, KeyPath]]:
-    """Yields the options of a command, each with its value and the path of its text."""
+class Option(NamedTuple):
+    """An option of a command."""
+
+    name: str
+    value: str
+    path: KeyPath
+    """Path of the text that has it."""
+    start: str
+    """What stands before the value, as written."""
+
+    @property
+    def written(self) -> str:
+        """The option as it is written."""
+        return self.start.rstrip("= ")
+
+
+def options_of(words: Words) -> Iterator[Option]:
+    """Yields the options of a command."""
     for index, (word, path) in enumerate(words):
         if word.endswith(".py"):  # what follows is for the script
             return
         if word.startswith("-"):
             name, equals, value = word.lstrip("-").partition("=")
             following = words[index + 1][0] if index + 1 < len(words) else ""
-            yield name.replace("_", "-"), value if equals else following, path
+            start = f"{word.partition('=')[0]}{equals or ' '}"
+            yield Option(name.replace("_", "-"), value if equals else following, path, start)
 
 
 def _gpus_of(container: Fields) -> int:

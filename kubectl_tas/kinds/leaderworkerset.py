@@ -111,7 +111,11 @@ PAGE = page.WorkloadKind(
             index_label=labels.LEADER_WORKER_INDEX,
         ),
     ),
-    pod_rules=page.PodRules(restart=("Always",), ports_known=True),
+    pod_rules=page.PodRules(
+        restart=("Always",),
+        ports_known=True,
+        injected=("LWS_LEADER_ADDRESS", "LWS_GROUP_SIZE", "LWS_WORKER_INDEX"),  # AddLWSVariables of pkg/utils/pod
+    ),
     gang=Grouping(
         every_pod,
         sub_groups=Feature.REPLICA_SUBGROUPS,
