@@ -37,7 +37,7 @@ class Launcher(NamedTuple):
     is_alone: bool = False
     """Whether the GPUs are those of one node only if the pod has no others beside it."""
     nodes: str = ""
-    """Option for the number of nodes, all of which the program waits for."""
+    """Option for the number of nodes. The program waits for all of them."""
     one_node: tuple[str, ...] = ()
     """Options with which ``nodes`` does not count."""
 
@@ -180,7 +180,7 @@ class Option(NamedTuple):
     path: KeyPath
     """Path of the text that has it."""
     start: str
-    """What stands before the value, as written."""
+    """The text before the value, as written."""
 
     @property
     def written(self) -> str:

@@ -181,7 +181,7 @@ def _merge_sources(value: Any, node: Any) -> list[dict[str, Any]]:
 MAX_DIGITS = 18
 """The most digits of a whole number. A longer one may exceed 64 bits, so it stays text."""
 _ARGO = late_pattern(r"=|item\b|(inputs|outputs|workflow|cronworkflow|steps|tasks|pod|node|retries)\.")
-"""What a placeholder of Argo Workflows begins with (docs/variables.md). Argo fills it in, so it may stay."""
+"""Matches the beginnings of placeholders that Argo Workflows fills in (docs/variables.md)."""
 _INT = late_pattern(rf"[-+]?[0-9]{{1,{MAX_DIGITS}}}")
 _OCTAL = late_pattern(r"0o[0-7]{1,20}")
 _OLD_OCTAL = late_pattern(rf"[-+]?0[0-7]{{1,{MAX_DIGITS}}}")

@@ -90,7 +90,7 @@ _LINE_BREAK = late_pattern(r"\r\n|\r|\n")
 _DASHES = late_pattern(r"(-{2}|-{4,}|[\u2010-\u2015]+)[ \t]*")
 """A line that is nearly the separator of documents."""
 _NO_BLANK = late_pattern(r"[ \t]*(?:- +)*([A-Za-z_][\w./-]*):([^\s:/][^\s:]*)[ \t]*(#.*)?")
-"""A key and a value without the blank that YAML needs between them. A URL is none."""
+"""A key and a value without the blank that YAML needs between them. URLs do not match."""
 _CONFLICT = late_pattern(r"^(<<<<<<<|>>>>>>>) .*", re.MULTILINE)
 """The markers of git for the sides of a conflict."""
 
