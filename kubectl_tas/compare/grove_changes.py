@@ -163,9 +163,9 @@ SET_LOCKED = Rule(
     "set-locked",
     Severity.ERROR,
     "A field of an existing Grove set changes that its webhook never lets change.",
-    "Grove's webhook refuses to add, remove or rename a clique or a scaling group, and to change the start of cliques, "
-    "their order where it counts, their roleName, minAvailable and startsAfter, the cliques of a scaling group and its "
-    "minAvailable, and what is shared. An absent minAvailable is the number of replicas, so a change of replicas is "
+    "Grove's webhook refuses to add, remove or rename a clique or a scaling group, and to change shared resources. Of "
+    "cliques, it fixes the start, the order where it counts, roleName, minAvailable and startsAfter. Of a scaling "
+    "group, it fixes the cliques and minAvailable. An absent minAvailable is the number of replicas, so a change of replicas is "
     "one of it, too: write minAvailable. Deploy the set under another name, or delete it first. If you pass the "
     "cluster's state, a set that is not deployed may change.",
     protects=Waiving.CONFIG,
@@ -246,7 +246,7 @@ def _words(constraint: Domains) -> str:
 
 
 def locked_fields(change: Change) -> Iterator[Diagnostic]:
-    """Reports sets that are, or may be, deployed and of which a field changes that is immutable.
+    """Reports immutable fields that change in a set that is, or may be, deployed.
 
     Follows ``validatePodCliqueSetSpecUpdate`` of Grove's pcs/validation/podcliqueset.go, which is the same from
     0.1.0-alpha.8 to 0.1.0-alpha.12, on what its defaulting webhook makes of the fields (read, not run).
