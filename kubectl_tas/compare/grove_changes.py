@@ -165,9 +165,9 @@ SET_LOCKED = Rule(
     "A field of an existing Grove set changes that its webhook never lets change.",
     "Grove's webhook refuses to add, remove or rename a clique or a scaling group, and to change shared resources. Of "
     "cliques, it fixes the start, the order where it counts, roleName, minAvailable and startsAfter. Of a scaling "
-    "group, it fixes the cliques and minAvailable. An absent minAvailable is the number of replicas, so a change of replicas is "
-    "one of it, too: write minAvailable. Deploy the set under another name, or delete it first. If you pass the "
-    "cluster's state, a set that is not deployed may change.",
+    "group, it fixes the cliques and minAvailable. An absent minAvailable is the number of replicas, so a change of "
+    "replicas is one of it: write minAvailable. Deploy the set under another name, or delete it first. If you pass "
+    "the cluster's state, a set that is not deployed may change.",
     protects=Waiving.CONFIG,
 )
 Domains = tuple[str | None, str | None]

@@ -155,7 +155,7 @@ def _around(text: str, line: int) -> _Words | None:
         return _Words("this is no separator of documents", "Write '---'.", whole_line=True)
     if line < len(lines) and (joined := _NO_BLANK.fullmatch(lines[line])):
         key, value = joined[1], joined[2]
-        message = f"'{key}:{value}' is one word to YAML: a ':' ends a key only if a blank follows"
+        message = f"'{key}:{value}' is one word to YAML, a key without a blank behind its ':'"
         return _Words(message, f"Write '{key}: {value}'.", whole_line=True)
     if line < len(lines) and _TEMPLATE.search(lines[line]):
         return _Words(
