@@ -10,7 +10,7 @@ have leading zeros, and an address may have more bits than its prefix allows.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any
 
@@ -139,6 +139,14 @@ def port(value: int | str) -> Refusal:
     if value.isdecimal():
         return "must be a number, or a name with a letter in it", f"Write it without quotes: {value}."
     return _PORT_NAME(value)
+
+
+def usable_ports(names: Iterable[str]) -> tuple[list[str], set[str]]:
+    """Returns the names that a port may have, and those that it would have if the others were spelled as it must be:
+    in lower case, with - for _.
+    """
+    usable = [name for name in names if _PORT_NAME(name) is None]
+    return usable, {name.lower().replace("_", "-") for name in names} - set(usable)
 
 
 INT32 = range(-(2**31), 2**31)

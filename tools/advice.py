@@ -17,6 +17,9 @@ _NEW = tuple(
     re.compile(text)
     for text in (
         r"^(?:Write|Use) (?:at most )?(\d+)(?:[.,]| or less)",
+        r"^Write '([^']+)'\.$",
+        r"^Write (--?[\w-]+=\d+), or ",
+        r"^For a variable, write (\{\w+: [\w-]+\})",
         r"^Lower this quota to (\d+\w*)",
         r"^Use a number from (\d+)",
         r"^Use one of ([\w./-]+)",
@@ -55,6 +58,8 @@ def followed(text: str, finding: Diagnostic) -> str | None:
         return _without(lines, place.line - 1, start, end)
     elif plain is not None:
         changed = _with(line, start, end, plain[1])
+    elif new is not None and new[1].startswith("-") and new[1].partition("=")[0] not in line[start:end]:
+        changed = None  # an option within a longer text
     elif new is not None:
         quote = line[start] if line[start : start + 1] in ("'", '"') else ""
         changed = _with(line, start, end, f"{quote}{new[1]}{quote}")

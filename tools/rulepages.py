@@ -71,7 +71,7 @@ SUBJECTS = {
         "check.replicas",
         "check.owned",
         "check.resource_requests",
-        "check.commands",
+        "check.command_words",
         "check.without_effect",
     ),
     "Behind the pool's back": (

@@ -1,8 +1,8 @@
-"""Compares the GPUs that commands and fields of operators name with those of the container, and checks the program of a
-command.
+"""Compares the GPUs that commands and fields of operators name with those of the container, and their nodes with the
+pods that start together. Checks the program of a command.
 
 Options follow torch.distributed.run of PyTorch 2.9, accelerate 1.12, deepspeed 0.18 (launcher/runner.py), vLLM 0.12,
-SGLang 0.5 (server_args.py) and Ray 2.52 (ray start).
+SGLang 0.5 (server_args.py), Ray 2.52 (ray start) and mpirun of Open MPI 4.1 and 5.0.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kubectl_tas import gpus
+from kubectl_tas.check.command_words import COMMAND_DOUBTFUL, check_words
 from kubectl_tas.check.conflicts import Fields
 from kubectl_tas.check.pod_templates import CALLS
-from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
+from kubectl_tas.diagnostics import Diagnostic
 from kubectl_tas.kinds import page_of_document
 from kubectl_tas.kinds.section import beside, key_path, listed, path_steps, value_at, values_at
 from kubectl_tas.late import late_pattern
@@ -25,18 +26,8 @@ from kubectl_tas.resolve.fleet import Fleet
 if TYPE_CHECKING:
     from kubectl_tas.model.workloads import Workload
 
-COMMAND_DOUBTFUL = Rule(
-    "command-doubtful",
-    Severity.INFO,
-    "A command uses more GPUs than its container has, or its program has a blank in its name.",
-    "torchrun --nproc_per_node=8 in a container with 4 GPUs starts 8 processes, and those without a GPU fail. The same "
-    "holds for accelerate, deepspeed, vLLM on one node, and fields of operators such as slotsPerWorker. A command is a "
-    'list: in command: [python train.py] the program is called "python train.py", which no image has. If several '
-    "processes share a GPU on purpose, waive the finding.",
-)
 
-
-class _Launcher(NamedTuple):
+class Launcher(NamedTuple):
     """A program that uses as many GPUs of its node as its options say."""
 
     options: tuple[str, ...]
@@ -45,20 +36,27 @@ class _Launcher(NamedTuple):
     """Options with which other nodes give some of the GPUs, or that leave the number to another place."""
     is_alone: bool = False
     """Whether the GPUs are those of one node only if the pod has no others beside it."""
+    nodes: str = ""
+    """Option for the number of nodes. The program waits for all of them."""
+    one_node: tuple[str, ...] = ()
+    """Options with which ``nodes`` does not count."""
 
 
 _TENSOR = ("tensor-parallel-size", "tp")
 _ELSEWHERE = ("nnodes", "distributed-executor-backend", "data-parallel-backend")
-_TORCHRUN = _Launcher(("nproc-per-node",))
-_VLLM = _Launcher((*_TENSOR, "pipeline-parallel-size", "pp"), _ELSEWHERE, is_alone=True)
-_SGLANG = _Launcher((*_TENSOR, "tp-size", "pp-size"), _ELSEWHERE, is_alone=True)
+_TORCHRUN = Launcher(("nproc-per-node",), nodes="nnodes", one_node=("standalone",))
+_VLLM = Launcher((*_TENSOR, "pipeline-parallel-size", "pp"), _ELSEWHERE, is_alone=True, nodes="nnodes")
+_SGLANG = Launcher((*_TENSOR, "tp-size", "pp-size"), _ELSEWHERE, is_alone=True, nodes="nnodes")
+_ACCELERATE = Launcher(
+    ("num-processes",), ("num-machines", "config-file", "cpu"), nodes="num-machines", one_node=("config-file",)
+)
 _LAUNCHERS = {
     **dict.fromkeys(("torchrun", "torch.distributed.run", "torch.distributed.launch"), _TORCHRUN),
-    "accelerate": _Launcher(("num-processes",), ("num-machines", "config-file", "cpu")),
-    "deepspeed": _Launcher(("num-gpus",)),
+    "accelerate": _ACCELERATE,
+    "deepspeed": Launcher(("num-gpus",)),
     **dict.fromkeys(("vllm", "vllm.entrypoints.openai.api_server", "vllm.entrypoints.api_server"), _VLLM),
     "sglang.launch_server": _SGLANG,
-    "ray": _Launcher(("num-gpus",)),
+    "ray": Launcher(("num-gpus",)),
 }
 """Programs and modules of Python."""
 _BEFORE = frozenset(("exec", "nohup", "time", "-m", "python", "python3", "stdbuf", "-u"))
@@ -66,28 +64,33 @@ _BEFORE = frozenset(("exec", "nohup", "time", "-m", "python", "python3", "stdbuf
 _UNCERTAIN = late_pattern(r"<<|\b(if|case|while|until|for|then|else)\b")
 """Matches scripts that may not run all their lines."""
 _END = late_pattern(r"&&|\|\||[\n;|&]")
+_WAITS = late_pattern(r"(?m)^\s*(until|while)\b[^\n]*;\s*done\s*(;|$)")
+"""Matches a loop in one line, behind which all other lines run."""
 
 
 def check_command(container: Fields, _fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks the program and the options of a container or a task."""
     yield from _program(container)
-    gpus_of_container = _gpus_of(container)
-    if not gpus_of_container:
+    yield from check_words(container)
+    given = _gpus_of(container)
+    if not given:
         return
-    for words in _commands(container):
-        launcher = _launcher(words)
+    for words in commands_of(container):
+        launcher = launcher_of(words)
         if launcher is None or (launcher.is_alone and not _is_alone(container)):
             continue
-        number, name, path_of_number = 1, "", container.path
-        for option, value, path in _options(words):
-            if option in launcher.unless or (option in launcher.options and not value.isdecimal()):
+        number, last, others = 1, None, 1
+        for option in options_of(words):
+            if option.name in launcher.unless or (option.name in launcher.options and not option.value.isdecimal()):
                 number = 0
-            elif option in launcher.options:
-                number, name, path_of_number = number * int(value[:9]), option, path
-        if number > gpus_of_container:
-            message = f"--{name} makes this command use {number} GPUs, but its container has {gpus_of_container}"
-            hint = f"Write --{name} {gpus_of_container}, or ask for {number} GPUs."
-            yield Diagnostic(COMMAND_DOUBTFUL, message, container.origin.locate(path_of_number), hint=hint)
+            elif option.name in launcher.options:
+                number, last, others = number * int(option.value[:9]), option, number
+        if last is not None and number > given:
+            message = f"{last.written} makes this command use {number} GPUs, but its container has {given}"
+            fitting = given // others
+            change = f"Write {last.start}{fitting}" if fitting else f"Lower {last.written} and the options before it"
+            hint = f"{change}, or ask for {number} GPUs."
+            yield Diagnostic(COMMAND_DOUBTFUL, message, container.origin.locate(last.path), hint=hint)
 
 
 def check_processes(declared: Declared[Workload], _fleet: Fleet) -> Iterator[Diagnostic]:
@@ -95,15 +98,15 @@ def check_processes(declared: Declared[Workload], _fleet: Fleet) -> Iterator[Dia
     origin = declared.origin
     for row in declared.spec.page.pods:
         for path, template in values_at(origin.data, path_steps(row.path)) if row.gpus_used else ():
-            path_of_number = beside(row.gpus_used, path)
-            number = str(value_at(origin.data, *path_of_number))
+            place = beside(row.gpus_used, path)
+            number = str(value_at(origin.data, *place))
             below = (*path, "spec") if value_at(template, "spec") is not None else path
             pod = Fields(origin, below, origin.value(below))
-            gpus_of_pod = sum(map(_gpus_of, pod.containers or [pod]))
-            if number.isdecimal() and 0 < gpus_of_pod < int(number[:9]):
-                message = f"{path_of_number[-1]} is {number}, but each of these pods has {gpus_of_pod} GPUs"
-                hint = f"Write {gpus_of_pod}, or ask for {number} GPUs."
-                yield Diagnostic(COMMAND_DOUBTFUL, message, origin.locate(path_of_number), hint=hint)
+            given = sum(map(_gpus_of, pod.containers or [pod]))
+            if number.isdecimal() and 0 < given < int(number[:9]):
+                message = f"{place[-1]} is {number}, but each of these pods has {given} GPUs"
+                hint = f"Write {given}, or ask for {number} GPUs."
+                yield Diagnostic(COMMAND_DOUBTFUL, message, origin.locate(place), hint=hint)
 
 
 def _program(container: Fields) -> Iterator[Diagnostic]:
@@ -113,43 +116,50 @@ def _program(container: Fields) -> Iterator[Diagnostic]:
 
 
 def _named(holder: Fields) -> Iterator[Diagnostic]:
-    first_word = next(iter(listed(holder.get("command"))), None)
-    if (
-        not isinstance(first_word, str)
-        or "{{" in first_word
-        or "$(" in first_word
-        or re.match(r"[A-Za-z]:\\", first_word)
-    ):
+    first = next(iter(listed(holder.get("command"))), None)
+    if not isinstance(first, str) or "{{" in first or "$(" in first or re.match(r"[A-Za-z]:\\", first):
         return
-    name, _, arguments = first_word.strip().partition(" ")
-    if arguments and not (name.startswith("/") and "/" in arguments.split()[0]):
-        message = f'no program is called "{first_word}": a command is a list of words'
-        words = ", ".join(f'"{word}"' for word in first_word.split())
+    name, _, rest = first.strip().partition(" ")
+    if rest and not (name.startswith("/") and "/" in rest.split()[0]):
+        message = f'no program is called "{first}": a command is a list of words'
+        words = ", ".join(f'"{word}"' for word in first.split())
         hint = f"Write command: [{words}], or run it in a shell."
         yield Diagnostic(COMMAND_DOUBTFUL, message, holder.origin.locate((*holder.path, "command", 0)), hint=hint)
 
 
-_Words = list[tuple[str, KeyPath]]
+Words = list[tuple[str, KeyPath]]
 """The words of a command, each with the path of the text that has it."""
 
 
-def _commands(container: Fields) -> Iterator[_Words]:
+def commands_of(container: Fields) -> Iterator[Words]:
     """Yields the commands of a container: the list itself, and the lines of a script in it."""
-    texts: _Words = []
+    texts: Words = []
     for field in ("command", "args"):
         for index, text in enumerate(listed(container.get(field))):
             if isinstance(text, str | int):
                 texts.append((str(text), (*container.path, field, index)))
+    texts += _scripts(container, texts)
     plain = [(text, path) for text, path in texts if not re.search(r"\s", text.strip())]
     if len(plain) == len(texts):
         yield plain
         return
     for text, path in texts:
-        lines = "" if _UNCERTAIN.search(text) else re.sub(r"(?m)^\s*#.*$", "", text.replace("\\\n", " "))
+        script = _WAITS.sub("", re.sub(r"(?m)^\s*#.*$", "", text.replace("\\\n", " ")))
+        lines = "" if _UNCERTAIN.search(script) else script
         yield from ([(word.strip("\"'"), path) for word in line.split()] for line in _END.split(lines))
 
 
-def _launcher(words: _Words) -> _Launcher | None:
+def _scripts(container: Fields, texts: Words) -> Words:
+    """Returns the files of a task that its command names."""
+    named, scripts = " ".join(text for text, _ in texts).split(), []
+    for index, file in enumerate(listed(container.get("files"))):
+        content = value_at(file, "contents")
+        if value_at(file, "path") in named and isinstance(content, str) and not value_at(file, "base64"):
+            scripts.append((f"{content}\n", (*container.path, "files", index, "contents")))
+    return scripts
+
+
+def launcher_of(words: Words) -> Launcher | None:
     """Returns the launcher that a command runs. Options behind the program of an image say by themselves what it is."""
     for word, path in words:
         name = word.rpartition("/")[2]
@@ -162,15 +172,32 @@ def _launcher(words: _Words) -> _Launcher | None:
     return None
 
 
-def _options(words: _Words) -> Iterator[tuple[str, str, KeyPath]]:
-    """Yields the options of a command, each with its value and the path of its text."""
+class Option(NamedTuple):
+    """An option of a command."""
+
+    name: str
+    value: str
+    path: KeyPath
+    """Path of the text that has it."""
+    start: str
+    """The text before the value, as written."""
+
+    @property
+    def written(self) -> str:
+        """The option as it is written."""
+        return self.start.rstrip("= ")
+
+
+def options_of(words: Words) -> Iterator[Option]:
+    """Yields the options of a command."""
     for index, (word, path) in enumerate(words):
         if word.endswith(".py"):  # what follows is for the script
             return
         if word.startswith("-"):
             name, equals, value = word.lstrip("-").partition("=")
             following = words[index + 1][0] if index + 1 < len(words) else ""
-            yield name.replace("_", "-"), value if equals else following, path
+            start = f"{word.partition('=')[0]}{equals or ' '}"
+            yield Option(name.replace("_", "-"), value if equals else following, path, start)
 
 
 def _gpus_of(container: Fields) -> int:
@@ -179,16 +206,16 @@ def _gpus_of(container: Fields) -> int:
     if "workflow" in origin.data:
         name = container.get("resource") or "default"
         places: Sequence[KeyPath] = (("resources", name, "gpu"), ("workflow", "resources", name, "gpu"))
-        return max(_number(origin.value(path_of_amount)) for path_of_amount in places)
+        return max(_number(origin.value(place)) for place in places)
     for holder in ("resources", "resourcesPerNode"):
-        for amounts in (container.below(holder, amounts_key) for amounts_key in ("limits", "requests")):
+        for amounts in (container.below(holder, part) for part in ("limits", "requests")):
             if any(map(amounts.has, gpus.WHOLE)):
                 return sum(_number(amounts.get(name)) for name in gpus.WHOLE)
     return 0
 
 
-def _number(value: object) -> int:
-    return int(str(value)[:9]) if str(value).isdecimal() else 0
+def _number(written: object) -> int:
+    return int(str(written)[:9]) if str(written).isdecimal() else 0
 
 
 def _is_alone(container: Fields) -> bool:
@@ -199,9 +226,9 @@ def _is_alone(container: Fields) -> bool:
     page = page_of_document(document)
     if page is None:
         return False
-    first_pods, *other_pods = page.pods
-    if other_pods or first_pods.factor or "[]" in first_pods.path:
+    first, *others = page.pods
+    if others or first.factor or "[]" in first.path:
         return False
     if page.gang.names_its_own or page.growth.scaled_alone or (page.gang.has_plugin and not page.gang.one_pod_group):
         return True
-    return all(value_at(document, *key_path(path)) in (None, 1) for path in first_pods.count.split())
+    return all(value_at(document, *key_path(path)) in (None, 1) for path in first.count.split())

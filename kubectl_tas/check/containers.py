@@ -8,10 +8,12 @@ import re
 from collections.abc import Iterable
 
 from kubectl_tas import quantities, spellings
+from kubectl_tas.check.companion_names import REFERENCE_UNKNOWN
 from kubectl_tas.check.conflicts import NOT_EMPTY, Fields, Found, named
-from kubectl_tas.kinds.section import listed, mappings
+from kubectl_tas.diagnostics import Diagnostic, Severity
+from kubectl_tas.kinds.section import listed, mappings, value_at
 from kubectl_tas.late import late_pattern
-from kubectl_tas.words import did_you_mean
+from kubectl_tas.words import MAX_SLIPS, closest, did_you_mean, question
 
 _SHARED = ("hostNetwork", "hostPID", "hostIPC")
 """Namespaces of the node that a pod may share."""
@@ -50,6 +52,23 @@ _IN_VARIABLES = (
 )
 _IN_FILES = (*_OF_POD, "metadata.annotations", "metadata.labels")
 _ONE_KEY = late_pattern(r"metadata\.(labels|annotations)\['(.*)'\]", re.DOTALL)
+_OF_CONTROLLERS = (
+    *(f"batch.kubernetes.io/{name}" for name in ("job-completion-index", "job-name", "controller-uid")),
+    *("apps.kubernetes.io/pod-index", "statefulset.kubernetes.io/pod-name", "pod-template-hash"),
+    *(f"training.kubeflow.org/{name}" for name in ("job-name", "job-role", "operator-name")),
+    *(f"training.kubeflow.org/{name}" for name in ("replica-index", "replica-type")),
+    *(f"leaderworkerset.sigs.k8s.io/{name}" for name in ("name", "size", "replicas", "leader-name", "worker-index")),
+    *(f"leaderworkerset.sigs.k8s.io/group-{name}" for name in ("index", "key")),
+    *(f"leaderworkerset.sigs.k8s.io/subgroup-{name}" for name in ("index", "key", "size", "policy-type")),
+    *(f"jobset.sigs.k8s.io/{name}" for name in ("jobset-name", "jobset-uid", "global-replicas", "restart-attempt")),
+    *(f"jobset.sigs.k8s.io/replicatedjob-{name}" for name in ("name", "replicas")),
+    *(f"jobset.sigs.k8s.io/job-{name}" for name in ("index", "global-index", "group-index", "key")),
+    *(f"jobset.sigs.k8s.io/group-{name}" for name in ("name", "replicas")),
+    *(f"ray.io/{name}" for name in ("cluster", "group", "identifier", "node-type")),
+)
+"""Labels and annotations that controllers add to pods: k8s.io/api of Kubernetes 1.35, leaderworkerset_types.go
+of LWS 0.10, jobset_types.go of JobSet 0.10, common_types.go of the training operator 1.9, KubeRay's constant.go.
+"""
 _AMOUNTS = tuple(
     f"{amounts}.{name}" for amounts in ("limits", "requests") for name in ("cpu", "memory", "ephemeral-storage")
 )
@@ -281,11 +300,28 @@ def _field(fields: Fields, field_paths: tuple[str, ...]) -> Found:
     if (label_path := _ONE_KEY.fullmatch(text)) is not None:
         if (refusal := spellings.label_key(label_path[2])) is not None:
             yield fields.invalid(f"has a key that {refusal[0]}", text, refusal[1], "fieldPath")
+        elif label_path[2] not in _OF_CONTROLLERS and not _is_written(fields, label_path[1], label_path[2]):
+            yield from _misspelled(fields, label_path[1].removesuffix("s"), label_path[2])
         return
     is_whole = text in ("metadata.labels", "metadata.annotations")
     hint = f"Write one of them, such as {text}['app']." if is_whole else did_you_mean(text, field_paths, folds=True)
     rule = f"must be one of {', '.join(field_paths)}, metadata.labels['KEY'] or metadata.annotations['KEY']"
     yield fields.invalid(rule, text, hint, "fieldPath")
+
+
+def _is_written(fields: Fields, holder: str, key: str) -> bool:
+    """Whether the pod template, or an object around it, has a label or an annotation."""
+    above = (fields.path[:end] for end in range(len(fields.path)))
+    return any(value_at(fields.document, *path, "metadata", holder, key) is not None for path in above)
+
+
+def _misspelled(fields: Fields, noun: str, key: str) -> Found:
+    """Finds a key that is nearly one of a controller. A pod without the key gets an empty text (pkg/fieldpath)."""
+    intended_key = closest(key, _OF_CONTROLLERS, most=MAX_SLIPS)
+    if intended_key is not None:
+        message = f'no controller adds the {noun} "{key}" to the pod, so this is an empty text'
+        location = fields.origin.locate((*fields.path, "fieldPath"))
+        yield Diagnostic(REFERENCE_UNKNOWN, message, location, hint=question(key, intended_key), level=Severity.WARNING)
 
 
 def _amount(fields: Fields) -> Found:

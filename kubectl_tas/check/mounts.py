@@ -49,6 +49,7 @@ _NEEDED = frozenset(
 ) | {"/usr", "/usr/bin", "/usr/lib", "/usr/local", "/usr/local/bin", "/usr/sbin", "/var", "/var/run", "/var/tmp"}
 """Folders that an image needs, or that its programs write to."""
 _KEY = late_pattern(r"(?!\.\.|\.$)[-._a-zA-Z0-9]{1,253}")
+_VARIABLE = late_pattern(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)+")
 _LONGEST_VALUE = MAX_NAME
 """Maximum length of the text that replaces a token."""
 
@@ -116,7 +117,7 @@ def _misplaced(mount: _Mount) -> tuple[str, str] | None:
     path = mount.path
     spelled = normal(path)
     if not path.startswith("/"):
-        return "is no absolute path", "Begin it with /."
+        return "is no absolute path", _absolute(mount)
     if ".." in path.split("/") or ":" in path:
         return "has '..' or ':' in its path, which Kubernetes refuses", "Write it without."
     if mount.kind == "file" and (path.endswith("/") or spelled == "/"):
@@ -131,6 +132,17 @@ def _misplaced(mount: _Mount) -> tuple[str, str] | None:
             f"Give it a folder of its own, such as {PurePosixPath(spelled, 'secret')}.",
         )
     return None
+
+
+def _absolute(mount: _Mount) -> str:
+    """Says how to write a path that is not absolute. A word of a credential may be a variable, or a key of the Secret:
+    ``credentials`` has NAME: FOLDER or NAME: {VARIABLE: KEY} (``TaskSpec`` of OSMO's src/utils/job/task.py).
+    """
+    word = mount.path
+    if mount.kind != "Secret" or "/" in word or not _KEY.fullmatch(word):
+        return "Begin it with /."
+    entry = f"{{{word}: KEY}}, with a key of the Secret" if _VARIABLE.fullmatch(word) else f"{{VARIABLE: {word}}}"
+    return f"For a variable, write {entry}. For a folder, begin it with /."
 
 
 def _contents(fleet: Fleet, declared: Declared[Workflow], task: Task, path: KeyPath) -> Iterator[Diagnostic]:

@@ -131,6 +131,9 @@ def _called(container: Fields, action: Fields) -> Iterator[Diagnostic]:
     names = [str(other["name"]) for other in mappings(container.get("ports")) if other.get("name")]
     if not isinstance(port, str) or port in names or "{{" in "".join((port, *names)) or spellings.port(port):
         return
+    names, refused = spellings.usable_ports(names)
+    if port in refused:
+        return
     page = page_of_document(container.origin.data)
     hint = did_you_mean(port, names)
     if hint or (page is not None and page.pod_rules.ports_known):

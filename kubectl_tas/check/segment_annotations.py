@@ -12,6 +12,7 @@ from kubectl_tas.gangs.podgrouper import makes_segments, never_runs, row
 from kubectl_tas.gangs.segment_cuts import waited_for
 from kubectl_tas.gangs.workload_gang import part_placement, whole_placement
 from kubectl_tas.kai import Feature
+from kubectl_tas.kinds.grouping import CutWorkers
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import QUALIFIED_NAME
 from kubectl_tas.resolve.fleet import Fleet
@@ -128,7 +129,9 @@ def _own_division(workload: FleetWorkload, replica_type: ReplicaType) -> Iterato
             else f"{pods} pods or {replica_type.replicas} workers"
         )
         message = f"{name} {size} does not divide the {paths_of_division} of a group"
-        yield Diagnostic(SEGMENT_VALUE, message, location, hint="Use a divisor.")
+        listed = CutWorkers(replica_type.replicas, size, division.leader_excluded, leader_first=False).listed
+        hint = f"Use {listed}." if listed else f"Remove {division.path[-2]}."
+        yield Diagnostic(SEGMENT_VALUE, message, location, hint=hint)
 
 
 def _unplaced(workload: FleetWorkload, replica_type: ReplicaType) -> Iterator[Diagnostic]:

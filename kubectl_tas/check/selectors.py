@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from kubectl_tas import spellings
 from kubectl_tas.check.companion_names import REFERENCE_UNKNOWN
 from kubectl_tas.check.without_effect import WITHOUT_EFFECT
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
@@ -264,11 +265,11 @@ def _nothing(
 
 def _ports(locate: Finder, selection: Selection, selected: Sequence[LabelledPods]) -> Iterator[Diagnostic]:
     """Reports names of ports that none of the selected pods has."""
-    port_names = sorted({port for pods in selected for port in pods.ports})
+    port_names, refused = spellings.usable_ports(sorted({port for pods in selected for port in pods.ports}))
     is_known = any(selection.selector.values()) and all(_has_known_ports(pods.kind) for pods in selected)
     for path, port in selection.ports:
         hint = did_you_mean(port, port_names)
-        if port not in port_names and (hint or is_known):
+        if port not in port_names and port not in refused and (hint or is_known):
             message = f'{path[-1]} "{port}" is no port of the pods that this {selection.by} selects'
             hint = hint or (f"Their ports are {', '.join(port_names)}." if port_names else "")
             hint = hint or "Write its number, or give a port of a container this name."

@@ -20,7 +20,7 @@ PAGE = page.WorkloadKind(
     recognition=page.Recognition("Pod", ("v1",), operator="", schema="BarePod"),
     fields=(page.Field("spec", "Settings of the Pod.", is_required=True),),
     pods=(page.Pods("", name="pod", metadata="metadata"),),
-    pod_rules=page.PodRules(restart=(), ports_known=True),
+    pod_rules=page.PodRules(restart=(), ports_known=True, injected=()),
     gang=Grouping(every_pod, names_its_own=True, segment_template="Remove it: a Pod is not divided."),
     start=page.ALL_AT_ONCE,  # one pod
     filled_in=page.FilledIn(),

@@ -16,7 +16,7 @@ PAGE = page.WorkloadKind(
     recognition=page.Recognition("Deployment", ("apps/v1",), operator=""),
     fields=FIELDS,
     pods=PODS,
-    pod_rules=page.PodRules(restart=("Always",), selector="spec.selector", ports_known=True),
+    pod_rules=page.PodRules(restart=("Always",), selector="spec.selector", ports_known=True, injected=()),
     gang=Grouping(
         every_pod,
         starts_one_by_one=True,

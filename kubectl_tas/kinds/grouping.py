@@ -14,6 +14,7 @@ from kubectl_tas.kinds.section import Document, key_path, value_at
 from kubectl_tas.late import dataclass
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import OWN_METADATA, KeyPath, whole_number
+from kubectl_tas.words import shortened
 
 ANNOTATIONS: KeyPath = (*OWN_METADATA, "annotations")
 """Path of an object's own annotations."""
@@ -67,6 +68,20 @@ class CutWorkers:
     leader_excluded: bool
     leader_first: bool
     """Whether the workers start only after the leader is ready."""
+
+    @property
+    def allowed(self) -> list[int]:
+        """The sizes that neither KAI nor the kind's webhook refuses: divisors of the workers or, unless the leader is
+        excluded, of the workers and the leader.
+        """
+        pods = self.workers if self.leader_excluded else self.workers + 1
+        sizes = (size for size in range(2, pods + 1) if size != self.workers)
+        return [size for size in sizes if self.workers % size == 0 or pods % size == 0]
+
+    @property
+    def listed(self) -> str:
+        """The allowed sizes in words; empty if there are none."""
+        return ("one of " if self.allowed[1:] else "") + shortened([str(size) for size in self.allowed])
 
 
 Minimums = Callable[[Gathered], list[int]]

@@ -58,7 +58,13 @@ PAGE = page.WorkloadKind(
             index_label=labels.JOB_INDEX,
         ),
     ),
-    pod_rules=page.PodRules(restart=("Never", "OnFailure"), states_restart=True, ports_known=True, makes_selector=True),
+    pod_rules=page.PodRules(
+        restart=("Never", "OnFailure"),
+        states_restart=True,
+        ports_known=True,
+        makes_selector=True,
+        injected=("JOB_COMPLETION_INDEX",),  # addCompletionIndexEnvVariables of pkg/controller/job/indexed_job_utils.go
+    ),
     gang=Grouping(
         _batch,
         batch_path,

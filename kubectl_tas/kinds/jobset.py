@@ -261,7 +261,9 @@ PAGE = page.WorkloadKind(
         )
         for pods in _JOB.pods
     ),
-    pod_rules=page.PodRules(restart=("Never", "OnFailure"), indexed_jobs=True, ports_known=True),
+    pod_rules=page.PodRules(
+        restart=("Never", "OnFailure"), indexed_jobs=True, ports_known=True, injected=job.PAGE.pod_rules.injected
+    ),
     gang=Grouping(
         _minimums,
         batch_path,

@@ -112,9 +112,10 @@ def job(
     container: str = "",
     needed: tuple[str, ...] = (),
     gpus_used: str = "",
+    injected: tuple[str, ...] | None = None,
 ) -> page.WorkloadKind:
     """Returns the page of a job of the training operator with its pods in ``spec.FIELD``. ``types`` lists the replica
-    types in words, KAI refuses a job without one of ``needed``.
+    types in words, KAI refuses a job without one of ``needed``. ``injected``: envvar.go of pkg/controller.v1/KIND.
     """
     at = f"spec.{field}"
     return page.WorkloadKind(
@@ -138,7 +139,7 @@ def job(
                 gpus_used=gpus_used,
             ),
         ),
-        pod_rules=page.PodRules(restart=(), container=container, by_type=True),
+        pod_rules=page.PodRules(restart=(), container=container, by_type=True, injected=injected),
         gang=grouping(MIN_AVAILABLE, replica_types=needed),
         start=page.ALL_AT_ONCE,  # ReconcilePods of pod.go; init containers wait for a master that exists
         filled_in=page.FilledIn(counts=_implied_counts, at=at),

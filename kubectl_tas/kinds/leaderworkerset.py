@@ -26,15 +26,14 @@ def _never_runs(cut: CutWorkers) -> tuple[str, str] | None:
     if cut.leader_first:
         reason = "until its leader runs KAI counts one pod in a group, and refuses segments that are larger"
         return reason, f"Leave out startupPolicy: LeaderReady, or remove the segments and {whole}."
+    sizes = f"Use {cut.listed}, or remove" if cut.allowed else "Remove"
+    hint = f"{sizes} the segments and {whole}."
     if cut.size == 1:
-        return "KAI refuses segments of 1 pod", f"Use a size from 2, or remove the segments and {whole}."
+        return "KAI refuses segments of 1 pod", hint
     if cut.size == cut.workers:
-        reason = f"with one segment for all {cut.size} workers, KAI waits for a pod that never comes"
-        larger = "" if cut.leader_excluded else f", or {cut.size + 1} for the leader and its workers together"
-        return reason, f"Use a smaller size{larger}, or remove the segments and {whole}."
+        return f"with one segment for all {cut.size} workers, KAI waits for a pod that never comes", hint
     if cut.leader_excluded and cut.workers % cut.size:
-        reason = f"without the leader, segments of {cut.size} do not divide {cut.workers} workers"
-        return reason, "Use a divisor."
+        return f"without the leader, segments of {cut.size} do not divide {cut.workers} workers", hint
     return None
 
 
@@ -112,7 +111,11 @@ PAGE = page.WorkloadKind(
             index_label=labels.LEADER_WORKER_INDEX,
         ),
     ),
-    pod_rules=page.PodRules(restart=("Always",), ports_known=True),
+    pod_rules=page.PodRules(
+        restart=("Always",),
+        ports_known=True,
+        injected=("LWS_LEADER_ADDRESS", "LWS_GROUP_SIZE", "LWS_WORKER_INDEX"),  # AddLWSVariables of pkg/utils/pod
+    ),
     gang=Grouping(
         every_pod,
         sub_groups=Feature.REPLICA_SUBGROUPS,

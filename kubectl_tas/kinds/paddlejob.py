@@ -9,7 +9,16 @@ from kubectl_tas.kinds.grouping import Grouping, first_pod
 
 _FIELD = "paddleReplicaSpecs"
 _AT = f"spec.{_FIELD}"
-_JOB = kubeflow.job("PaddleJob", _FIELD, "Master and Worker.", container="paddle")
+_JOB = kubeflow.job(
+    "PaddleJob",
+    _FIELD,
+    "Master and Worker.",
+    container="paddle",
+    injected=(
+        *("PADDLE_JOB_ID", "PADDLE_MASTER", "PADDLE_NNODES", "PADDLE_SERVER_NUM", "PADDLE_TRAINER_NUM"),
+        *("POD_IP_DUMMY", "PYTHONUNBUFFERED"),
+    ),
+)
 PAGE = replace(
     _JOB,
     fields=(),

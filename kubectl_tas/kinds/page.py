@@ -162,6 +162,10 @@ class PodRules:
     """Whether pods have roles, each with a template of its own, and the template of one may lack what others have."""
     ports_known: bool = False
     """Whether containers have only the ports in their templates."""
+    injected: tuple[str, ...] | None = None
+    """Variables that the operator or the controller gives to containers. None: not known."""
+    trains_together: bool = False
+    """Whether the operator counts the pods of all replica types as one training."""
     added_volumes: tuple[str, ...] = ()
     """Names of volumes that the operator adds to the pods, with {} for the name of the object."""
     has_parameters: bool = False

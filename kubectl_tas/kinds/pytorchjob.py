@@ -12,8 +12,22 @@ from kubectl_tas.kinds import kubeflow, page, ray
 from kubectl_tas.kinds.section import Refused, Section
 
 _SPECS = "pytorchReplicaSpecs"
+_PET = (
+    *("MASTER_ADDR", "MASTER_PORT", "MAX_RESTARTS", "MONITOR_INTERVAL", "NNODES", "NODE_RANK", "NPROC_PER_NODE"),
+    *("RDZV_BACKEND", "RDZV_CONF", "RDZV_ENDPOINT", "RDZV_ID", "STANDALONE", "START_METHOD"),
+)
+"""Variables of torchrun that the operator sets (envvar.go, master.go and elastic.go of pkg/controller.v1/pytorch)."""
 _JOB = kubeflow.job(
-    "PyTorchJob", _SPECS, "Master and Worker.", leader="Master", container="pytorch", gpus_used="spec.nprocPerNode"
+    "PyTorchJob",
+    _SPECS,
+    "Master and Worker.",
+    leader="Master",
+    container="pytorch",
+    gpus_used="spec.nprocPerNode",
+    injected=(
+        *("MASTER_ADDR", "MASTER_PORT", "PYTHONUNBUFFERED", "RANK", "WORLD_SIZE"),
+        *(f"PET_{name}" for name in _PET),
+    ),
 )
 _LEAST = ("spec", "elasticPolicy", "minReplicas")
 
@@ -45,6 +59,7 @@ PAGE = replace(
         page.Field("spec.elasticPolicy", "Limits for the size of the job."),
         page.Field("spec.elasticPolicy.minReplicas", "The least number of pods with which the job can run.", "number"),
     ),
+    pod_rules=replace(_JOB.pod_rules, trains_together=True),  # WORLD_SIZE: getTotalReplicas of util.go
     gang=replace(
         kubeflow.grouping(kubeflow.MIN_AVAILABLE, _LEAST),
         sub_groups=Feature.REPLICA_SUBGROUPS,

@@ -11,7 +11,7 @@ PAGE = page.WorkloadKind(
     recognition=page.Recognition("ReplicaSet", ("apps/v1",), operator=""),
     fields=FIELDS,
     pods=PODS,
-    pod_rules=page.PodRules(restart=("Always",), selector="spec.selector", ports_known=True),
+    pod_rules=page.PodRules(restart=("Always",), selector="spec.selector", ports_known=True, injected=()),
     gang=Grouping(first_pod),
     start=page.ALL_AT_ONCE,  # manageReplicas of replica_set.go
     filled_in=page.FilledIn(),

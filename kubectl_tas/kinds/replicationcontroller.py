@@ -11,7 +11,9 @@ PAGE = page.WorkloadKind(
     recognition=page.Recognition("ReplicationController", ("v1",), operator=""),
     fields=FIELDS,
     pods=PODS,
-    pod_rules=page.PodRules(restart=("Always",), selector="spec.selector", selects_by_labels=True, ports_known=True),
+    pod_rules=page.PodRules(
+        restart=("Always",), selector="spec.selector", selects_by_labels=True, ports_known=True, injected=()
+    ),
     gang=Grouping(first_pod, one_pod_group=False, has_plugin=False, may_be_read=False),
     start=page.ALL_AT_ONCE,  # each pod is a gang of its own
     filled_in=page.FilledIn(),

@@ -33,7 +33,7 @@ PAGE = page.WorkloadKind(
         ),
     ),
     pods=PODS,
-    pod_rules=page.PodRules(restart=("Always",), selector="spec.selector", ports_known=True),
+    pod_rules=page.PodRules(restart=("Always",), selector="spec.selector", ports_known=True, injected=()),
     gang=Grouping(every_pod, starts_one_by_one=True, segment_template="Move it to the pod template."),
     start=page.Start(waits=_waits),
     filled_in=page.FilledIn(),

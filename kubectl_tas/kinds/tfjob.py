@@ -4,4 +4,10 @@ from __future__ import annotations
 
 from kubectl_tas.kinds import kubeflow
 
-PAGE = kubeflow.job("TFJob", "tfReplicaSpecs", "Chief, Master, PS, Worker and Evaluator.", container="tensorflow")
+PAGE = kubeflow.job(
+    "TFJob",
+    "tfReplicaSpecs",
+    "Chief, Master, PS, Worker and Evaluator.",
+    container="tensorflow",
+    injected=("TF_CONFIG",),
+)

@@ -11,4 +11,8 @@ PAGE = kubeflow.job(
     leader="Master",
     container="xgboost",
     needed=("Master", "Worker"),
+    injected=(
+        *("MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD_SIZE", "WORKER_ADDRS", "WORKER_PORT"),
+        "PYTHONUNBUFFERED",
+    ),
 )

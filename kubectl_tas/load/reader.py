@@ -162,8 +162,11 @@ def _too_many(node: Any) -> FoundError:
 def _no_name(node: Any, key: Any) -> FoundError:
     """Returns the error for a ``key`` of the mapping ``node`` that is not a name, such as an unquoted placeholder."""
     if type(key) is MappingNode and node.flow_style and key.flow_style:
-        message = "'{{' begins a mapping within a mapping; a placeholder needs quotes"
-        return FoundError(YAML_KEY, message, node, "Put the whole value in quotes, or fill the placeholder in.")
+        if _ARGO.match(str(key.value[0][0].value) if key.value else ""):
+            message = "'{{' begins a mapping within a mapping; a placeholder needs quotes"
+            return FoundError(YAML_KEY, message, node, "Put the whole value in quotes.")
+        message = "'{{' begins a mapping within a mapping, and nothing fills in a placeholder here"
+        return FoundError(YAML_KEY, message, node, "Write the value in the placeholder's place.")
     kind = "mapping" if type(key) is MappingNode else "list"
     return FoundError(YAML_KEY, f"a key must be a name, not a {kind}", key, "Write a name, or put the key in quotes.")
 
@@ -177,6 +180,8 @@ def _merge_sources(value: Any, node: Any) -> list[dict[str, Any]]:
 
 MAX_DIGITS = 18
 """The most digits of a whole number. A longer one may exceed 64 bits, so it stays text."""
+_ARGO = late_pattern(r"=|item\b|(inputs|outputs|workflow|cronworkflow|steps|tasks|pod|node|retries)\.")
+"""Matches the beginnings of placeholders that Argo Workflows fills in (docs/variables.md)."""
 _INT = late_pattern(rf"[-+]?[0-9]{{1,{MAX_DIGITS}}}")
 _OCTAL = late_pattern(r"0o[0-7]{1,20}")
 _OLD_OCTAL = late_pattern(rf"[-+]?0[0-7]{{1,{MAX_DIGITS}}}")

@@ -87,6 +87,10 @@ _TEMPLATE = late_pattern(r"\{\{-|\{\{[^{}]*-\}\}|\{%|\{\{[ \t]*(if|else|end|rang
 _BLOCK = late_pattern(r"(^|[-:][ \t]+)[|>][-+0-9]*[ \t]*(#.*)?$")
 """The end of a line that begins a block of text."""
 _LINE_BREAK = late_pattern(r"\r\n|\r|\n")
+_DASHES = late_pattern(r"(-{2}|-{4,}|[\u2010-\u2015]+)[ \t]*")
+"""A line that is nearly the separator of documents."""
+_NO_BLANK = late_pattern(r"[ \t]*(?:- +)*([A-Za-z_][\w./-]*):([^\s:/][^\s:]*)[ \t]*(#.*)?")
+"""A key and a value without the blank that YAML needs between them. URLs do not match."""
 _CONFLICT = late_pattern(r"^(<<<<<<<|>>>>>>>) .*", re.MULTILINE)
 """The markers of git for the sides of a conflict."""
 
@@ -147,6 +151,12 @@ def _odd_space(text: str, first: int, last: int) -> int | None:
 def _around(text: str, line: int) -> _Words | None:
     """Returns a message from the line at which a parser stopped, from 0, and the lines above; None if unclear."""
     lines = _LINE_BREAK.split(text)
+    if line < len(lines) and _DASHES.fullmatch(lines[line]):
+        return _Words("this is no separator of documents", "Write '---'.", whole_line=True)
+    if line < len(lines) and (joined := _NO_BLANK.fullmatch(lines[line])):
+        key, value = joined[1], joined[2]
+        message = f"'{key}:{value}' is one word to YAML, a key without a blank behind its ':'"
+        return _Words(message, f"Write '{key}: {value}'.", whole_line=True)
     if line < len(lines) and _TEMPLATE.search(lines[line]):
         return _Words(
             "a block of a template is no YAML",

@@ -1,6 +1,8 @@
-"""Tests commands and fields that use more GPUs than a container has, and programs with a blank in their names."""
+"""Tests commands and fields that use other GPUs or nodes than there are, and commands that do not run as they read."""
 
 from __future__ import annotations
+
+import json
 
 import pytest
 
@@ -27,26 +29,30 @@ def found(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("command", "option"),
+    ("command", "mended"),
     [
-        (["torchrun", "--nproc_per_node=8", "train.py"], "nproc-per-node"),
-        (["torchrun", "--nproc-per-node", "8", "train.py"], "nproc-per-node"),
-        (["python", "-m", "torch.distributed.run", "--nproc_per_node=8", "train.py"], "nproc-per-node"),
-        (["accelerate", "launch", "--num_processes=8", "train.py"], "num-processes"),
-        (["accelerate", "launch", "--multi_gpu", "--num_processes", "8", "train.py"], "num-processes"),
-        (["deepspeed", "--num_gpus", "8", "train.py"], "num-gpus"),
-        (["vllm", "serve", "m", "--tensor-parallel-size", "8"], "tensor-parallel-size"),
-        (["vllm", "serve", "m", "-tp", "4", "-pp=2"], "pp"),
-        (["python3", "-m", "vllm.entrypoints.openai.api_server", "--tensor-parallel-size=8"], "tensor-parallel-size"),
-        (["python3", "-m", "sglang.launch_server", "--tp", "8"], "tp"),
-        (["ray", "start", "--head", "--num-gpus=8"], "num-gpus"),
-        (["bash", "-c", "cd /src\nA=1 exec /bin/torchrun \\\n  --nproc_per_node=8 t.py"], "nproc-per-node"),
-        (["sh", "-c", "pip install x && torchrun --nproc_per_node 8 t.py"], "nproc-per-node"),
+        (["torchrun", "--nproc_per_node=8", "train.py"], "--nproc_per_node=4"),
+        (["torchrun", "--nproc-per-node", "8", "train.py"], "--nproc-per-node 4"),
+        (["python", "-m", "torch.distributed.run", "--nproc_per_node=8", "train.py"], "--nproc_per_node=4"),
+        (["accelerate", "launch", "--num_processes=8", "train.py"], "--num_processes=4"),
+        (["accelerate", "launch", "--multi_gpu", "--num_processes", "8", "train.py"], "--num_processes 4"),
+        (["deepspeed", "--num_gpus", "8", "train.py"], "--num_gpus 4"),
+        (["vllm", "serve", "m", "--tensor-parallel-size", "8"], "--tensor-parallel-size 4"),
+        (["vllm", "serve", "m", "-tp", "8"], "-tp 4"),
+        (["vllm", "serve", "m", "-tp", "4", "-pp=2"], "-pp=1"),
+        (["python3", "-m", "vllm.entrypoints.openai.api_server", "-tp=8"], "-tp=4"),
+        (["python3", "-m", "sglang.launch_server", "--tp", "8"], "--tp 4"),
+        (["ray", "start", "--head", "--num-gpus=8"], "--num-gpus=4"),
+        (["bash", "-c", "cd /src\nA=1 exec /bin/torchrun \\\n  --nproc_per_node=8 t.py"], "--nproc_per_node=4"),
+        (["sh", "-c", "pip install x && torchrun --nproc_per_node 8 t.py"], "--nproc_per_node 4"),
+        (["sh", "-c", "until nc -z a 1; do sleep 1; done\ntorchrun --nproc_per_node 8 t.py"], "--nproc_per_node 4"),
     ],
 )  # fmt: skip
-def test_a_command_uses_more_gpus_than_its_container_has(command: list[str], option: str) -> None:
+def test_a_command_uses_more_gpus_than_its_container_has(command: list[str], mended: str) -> None:
+    """The help keeps the spelling: vLLM has -tp, but no --tp (entrypoints/cli/serve.py, arg_utils.py of vLLM 0.12)."""
     (line,) = found(job({"command": command}))
-    assert line.startswith(f"--{option} makes this command use 8 GPUs, but its container has 4 (Write --{option} ")
+    name = mended.replace("=", " ").split()[0]
+    assert line == f"{name} makes this command use 8 GPUs, but its container has 4 (Write {mended}, or ask for 8 GPUs.)"
     assert found(job({"command": command[:1], "args": command[1:]})) == [line]
     enough = {"limits": {"nvidia.com/gpu": 8}}
     assert found(job({"command": command, "resources": enough})) == []
@@ -57,7 +63,7 @@ def test_a_command_uses_more_gpus_than_its_container_has(command: list[str], opt
     [
         {"command": ["torchrun", "--nproc_per_node=8", "t.py"], "resources": {"limits": {"cpu": 4}}},
         {"command": ["torchrun", "--nproc_per_node=gpu", "t.py"]},
-        {"command": ["torchrun", "--nproc_per_node=$(GPUS)", "t.py"]},
+        {"command": ["torchrun", "--nproc_per_node=$(GPUS)", "t.py"], "env": [{"name": "GPUS"}]},
         {"command": ["torchrun", "--nproc_per_node=4", "t.py", "--nproc_per_node=8"]},
         {"command": ["accelerate", "launch", "--num_machines=2", "--num_processes=8", "t.py"]},
         {"command": ["accelerate", "launch", "--config_file=two.yaml", "--num_processes=8", "t.py"]},
@@ -147,4 +153,201 @@ def test_a_task_of_osmo() -> None:
     task = "{name: a, image: 'a:1', command: [torchrun], args: [--nproc_per_node=8, t.py]}"
     text = f"workflow: {{name: w, pool: team, tasks: [{task}]}}\nresources: {{default: {{gpu: 2}}}}\n"
     (line,) = found(text)
+    assert line.startswith("--nproc_per_node makes this command use 8 GPUs, but its container has 2")
+
+
+def test_a_script_in_a_file_of_a_task() -> None:
+    """A command that names a file runs it; other files are data. Each line of a script counts unless it may not run."""
+    script = "until nc -z a 1; do sleep 1; done\nexec torchrun --nproc-per-node 8 \\\n /t.py\n"
+    file = {"path": "/x/run.sh", "contents": script}
+    task = json.dumps({"name": "a", "image": "a:1", "command": ["bash", "/x/run.sh"], "files": [file]})
+    text = f"workflow: {{name: w, pool: team, tasks: [{task}]}}\nresources: {{default: {{gpu: 2}}}}\n"
+    (line,) = found(text)
     assert line.startswith("--nproc-per-node makes this command use 8 GPUs, but its container has 2")
+    for silent in (
+        text.replace('"bash", "/x/run.sh"', '"bash", "/y/run.sh"'),
+        text.replace("exec torchrun", "if false; then torchrun"),
+        text.replace('"contents":', '"base64": true, "contents":'),
+    ):
+        assert found(silent) == []
+
+
+JOB = {"parallelism": 4, "completions": 4}
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["torchrun", "--nnodes", "8", "t.py"], "--nnodes 8 waits for 8 nodes, --nnodes 4"),
+        (["torchrun", "--nnodes=6:8", "t.py"], "--nnodes=6:8 waits for 6 nodes, --nnodes=4"),
+        (["torchrun", "--nnodes=1:2", "t.py"], "--nnodes=1:2 lets 2 nodes in, --nnodes=4"),
+        (["torchrun", "--nnodes=3", "t.py"], "--nnodes=3 lets 3 nodes in"),
+        (["accelerate", "launch", "--num_machines", "8", "t.py"], "--num_machines 8 waits for 8 nodes"),
+        (["sh", "-c", "exec torchrun --nnodes 8 t.py"], "--nnodes 8 waits for 8 nodes"),
+        (["torchrun", "--nnodes=4", "t.py"], ""),
+        (["torchrun", "--nnodes=2:4", "t.py"], ""),
+        (["torchrun", "--nnodes=1", "t.py"], ""),
+        (["torchrun", "--nnodes=1:1", "t.py"], ""),
+        (["torchrun", "--standalone", "--nnodes=8", "t.py"], ""),
+        (["torchrun", "--nnodes=$(N)", "t.py"], ""),
+        (["torchrun", "t.py", "--nnodes=8"], ""),
+        (["sh", "-c", "torchrun --rdzv-id $((JOB_COMPLETION_INDEX / 2)) --nnodes=2 t.py"], ""),
+        (["accelerate", "launch", "--config_file=a.yaml", "--num_machines", "8", "t.py"], ""),
+    ],
+)  # fmt: skip
+def test_nodes_that_a_command_waits_for(words: list[str], message: str) -> None:
+    lines = found(job({"command": words, "env": [{"name": "N"}]}, **JOB))
+    what, _, mended = message.partition(", ")
+    start = f"{what}, but this Job starts 4 pods (Write {mended}"
+    assert [line.startswith(start) for line in lines] == [True] * bool(message), lines
+    assert found(job({"command": words, "env": [{"name": "N"}]})) == []  # pods of other objects may join a single one
+
+
+REPLICATED = """apiVersion: jobset.x-k8s.io/v1alpha2
+kind: JobSet
+metadata: {name: w, labels: {kubectl-tas/pool: team}}
+spec:
+  replicatedJobs:
+  - {name: a, replicas: 2, template: {spec: {parallelism: 2, completions: 2, template: {spec: {
+      restartPolicy: Never, containers: [{name: m, image: 'a:1', command: [torchrun, --nnodes=N, t.py]}]}}}}}
+  - {name: b, template: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: m, image: 'a:1'}]}}}}}
+"""
+GROUPS = """apiVersion: leaderworkerset.x-k8s.io/v1
+kind: LeaderWorkerSet
+metadata: {name: w, labels: {kubectl-tas/pool: team}}
+spec:
+  replicas: 2
+  leaderWorkerTemplate:
+    size: 4
+    workerTemplate: {spec: {containers: [{name: m, image: 'a:1', command: [torchrun, --nnodes=N, t.py]}]}}
+"""
+TYPES = """apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: w, labels: {kubectl-tas/pool: team}}
+spec:
+  pytorchReplicaSpecs:
+    Master: {template: {spec: {containers: [{name: pytorch, image: 'a:1', command: [torchrun, --nnodes=N, t.py]}]}}}
+    Worker: {replicas: 3, template: {spec: {containers: [{name: pytorch, image: 'a:1'}]}}}
+"""
+TASK = "{name: t%s, image: 'a:1', command: [torchrun], args: [--nnodes=N, t.py]}"
+TASKS = f"workflow: {{name: w, pool: team, groups: [{{name: g, tasks: [{TASK % 1}, {TASK % 2}]}}]}}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "fitting", "wrong"),
+    [
+        (REPLICATED, (2, 3, 4, 5), (6, 8)),  # one job, all jobs of a name, and each with the other
+        (GROUPS, (4, 8), (3, 6, 9)),  # a group, and all of them
+        (TYPES, (4,), (2, 3, 5)),  # the operator counts all pods: getTotalReplicas of pkg/controller.v1/pytorch/util.go
+        (TASKS, (2,), (3,)),
+    ],
+)
+def test_pods_that_may_be_one_job(text: str, fitting: tuple[int, ...], wrong: tuple[int, ...]) -> None:
+    for number in (1, *fitting):
+        assert found(text.replace("=N", f"={number}")) == [], number
+    for number in wrong:
+        assert found(text.replace("=N", f"={number}")) != [], number
+    if "PyTorchJob" in text:
+        elastic = text.replace("spec:\n  py", "spec:\n  elasticPolicy: {minReplicas: 1, maxReplicas: 8}\n  py")
+        assert found(elastic.replace("=N", "=8")) == []
+
+
+MPI = """apiVersion: kubeflow.org/v2beta1
+kind: MPIJob
+metadata: {name: w, labels: {kubectl-tas/pool: team}}
+spec:
+  slotsPerWorker: 4
+  mpiReplicaSpecs:
+    Launcher: {template: {spec: {containers: [{name: l, image: 'a:1', command: [COMMAND]}]}}}
+    Worker: {replicas: 2, template: {spec: {containers: [{name: w, image: 'a:1'}]}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "is_found"),
+    [
+        ('mpirun, -np, "16", all_reduce_perf', True),
+        ('sh, -c, "exec mpirun --allow-run-as-root -x A --mca a b -n 16 all_reduce_perf -c 1"', True),
+        ('mpirun, -np, "8", all_reduce_perf', False),
+        ('mpirun, --oversubscribe, -np, "16", all_reduce_perf', False),
+        ('mpirun, -H, "other:16", -np, "16", all_reduce_perf', False),
+        ('mpirun, all_reduce_perf, -n, "16"', False),
+        ('all_reduce_perf, -n, "16"', False),
+    ],
+)
+def test_processes_of_mpi_beyond_the_slots(command: str, *, is_found: bool) -> None:
+    """Open MPI refuses them (rmaps of 4.1); MPICH and Intel MPI start them all the same."""
+    text = MPI.replace("COMMAND", command)
+    lines = found(text)
+    assert [
+        line.endswith(
+            "16 processes, but the workers have 8 slots (Write -np 8, or raise slotsPerWorker or the "
+            "replicas of Worker.)"
+        )
+        or "-n 16" in line
+        for line in lines
+    ] == [True] * is_found
+    assert found(text.replace("spec:\n  slots", "spec:\n  mpiImplementation: Intel\n  slots")) == []
+    assert found(text.replace("replicas: 2", "replicas: 4")) == []
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        (["sh", "-c", "python", "train.py"], 'sh runs "python" without the words behind it'),
+        (["/bin/bash", "-euo", "pipefail", "-c", "exec train", "--lr", "1"], '/bin/bash runs "exec train" without'),
+        (["bash", "-lc", "run", "now"], 'bash runs "run" without'),
+        (["bash", "-c"], "bash -c has no script behind it"),
+        (["sh", "-e", "-c"], "sh -c has no script behind it"),
+        (["sh", "-c", "python train.py"], ""),
+        (["sh", "-c", 'exec "$@"', "sh", "python", "train.py"], ""),
+        (["sh", "-c", "echo $0 ${1}", "a", "b"], ""),
+        (["sh", "-c", ". /etc/profile; run", "a", "b"], ""),
+        (["sh", "-c", "run", "--"], ""),
+        (["bash", "run.sh", "-c", "a", "b"], ""),
+        (["python", "-c", "print()", "a"], ""),
+    ],
+)
+def test_words_that_a_shell_does_not_run(command: list[str], message: str) -> None:
+    """POSIX: the word behind -c is the script, and the following ones are $0, $1 and so on."""
+    for container in ({"command": command}, {"command": command[:1], "args": command[1:]}):
+        lines = found(job(container))
+        assert [line.startswith(message) for line in lines] == [True] * bool(message), lines
+        task = json.dumps({"name": "a", "image": "a:1", **container})
+        assert len(found(f"workflow: {{name: w, pool: team, tasks: [{task}]}}\n")) == bool(message)
+
+
+RANK = {"name": "RANK", "value": "1"}
+
+
+@pytest.mark.parametrize(
+    ("container", "hint"),
+    [
+        ({"command": ["a", "--rank=$RANK"]}, "(Write $(RANK).)"),
+        ({"command": ["a"], "args": ["--rank=${RANK}"]}, "(Write $(RANK).)"),
+        ({"command": ["a", "--rank=$(RNAK)"]}, '(Did you mean "RANK"?)'),
+        ({"args": ["$(WORLD)"]}, "(Add it to env of the container.)"),
+        ({"command": ["sh", "-c", "a $(RNAK)"]}, '(Did you mean "RANK"?)'),
+        ({"command": ["a", "--rank=$(RANK)", "$(JOB_COMPLETION_INDEX)", "$$(RNAK)", "$(WEB_SERVICE_HOST)"]}, ""),
+        ({"command": ["sh", "-c", "a $RANK $(hostname) $(date +%s)"]}, ""),
+        ({"command": ["a", "$HOME", "^x$", "$$RANK"]}, ""),
+        ({"command": ["python", "-c", "print('$RANK', 1)"]}, ""),
+        ({"args": ["--rank=$RANK"]}, ""),
+        ({"command": ["a", "$(RNAK)"], "envFrom": [{"configMapRef": {"name": "a"}}]}, ""),
+    ],
+)  # fmt: skip
+def test_variables_that_nothing_fills_in(container: dict[str, object], hint: str) -> None:
+    """Container.command of core/v1: $(NAME) is filled in, and stays as it is without such a variable."""
+    lines = found(job({"env": [RANK], **container}))
+    assert [line.endswith(hint) for line in lines] == [True] * bool(hint), lines
+
+
+def test_variables_that_an_operator_adds() -> None:
+    groups = GROUPS.replace("--nnodes=N", "$(LWS_LEADER_ADDRESS)")
+    assert found(groups) == []
+    (line,) = found(groups.replace("ADDRESS", "ADDRES"))
+    assert line.endswith('(Did you mean "LWS_LEADER_ADDRESS"?)')
+    types = TYPES.replace("--nnodes=N", "$(MASTER_ADDR) $(PET_NNODES)")
+    assert found(types) == []
+    assert found(types.replace("MASTER_ADDR", "MASTER_ADR")) != []
+    assert found(MPI.replace("COMMAND", "a, $(OMPI_ANY)")) == []  # what the MPI operator adds depends on its release

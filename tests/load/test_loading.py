@@ -31,8 +31,13 @@ NUL = "file-not-text: the control character U+0000 is not text (Remove it; no va
         ("{[a]: b}\n", f"1:2 yaml-key: a key must be a name, not a list ({UNQUOTED})"),
         (
             "a: {{ x }}\n",
+            "1:4 yaml-key: '{{' begins a mapping within a mapping, and nothing fills in a placeholder here "
+            "(Write the value in the placeholder's place.)",
+        ),
+        (
+            "a: {{ inputs.parameters.x }}\n",
             "1:4 yaml-key: '{{' begins a mapping within a mapping; a placeholder needs quotes "
-            "(Put the whole value in quotes, or fill the placeholder in.)",
+            "(Put the whole value in quotes.)",
         ),
         ("<<: 3\n", "1:5 yaml-key: a merge key must name a mapping (Write an alias of a mapping: <<: *anchor.)"),
         ("a: 1\na: 2\n", '2:1 yaml-duplicate-key: the key "a" is here twice (Remove one of them.)'),

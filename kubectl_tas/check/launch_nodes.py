@@ -1,0 +1,154 @@
+"""Compares the nodes and processes that a launcher waits for with the pods that start together.
+
+Sources: torch.distributed.run of PyTorch 2.9 (``--nnodes`` N or MIN:MAX: the rendezvous waits for all, or for MIN);
+``accelerate launch --num_machines``; orte/mca/rmaps of Open MPI 4.1 (more processes than slots are refused); the host
+file of the MPI operator 0.8 (mpi_job_controller.go: slotsPerWorker, or 1, for each worker).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import chain, combinations
+from typing import TYPE_CHECKING, NamedTuple
+
+from kubectl_tas.check.command_words import COMMAND_DOUBTFUL
+from kubectl_tas.check.commands import Option, Words, commands_of, launcher_of, options_of
+from kubectl_tas.check.conflicts import Fields
+from kubectl_tas.diagnostics import Diagnostic
+from kubectl_tas.kinds.backdoors import pods_at
+from kubectl_tas.kinds.section import value_at
+from kubectl_tas.late import late_pattern
+from kubectl_tas.model.base import KeyPath
+from kubectl_tas.model.repository import Declared
+from kubectl_tas.resolve.fleet import Fleet
+
+if TYPE_CHECKING:
+    from kubectl_tas.model.osmo_workflow import Workflow
+    from kubectl_tas.model.workloads import Workload
+
+_NUMBERS = late_pattern(r"([0-9]{1,6})(?::([0-9]{1,6}))?")
+_COMPUTED = late_pattern(r"\$\(\(|\bexpr\b|\blet\b")
+"""Matches scripts that may put the pods into several groups."""
+_MOST_PARTS = 6
+_MPI = ("mpirun", "mpiexec", "orterun")
+_PROCESSES = frozenset(("-np", "--np", "-n", "--n", "-c"))
+_OF_MPI = {
+    **dict.fromkeys(("--allow-run-as-root", "-allow-run-as-root", "--tag-output", "-tag-output", "-v", "--verbose"), 0),
+    **dict.fromkeys(("-x", "--map-by", "-map-by", "--bind-to", "-bind-to", "--rank-by", "--mca-base-param-file"), 1),
+    **dict.fromkeys(("-mca", "--mca", "-gmca", "--gmca"), 2),
+}
+"""Options of Open MPI that may stand before the program, with the number of their values."""
+
+
+class _Nodes(NamedTuple):
+    """The nodes that a command waits for."""
+
+    least: int
+    most: int
+    option: Option
+
+
+def check_launched_nodes(declared: Declared[Workload], _fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks the commands of a workload. Pods of other objects may join those of an object with one pod."""
+    spec, origin = declared.spec, declared.origin
+    if value_at(spec.document, "spec", "elasticPolicy") is not None or any(pods.added for pods in spec.pod_sets):
+        return
+    if spec.kind == "MPIJob":
+        yield from _slots(declared)
+    counts: dict[KeyPath, set[int]] = {}
+    for pods in spec.pod_sets:
+        first = next(iter(counts.get(pods.spec_path or pods.path, {0})))
+        number = first + pods.replicas
+        counts[pods.spec_path or pods.path] = {number} if first else {number, number // (pods.jobs or 1)}
+    total = sum(map(max, counts.values()))
+    if total < 2:
+        return
+    for path in counts:
+        fitting = _together(spec, path, counts, total)
+        for at in pods_at(origin.data, path):
+            for container in Fields(origin, at, origin.value(at)).containers:
+                for nodes in _waited_for(container):
+                    if nodes.most > 1 and not any(nodes.least <= number <= nodes.most for number in fitting):
+                        yield _finding(container, nodes, total, f"this {spec.kind} starts {total} pods", "pods")
+
+
+def check_launched_tasks(declared: Declared[Workflow], _fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks the commands of a workflow's tasks. The tasks of a group start together, and may be of several jobs."""
+    for group, _, path in declared.spec.all_tasks:
+        total = len(group.tasks)
+        container = Fields(declared.origin, path, declared.origin.value(path))
+        for nodes in _waited_for(container) if total > 1 else ():
+            if nodes.least > total:
+                yield _finding(container, nodes, total, f"its group has {total} tasks", "tasks")
+
+
+def _finding(container: Fields, nodes: _Nodes, total: int, has: str, noun: str) -> Diagnostic:
+    option = nodes.option
+    is_more = nodes.least > total
+    number, does = (nodes.least, "waits for {} nodes") if is_more else (nodes.most, "lets {} nodes in")
+    message = f"{option.start}{option.value} {does.format(number)}, but {has}"
+    hint = f"Write {option.start}{total}, or start {number} {noun}."
+    return Diagnostic(COMMAND_DOUBTFUL, message, container.origin.locate(option.path), hint=hint)
+
+
+def _together(spec: Workload, path: KeyPath, counts: dict[KeyPath, set[int]], total: int) -> set[int]:
+    """Returns the numbers of pods that may be one job of a launcher: those of a template, those of one of its jobs,
+    and these with the pods of other templates.
+    """
+    if spec.page.pod_rules.trains_together:
+        return {total}
+    fitting = {total * spec.copies}
+    others = [max(number) for other, number in counts.items() if other != path][:_MOST_PARTS]
+    parts = chain.from_iterable(combinations(others, size) for size in range(len(others) + 1))
+    for added in map(sum, parts):
+        fitting |= {number + added for number in counts[path]}
+    return fitting
+
+
+def _waited_for(container: Fields) -> Iterator[_Nodes]:
+    """Yields the nodes that the commands of a container wait for, where the text says it plainly."""
+    for words in commands_of(container):
+        launcher = launcher_of(words)
+        if launcher is None or not launcher.nodes:
+            continue
+        options = list(options_of(words))
+        told = [option for option in options if option.name == launcher.nodes]
+        found = _NUMBERS.fullmatch(told[0].value) if len(told) == 1 else None
+        text = container.origin.value(told[0].path) if told else ""
+        if found and not _COMPUTED.search(str(text)) and not any(each.name in launcher.one_node for each in options):
+            yield _Nodes(int(found[1]), int(found[2] or found[1]), told[0])
+
+
+def _slots(declared: Declared[Workload]) -> Iterator[Diagnostic]:
+    """Checks the processes of Open MPI against the slots of its workers."""
+    origin, spec = declared.origin, Fields(declared.origin, ("spec",), declared.origin.value(("spec",)))
+    types = spec.below("mpiReplicaSpecs")
+    workers, slots = types.below("Worker").get("replicas"), spec.get("slotsPerWorker", 1)
+    if type(workers) is not int or type(slots) is not int or spec.get("mpiImplementation", "OpenMPI") != "OpenMPI":
+        return
+    given = slots * (workers + (spec.get("runLauncherAsWorker") is True))
+    for container in Fields(origin, at := (*types.path, "Launcher", "template", "spec"), origin.value(at)).containers:
+        if "oversubscribe" in str(container.value).casefold() or container.has("envFrom"):
+            continue
+        for words in commands_of(container):
+            found = _processes(words)
+            if found is not None and found[0] > given:
+                number, path, option = found
+                message = f"{option} {number} starts {number} processes, but the workers have {given} slots"
+                hint = f"Write {option} {given}, or raise slotsPerWorker or the replicas of Worker."
+                yield Diagnostic(COMMAND_DOUBTFUL, message, origin.locate(path), hint=hint)
+
+
+def _processes(words: Words) -> tuple[int, KeyPath, str] | None:
+    """Returns the processes that mpirun starts, the path of the number, and the option."""
+    texts = [word.rpartition("/")[2] for word, _ in words]
+    at = next((index + 1 for index, text in enumerate(texts) if text in _MPI), len(words))
+    while at + 1 < len(words):
+        option, value = words[at][0], words[at + 1]
+        if option in _PROCESSES:
+            return (int(value[0][:9]), value[1], option) if value[0].isdecimal() else None
+        if option not in _OF_MPI and not re.match(r"--?[a-z-]+=", option):
+            return None
+        at += 1 + _OF_MPI.get(option, 0)
+    return None
