@@ -79,8 +79,9 @@ def _shares(spec: Section) -> Iterator[tuple[KeyPath, str, object]]:
         yield (*spec.path, field), "cpu", None
     for metric in spec.each("metrics"):
         for source in (metric.below("resource"), metric.below("containerResource")):
-            if source.below("target").get("averageUtilization") is not None and isinstance(source.get("name"), str):
-                yield (*source.path, "name"), source.value["name"], source.get("container")
+            name = source.get("name")
+            if source.below("target").get("averageUtilization") is not None and isinstance(name, str) and name:
+                yield (*source.path, "name"), name, source.get("container")
 
 
 def _asks(container: Section, resource: str) -> bool:

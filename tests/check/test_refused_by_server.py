@@ -11,7 +11,7 @@ import pytest
 from tests.support.judged import told_of
 
 POOL = "labels: {kubectl-tas/pool: team}"
-PODS = "containers: [{name: a, image: a}]"
+PODS = "containers: [{name: a, image: a, resources: {requests: {cpu: 1}}}]"
 DEPLOYMENT = f"""apiVersion: apps/v1
 kind: Deployment
 metadata: {{name: d, {POOL}}}
