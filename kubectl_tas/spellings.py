@@ -126,6 +126,9 @@ def image(text: str) -> Refusal:
     if text != text.strip():
         return "must have no blanks around it", f"Write {text.strip()}."
     refusal, corrected = _IMAGE(text), text.removeprefix("https://").removeprefix("docker://").removesuffix(":")
+    joined = re.sub(r"\s*([:/@])\s*", r"\1", corrected)
+    if re.search("[:/@]", joined):  # a word alone may be something else
+        corrected = re.sub(r"^[^@]*?(?=(:[^/@]*)?(@|$))", lambda name: name[0].lower(), joined)  # not the tag
     return (refusal[0], f"Write {corrected}.") if refusal and _IMAGE(corrected) is None else refusal
 
 

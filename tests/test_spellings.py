@@ -208,6 +208,9 @@ def test_every_kind_of_text_is_said() -> None:
         ("docker://a:1", "Write a:1."),
         (" a:1", "Write a:1."),
         ("a:", "Write a."),
+        ("nvcr.io/nvidia/PyTorch:25.10-PY3", "Write nvcr.io/nvidia/pytorch:25.10-PY3."),
+        ("example.com/a: 7", "Write example.com/a:7."),
+        ("My image:7", "Write an image such as busybox:1.37."),
         ("Trainer", "Write an image such as busybox:1.37."),
     ],
 )

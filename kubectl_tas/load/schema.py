@@ -287,6 +287,8 @@ def _type_hint(path: KeyPath, value: Any, types: Sequence[str], schema: Mapping[
     if "integer" in types and isinstance(value, float):
         return f"Write {int(value)}." if value.is_integer() else "Write it without a fraction."
     if "integer" in types and isinstance(value, str) and value.endswith("%"):
+        if "Utilization" in str(path[-1:]) and value[:-1].isdecimal():  # HorizontalPodAutoscaler: a share by itself
+            return f"Write {value[:-1]}."
         return "Write a number; only the quota of a subpool can be a share."
     if {"integer", "number"} & set(types) and isinstance(value, str) and value.strip()[:1].isdecimal():
         field = next((step for step in reversed(path) if isinstance(step, str)), "")

@@ -277,6 +277,13 @@ ROWS = {
             "averageValue (Write averageUtilization.)"
         ],
     ),
+    "a metric whose target is written with %": (
+        metric("type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 80%}}"),
+        [
+            "w.yaml:8:92 wrong-type: spec.metrics[0].resource.target.averageUtilization must be a whole number, not "
+            '"80%" (Write 80.)'
+        ],
+    ),
     "a metric whose target is no mapping": (
         metric("type: Resource, resource: {name: cpu, target: 60}"),
         [

@@ -302,7 +302,7 @@ UNFIT = "this line does not fit the mapping it stands in"
         ("a: {<<: b}\n", "1:9", 1, "a merge key must name a mapping"),
         ("? [a]\n: b\n", "1:3", 3, "a key must be a name, not a list"),
         ("a: &a\n  x: 1\nb: {*a : c}\n", "1:4", 2, "a key must be a name, not a mapping"),
-        ("a: {{ b }}\n", "1:4", 7, "'{{' begins a mapping within a mapping; a placeholder needs quotes"),
+        ("a: {{ b }}\n", "1:4", 7, "'{{' begins a mapping within a mapping, and nothing fills in a placeholder here"),
     ],
 )
 def test_refused(before: str, text: str, place: str, length: int, message: str) -> None:
