@@ -54,7 +54,7 @@ def check_launched_nodes(declared: Declared[Workload], _fleet: Fleet) -> Iterato
     spec, origin = declared.spec, declared.origin
     if value_at(spec.document, "spec", "elasticPolicy") is not None or any(pods.added for pods in spec.pod_sets):
         return
-    if spec.kind == "MPIJob":
+    if spec.page.pod_rules.starts_by_slots:
         yield from _slots(declared)
     counts: dict[KeyPath, set[int]] = {}
     for pods in spec.pod_sets:

@@ -56,7 +56,9 @@ PAGE = replace(
             "AtStartup|WaitForWorkersReady",
         ),
     ),
-    pod_rules=replace(_JOB.pod_rules, added_volumes=("mpi-job-config", "mpi-job-kubectl", "ssh-auth")),
+    pod_rules=replace(
+        _JOB.pod_rules, added_volumes=("mpi-job-config", "mpi-job-kubectl", "ssh-auth"), starts_by_slots=True
+    ),
     gang=replace(_JOB.gang, late_part=_late_part),
     start=page.Start(waits=_waits),
     makes=page.Makes((page.Made("Job", "batch"),), services=("{}",), name_labels=("training.kubeflow.org/job-name",)),

@@ -164,6 +164,8 @@ class PodRules:
     """Whether containers have only the ports in their templates."""
     injected: tuple[str, ...] | None = None
     """Variables that the operator or the controller gives to containers. None: not known."""
+    starts_by_slots: bool = False
+    """Whether a launcher starts processes in the slots of all workers, which the operator writes into a host file."""
     trains_together: bool = False
     """Whether the operator counts the pods of all replica types as one training."""
     added_volumes: tuple[str, ...] = ()
