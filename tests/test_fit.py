@@ -287,7 +287,7 @@ def test_a_state_of_the_cluster_holds_what_fit_reads(
     ("arguments", "message"),
     [
         ([], "name WORK, or pass --all"),
-        (["placed", "--all"], "name WORK, or pass --all"),
+        (["placed", "--all"], "name WORK or pass --all, not both"),
         (["place"], 'PodCliqueSet or PodGroup "place"; did you mean "placed"?'),
         (["placed", "--grow", "team", FILES[0]], "name WORK, or a pool behind --grow"),
         (["--all", "--grow", "team", FILES[0]], "name WORK, or a pool behind --grow"),

@@ -284,9 +284,10 @@ def _key(origin: Origin, where: str, path: KeyPath) -> Iterator[Diagnostic]:
     known_keys = sorted(
         known_key for keys in KNOWN.values() for known_key in keys if known_key.startswith(f"{intended_domain}/")
     )
-    keys_here = (known_key for known_key in known_keys if known_key not in KNOWN[other_map] and known_key not in STATE)
-    near = closest(f"{intended_domain}/{name}", known_keys)
-    hint = question(key, near) if near else f"Known: {', '.join(keys_here)}."
+    keys_here = [known_key for known_key in known_keys if known_key not in KNOWN[other_map] and known_key not in STATE]
+    namesakes = (f"{known_domain}/{name}" for known_domain in DOMAINS if f"{known_domain}/{name}" in _ALL)
+    near = closest(f"{intended_domain}/{name}", known_keys) or next(namesakes, None)
+    hint = question(key, near) if near else f"Known: {', '.join(keys_here)}." if keys_here else "Remove it."
     hint = f"Did you mean {near}? Remove it: {_WRITTEN}." if near in _BY_NOBODY else hint
     yield Diagnostic(KEY_UNKNOWN, f'nothing reads the key "{key}"', location, hint=hint)
 

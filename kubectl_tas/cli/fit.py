@@ -225,7 +225,7 @@ def _of_pool(fleet: Fleet, chosen: Sequence[Submission], wanted: str) -> list[Su
 def _chosen(session: Session, wanted: Sequence[str], *, is_all: bool, backend: str | None) -> list[Submission]:
     """Returns the work that the user means. Raises a usage error if nothing matches, or KAI does not place a match."""
     if is_all == bool(wanted):
-        raise click.UsageError("name WORK, or pass --all")
+        raise click.UsageError("name WORK or pass --all, not both" if is_all else "name WORK, or pass --all")
     fleet = session.fleet
     chosen_backends(fleet, backend)
     known = [item for item in fleet.submissions if backend in (None, item.pool.backend.name)]

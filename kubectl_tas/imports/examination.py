@@ -301,9 +301,13 @@ def _lock(subject: str, top: Path) -> Iterator[Check]:
     if not text:
         yield Check(subject, "lock", NOTE, f"{REQUIREMENTS} is not there", "Write it: kubectl tas init.")
         return
+    if not any(line.strip() and not line.startswith(("#", "-", " ")) for line in text.splitlines()):
+        todo = "Write the line that kubectl tas init prints (docs/ci.md)."
+        yield Check(subject, "lock", PROBLEM, f"{REQUIREMENTS} names no package, so CI installs nothing", todo)
+        return
     locked = re.search(r"^kubectl-tas==([^\s;\\]+)", text, re.MULTILINE)
     if "--hash=" not in text:
-        todo = "Write it anew: kubectl tas init, with hashes."
+        todo = "Write the hashes of a release into it (docs/ci.md)."
         yield Check(subject, "lock", NOTE, f"{REQUIREMENTS} has no hashes", todo)
     if locked is not None and locked[1] != __version__:
         todo = f"Install what CI runs: pip install --require-hashes -r {REQUIREMENTS}."

@@ -46,8 +46,9 @@ def check_names(spec: Section) -> Iterator[Refused]:
         yield from _missing(entry, spec, "entrypoint")
     for template in templates:
         yield from _tasks(template)
+        others = [name for name in known if name != template.get("name")]  # one that calls itself never ends
         for call in _calls(template):
-            yield from _unknown(call, call.get("template"), known, _NO_TEMPLATE, "template")
+            yield from _unknown(call, call.get("template"), known, _NO_TEMPLATE, "template", offered=others)
             called = by_name.get(str(call.get("template")))
             if called is not None:
                 yield from _missing(called, call, "template")
@@ -130,7 +131,11 @@ def _texts(value: Any) -> Iterator[tuple[KeyPath, str]]:
         waiting += (((*path, key), inner) for key, inner in below)
 
 
-def _unknown(of: Section, name: Any, known: list[str], message: str, *steps: str | int) -> Iterator[Refused]:
+def _unknown(
+    of: Section, name: Any, known: list[str], message: str, *steps: str | int, offered: list[str] | None = None
+) -> Iterator[Refused]:
+    """Reports a name that is not known. The help offers ``offered``, by default what is known."""
     if isinstance(name, str) and name and "{{" not in name and name not in known:
-        hint = did_you_mean(name, known, f"Name {shortened(known)}.")
+        choices = known if offered is None else offered
+        hint = did_you_mean(name, choices, f"Name {shortened(choices)}." if choices else "Remove it.")
         yield of.refused(f'{message} "{name}"', hint, *steps)

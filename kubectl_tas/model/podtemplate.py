@@ -36,7 +36,10 @@ WholeGpus = (
     | Annotated[
         str,
         StringConstraints(pattern=rf"^({digits_up_to(MAX_COUNT)})$"),
-        said("must be whole GPUs, such as 8", hint="Write a whole number without a unit, such as 8."),
+        said(
+            "must be whole GPUs, such as 8",
+            hint="Write a whole number, such as 8. A part of a GPU is the annotation gpu-fraction of the pod.",
+        ),
     ]
 )
 """GPUs of a container. Kubernetes accepts the number with or without quotes."""

@@ -13,11 +13,11 @@ from tests.support.kinds import job, pytorch
 @pytest.mark.parametrize(
     ("gpus", "hint"),
     [
-        ('"8k"', "Write a whole number without a unit, such as 8."),
-        ("8000m", "Write a whole number without a unit, such as 8."),
-        ('""', "Write a whole number without a unit, such as 8."),
+        ('"8k"', "Write a whole number, such as 8. A part of a GPU is the annotation gpu-fraction of the pod."),
+        ("8000m", "Write a whole number, such as 8. A part of a GPU is the annotation gpu-fraction of the pod."),
+        ('""', "Write a whole number, such as 8. A part of a GPU is the annotation gpu-fraction of the pod."),
         ("-1", "Use 0 or more."),
-        ("8.5", "Write a whole number without a unit, such as 8."),
+        ("8.5", "Write a whole number, such as 8. A part of a GPU is the annotation gpu-fraction of the pod."),
         ("2147483648", "Use 2147483647 or less."),
     ],
 )

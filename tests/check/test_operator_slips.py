@@ -111,6 +111,10 @@ SLIPS = {
         argo(tasks="{name: a, template: ^rnu}"),
         'this workflow has no template "rnu" (Did you mean "run"?)',
     ),
+    "a task that is nearly its own template": (
+        argo(tasks="{name: a, template: ^mains}"),
+        'this workflow has no template "mains" (Name run.)',
+    ),
     "a step of no template": (
         argo(run="name: more\n    steps: [[{name: a, template: ^rn}]]\n  - name: run"),
         'this workflow has no template "rn" (Did you mean "run"?)',

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -132,3 +133,21 @@ def test_without_kubectl_it_says_what_to_install(root: Path, monkeypatch: pytest
     result = kubectl_tas("doctor", "-C", root)
     assert "problem kubectl: cannot run /nowhere/kubectl" in result.out
     assert result.code == 1
+
+
+@needs_kubectl
+@pytest.mark.parametrize(
+    ("text", "state", "said"),
+    [
+        ("# Write one line here.\n\n", "problem", "names no package, so CI installs nothing"),
+        ("kubectl-tas @ https://example.com/kubectl_tas.whl\n", "note", "has no hashes"),
+    ],
+)
+def test_a_lock_that_names_nothing_is_a_problem(root: Path, tmp_path: Path, text: str, state: str, said: str) -> None:
+    (root / "requirements-tas.txt").write_text(text)
+    subprocess.run(["git", "init", "--quiet", str(root)], check=True)
+    with api_server(tmp_path, {}) as kubeconfig:
+        pass
+    result = kubectl_tas("doctor", "-C", root, "--kubeconfig", kubeconfig, "-o", "json")
+    locks = [check for check in json.loads(result.out)["checks"] if check["about"] == "lock"]
+    assert (locks[0]["state"], said in locks[0]["message"]) == (state, True)

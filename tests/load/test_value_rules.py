@@ -24,7 +24,10 @@ QUANTITY = "must be a quantity such as 500m or 64Gi"
 QUANTITY_HINT = "(Write a unit of Kubernetes right after the number, such as Mi or Gi, not GB.)"
 OSMO_TIME, OSMO_TIME_HINT = "must be a time such as 30m", "(Write a whole number and one unit: d, h, m or s.)"
 ACTION, CODES = "must be COMPLETE, FAIL or RESCHEDULE", 'must be exit codes such as "1,3-127"'
-GPUS, GPUS_HINT = "must be whole GPUs, such as 8", "(Write a whole number without a unit, such as 8.)"
+GPUS, GPUS_HINT = (
+    "must be whole GPUs, such as 8",
+    "(Write a whole number, such as 8. A part of a GPU is the annotation gpu-fraction of the pod.)",
+)
 CONFIG: list[tuple[dict[str, Any], str]] = [
     ({"rules": {"A": "off"}}, 'a key in spec.rules must be the code of a rule, not "A" ()'),
     (
