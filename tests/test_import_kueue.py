@@ -295,6 +295,33 @@ UNIT = "Write a number and a unit without a blank between them, such as 64Gi."
 MAPPING, LIST = "Write a mapping: 'key: value' lines.", "Write a list: a '-' before each item."
 
 
+def test_classes_that_become_one_priority_are_listed(tmp_path: Path) -> None:
+    classes = [
+        {
+            "apiVersion": "kueue.x-k8s.io/v1beta1",
+            "kind": "WorkloadPriorityClass",
+            "metadata": {"name": name},
+            "value": value,
+        }
+        for name, value in (("low", 1000), ("mid", 5000), ("top", 10000))
+    ]
+    said = "WorkloadPriorityClass low, mid, top: all become HIGH; choose otherwise with --priority-class NAME=LOW"
+    assert any(text.startswith(said) for text in unplaced(cluster_queue("q"), *classes))
+    result = kubectl_tas(
+        *(
+            "import",
+            "kueue",
+            write(
+                tmp_path,
+                {"k.json": json.dumps({"apiVersion": "v1", "kind": "List", "items": [cluster_queue("q"), *classes]})},
+            ),
+        ),
+        *("--to", tmp_path / "r", "--priority-class", "low=LOW", "--priority-class", "mid=NORMAL"),
+    )
+    assert "all become" not in result.out + result.err
+    assert "WorkloadPriorityClass low (1000): label kubectl-tas/priority: LOW (50)" in result.out + result.err
+
+
 class TestOdd:
     @pytest.mark.parametrize(
         ("item", "said"),
@@ -621,7 +648,7 @@ class TestWhere:
     def test_a_cluster(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         answers = {"clusterqueues": [cluster_queue("q", gpus="many")], "localqueues": []}
         for resource, items in answers.items():
-            (tmp_path / resource).write_text(json.dumps({"kind": "List", "items": items}))
+            (tmp_path / resource).write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
         script = (
             f'for last in "$@"; do case $last in *.kueue.x-k8s.io) file={tmp_path}/${{last%%.*}};; esac; done\n'
             '[ -f $file ] && exec cat $file\necho "error: the server doesn\'t have a resource type" >&2; exit 1'
@@ -635,7 +662,9 @@ class TestWhere:
             "error: ClusterQueue q: spec.resourceGroups[0].flavors[0].resources[0].nominalQuota"
         )
         answers["clusterqueues"][0] = cluster_queue("q")
-        (tmp_path / "clusterqueues").write_text(json.dumps({"kind": "List", "items": answers["clusterqueues"]}))
+        (tmp_path / "clusterqueues").write_text(
+            json.dumps({"apiVersion": "v1", "kind": "List", "items": answers["clusterqueues"]})
+        )
         result = kubectl_tas("import", "kueue", "--context", "prod", "--to", tmp_path / "work")
         assert result.code == 0, result.err
         assert read(tmp_path, "tas.yaml") == {"backends": [{"name": "default", "context": "prod"}]}
@@ -645,7 +674,7 @@ class TestWhere:
 
     def test_a_cluster_that_forbids_one_kind(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """Without it, the numbers would be wrong."""
-        queues = json.dumps({"kind": "List", "items": [cluster_queue("q")]})
+        queues = json.dumps({"apiVersion": "v1", "kind": "List", "items": [cluster_queue("q")]})
         (tmp_path / "queues").write_text(queues)
         FakeKubectl(tmp_path, monkeypatch).runs(
             f'case "$*" in *clusterqueues*) cat {tmp_path}/queues ;; '

@@ -200,7 +200,7 @@ def kueue(
         raise click.UsageError("FILE stands for a cluster; it does not go with --context and --kubeconfig")
     texts: dict[str, str] = {}
     documents, problems = _kueue_files(files, texts) if files else _kueue_cluster(ClusterAccess(context, kubeconfig))
-    imported, found = import_kueue(documents, context)
+    imported, found = import_kueue(documents, context, priorities)
     if imported.work and not (problems or found):
         pools = MemorySource({path: text.encode() for path, text in imported.files.items()})
         fleet = check_source(Path(to), pools).fleet

@@ -488,6 +488,18 @@ class _Work:
         """The number of pods. None if the document does not say it."""
         return None if self._workload is None else sum(pods.replicas for pods in self._workload.pod_sets)
 
+    @cached_property
+    def _has_several_templates(self) -> bool:
+        """Whether the work has pods of more than one template."""
+        return self._workload is not None and sum(pods.replicas > 0 for pods in self._workload.pod_sets) > 1
+
+    def _tell_flavor(self, pool: FleetPool) -> None:
+        """Lists what Kueue adds to pods of the flavor that it chooses (``nodeLabels`` and ``tolerations``)."""
+        platforms = list(pool.platforms.by_name)
+        if self._is_of_kueue and len(platforms) > 1:
+            way = f"write a nodeSelector and tolerations, as those of {shortened(platforms)} in pool {pool.name}"
+            self._lost[f"the node labels and tolerations of its flavor: its pods may run on any node; {way}"] = None
+
     def _plan(self, pool: FleetPool) -> None:
         self._plan_name()
         self._plan_namespace()
@@ -500,6 +512,7 @@ class _Work:
             self._plan_levels(self._page, pool)
         self._plan_start(self._page)
         self._plan_deadline()
+        self._tell_flavor(pool)
         self._tell_rest()
 
     def _said_levels(self) -> Iterator[str]:
@@ -652,6 +665,9 @@ class _Work:
             for key in several:
                 if key != coarsest:
                     self._lost[f"level {key} of some pods: a {self._kind} has one level, {coarsest}"] = None
+            if self._is_of_kueue and self._has_several_templates:
+                reason = f"all pods of a {self._kind} share one {coarsest} here"
+                self._lost[f"level {coarsest} of each pod template by itself, as Kueue places them: {reason}"] = None
             annotation_path = (*placed_at, annotation)
             if self._document.value(annotation_path) is None:
                 self._added[annotation_path] = coarsest

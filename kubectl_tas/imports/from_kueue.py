@@ -85,14 +85,20 @@ class _KueueMaking(Making):
     reading: KueueReading
     becomes: list[str]
     wishes: Wishes = field(default_factory=Wishes)
+    chosen: Mapping[str, str] = field(default_factory=dict)
+    """Priorities that the user gives to classes."""
     work: list[Document] = field(default_factory=list)
 
 
-def import_kueue(documents: Iterable[Document], context: str | None) -> tuple[Imported, list[Diagnostic]]:
-    """Makes the files for objects of Kueue, and returns errors in the objects. With errors nothing may be written."""
+def import_kueue(
+    documents: Iterable[Document], context: str | None, chosen: Mapping[str, str] | None = None
+) -> tuple[Imported, list[Diagnostic]]:
+    """Makes the files for objects of Kueue, and returns errors in the objects. With errors nothing may be written.
+    ``chosen`` are the priorities that the user gives to classes, by name.
+    """
     reading = KueueReading()
     kueue = read_kueue(documents, reading)
-    making = _KueueMaking(kueue=kueue, reading=reading, becomes=[], unplaced=reading.unplaced)
+    making = _KueueMaking(kueue=kueue, reading=reading, becomes=[], unplaced=reading.unplaced, chosen=chosen or {})
     if not reading.findings:
         _write(making)
         if making.files:
@@ -422,9 +428,14 @@ def _tell_work(making: _KueueMaking, queues: Mapping[str, _Node]) -> None:
     priorities = {}
     for kueue_object in kueue.objects["WorkloadPriorityClass"].values():
         value = kueue_object.value(("value",), int)
-        priorities[kueue_object.name] = nearest = nearest_priority(value)
+        priorities[kueue_object.name] = nearest = making.chosen.get(kueue_object.name) or nearest_priority(value)
         label = f"label {PRIORITY}: {nearest} ({PRIORITY_VALUES[nearest]})"
         making.becomes.append(f"WorkloadPriorityClass {kueue_object.name} ({value}): {label}")
+    for priority in dict.fromkeys(priorities.values()):
+        classes = [name for name, nearest in priorities.items() if nearest == priority and name not in making.chosen]
+        if len(classes) > 1:
+            reason = f"all become {priority}; choose otherwise with --priority-class NAME=LOW, NORMAL or HIGH"
+            making.unplaced.append(Unplaced("WorkloadPriorityClass", ", ".join(classes), reason))
     making.wishes = Wishes("", targets, priorities)
     for kueue_object in kueue.work:
         queue = kueue_object.text(("metadata", "labels", QUEUE_NAME))

@@ -164,3 +164,38 @@ def test_what_is_written(case: Path, tmp_path: Path, snapshot: Any) -> None:
     assert f"{told[1]}{told[2]}{result.err}\n{written}" == snapshot(extension_class=at(case / "output.txt"))
     found = kubectl_tas("-C", root, "validate")
     assert (found.code, scheduler_of(found.out)) == (0, ""), found.out
+
+
+KUEUE_JOB = """\
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: train, labels: {kueue.x-k8s.io/queue-name: team}}
+spec:
+  pytorchReplicaSpecs:
+    Master: {replicas: 1, template: &pods {metadata: {annotations: {PLACED}}, spec: {containers: [CONTAINER]}}}
+    Worker: {replicas: 3, template: *pods}
+""".replace("PLACED", "kueue.x-k8s.io/podset-required-topology: topology.kubernetes.io/rack").replace(
+    "CONTAINER", "{name: pytorch, image: busybox:1.37, resources: {limits: {nvidia.com/gpu: 1}}}"
+)
+FLAVORS = """\
+apiVersion: tas/v1alpha1
+kind: Pool
+metadata: {name: team}
+spec:
+  resources: {gpu: {guarantee: 8}}
+  topology_keys: [{key: rack, label: topology.kubernetes.io/rack}]
+  platforms:
+    h100: {nodes: {selector: {gpu: h100}}}
+    a100: {nodes: {selector: {gpu: a100}}}
+"""
+
+
+def test_what_kueue_adds_by_flavor_and_places_by_podset_is_listed() -> None:
+    fleet = fleet_of({"pools/team.yaml": FLAVORS})
+    adopted = adopt({PATH: KUEUE_JOB}, fleet, Wishes("", {}, {}))
+    reasons = [each.reason for each in adopted.unequal]
+    assert any(
+        reason.startswith("level rack of each pod template by itself, as Kueue places them") for reason in reasons
+    )
+    flavor = "the node labels and tolerations of its flavor: its pods may run on any node; write a nodeSelector and"
+    assert any(reason.startswith(flavor) and "a100" in reason for reason in reasons)
