@@ -53,7 +53,7 @@ class _Given:
     metavar="QUEUE=POOL",
     multiple=True,
     callback=pairs("QUEUE=POOL"),
-    help="Pool of the work in this queue of the other scheduler. Repeatable.",
+    help="Pool of the work in this queue of the other scheduler, or in NAMESPACE/QUEUE. Repeatable.",
 )
 @priority_class_option
 @to_option("DIR", FOLDER, f"{TO_FOLDER} For files from elsewhere, in the repository.", default="workflows")
