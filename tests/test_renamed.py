@@ -72,7 +72,7 @@ def test_both_names_are_one_too_many(small: Path) -> None:
 def test_render_prints_one_format(small: Path) -> None:
     result = kubectl_tas("render", "-C", small, "-o", "yaml")
     assert result.code == 2
-    assert "Invalid value for '--to'" in result.err
+    assert "--to names a file, and yaml is a format" in result.err
 
 
 class TestHelp:

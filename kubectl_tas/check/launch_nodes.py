@@ -65,11 +65,11 @@ def check_launched_nodes(declared: Declared[Workload], _fleet: Fleet) -> Iterato
     if total < 2:
         return
     for path in counts:
-        fitting = _together(spec, path, counts, total)
         for at in pods_at(origin.data, path):
             for container in Fields(origin, at, origin.value(at)).containers:
                 for nodes in _waited_for(container):
-                    if nodes.most > 1 and not any(nodes.least <= number <= nodes.most for number in fitting):
+                    fitting = _together(spec, path, counts, total) if nodes.most > 1 else {nodes.least}
+                    if not any(nodes.least <= number <= nodes.most for number in fitting):
                         yield _finding(container, nodes, total, f"this {spec.kind} starts {total} pods", "pods")
 
 

@@ -7,6 +7,8 @@ podgrouper makes no SubGroups of a kind, the page has what the docs specify; che
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
+from math import isqrt
 from typing import Protocol
 
 from kubectl_tas.kai import Feature
@@ -75,13 +77,19 @@ class CutWorkers:
         excluded, of the workers and the leader.
         """
         pods = self.workers if self.leader_excluded else self.workers + 1
-        sizes = (size for size in range(2, pods + 1) if size != self.workers)
-        return [size for size in sizes if self.workers % size == 0 or pods % size == 0]
+        return sorted(set(_divisors(self.workers) + _divisors(pods)) - {1, self.workers})
 
     @property
     def listed(self) -> str:
         """The allowed sizes in words; empty if there are none."""
         return ("one of " if self.allowed[1:] else "") + shortened([str(size) for size in self.allowed])
+
+
+@lru_cache(maxsize=64)
+def _divisors(number: int) -> tuple[int, ...]:
+    """Returns the divisors of a number, in no order. Takes as many steps as the root of the number."""
+    small = [divisor for divisor in range(1, isqrt(max(number, 0)) + 1) if number % divisor == 0]
+    return (*small, *(number // divisor for divisor in small))
 
 
 Minimums = Callable[[Gathered], list[int]]

@@ -299,6 +299,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "topology usage": (),
     "validate": (),
     "why": ("Job/train",),
+    "workflow list": (),
     "workflow why": ("Job/train",),
 }
 """Each command that reads the state of a cluster, with its arguments."""
