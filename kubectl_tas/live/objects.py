@@ -106,7 +106,7 @@ _PART = _fields(configMapRef=_fields(name=WORD), configMapKeyRef=_fields(name=WO
 _CONTAINER = _fields(
     resources=_RESOURCES,
     restartPolicy=WORD,
-    ports=[_fields(hostPort=WHOLE)],
+    ports=[_fields(hostPort=WHOLE, containerPort=WHOLE, protocol=WORD, hostIP=WORD)],
     env=[_fields(valueFrom=_PART)],
     envFrom=[_PART],
 )
@@ -114,7 +114,8 @@ _CONFIG_MAP = {"configMap": _fields(name=WORD)}
 _TERMS = [_fields("key", "operator", key=WORD, operator=WORD, values=[TEXT])]
 _SELECTED = _fields(nodeSelectorTerms=[_fields(matchExpressions=_TERMS, matchFields=_TERMS)])
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
-_POD_RULES = _fields(**{_REQUIRED: [_fields()]})
+_CHOSEN = _fields(matchLabels=TEXTS, matchExpressions=_TERMS)
+_POD_RULES = _fields(**{_REQUIRED: [_fields(topologyKey=WORD, namespaces=[WORD], labelSelector=_CHOSEN)]})
 _POD = _fields(
     **dict.fromkeys(("nodeName", "schedulerName", "priorityClassName", "restartPolicy"), WORD),
     priority=WHOLE,
@@ -152,6 +153,7 @@ _CONSTRAINT = _fields(
 _CONSTRAINED = _fields(topologyConstraint=_CONSTRAINT)
 _GROVE_LEVELS: dict[str, Shape] = {"spec": _fields("levels", levels=[_fields("domain", "key", domain=NAME, key=NAME)])}
 _KINDS: dict[str, dict[str, Shape]] = {
+    **{kind: {"spec": _fields(), "status": _fields()} for kind in OF_SCHEDULER},
     "Queue": {
         "spec": _fields(
             **dict.fromkeys(("displayName", "parentQueue", "preemptMinRuntime", "reclaimMinRuntime"), WORD),
@@ -174,6 +176,12 @@ _KINDS: dict[str, dict[str, Shape]] = {
             resourcesStatus=_fields(allocated=SIGNEDS),
             schedulingConditions=[_fields(**_CONDITIONS[0].shapes, reasons=[_fields(reason=TEXT, message=TEXT)])],
         ),
+    },
+    "PersistentVolume": {"spec": _fields(nodeAffinity=_fields(required=_SELECTED)), "status": _fields()},
+    "PersistentVolumeClaim": {"spec": _fields(volumeName=WORD, storageClassName=WORD), "status": _fields()},
+    "StorageClass": {
+        "volumeBindingMode": WORD,
+        "allowedTopologies": [_fields(matchLabelExpressions=[_fields("key", key=WORD, values=[TEXT])])],
     },
     "Node": {
         "spec": _fields(unschedulable=FLAG, taints=[_fields("key", **dict.fromkeys(("key", "value", "effect"), WORD))]),
@@ -212,7 +220,6 @@ _KINDS: dict[str, dict[str, Shape]] = {
     "PodClique": {"status": _fields(scheduledReplicas=COUNT)},
     "ClusterTopology": _GROVE_LEVELS,
     "ClusterTopologyBinding": _GROVE_LEVELS,
-    **{kind: {"spec": _fields(), "status": _fields()} for kind in OF_SCHEDULER},
 }
 _NEEDED = {"PriorityClass": "value"} | dict.fromkeys((SET.kind, "ClusterTopology", "ClusterTopologyBinding"), "spec")
 
