@@ -29,11 +29,15 @@ CLAIM = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name
 BOUND, UNBOUND = ({**CLAIM, "spec": spec} for spec in ({"volumeName": "pv"}, {"storageClassName": "s"}))
 TERMS = {"nodeSelectorTerms": [{"matchExpressions": [{"key": "z", "operator": "In", "values": ["a"]}]}]}
 VOLUME = {
-    "apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "pv"},
+    "apiVersion": "v1",
+    "kind": "PersistentVolume",
+    "metadata": {"name": "pv"},
     "spec": {"nodeAffinity": {"required": TERMS}},
 }
 STORAGE = {
-    "apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "s"},
+    "apiVersion": "storage.k8s.io/v1",
+    "kind": "StorageClass",
+    "metadata": {"name": "s"},
     "volumeBindingMode": "WaitForFirstConsumer",
     "allowedTopologies": [{"matchLabelExpressions": [{"key": "z", "values": ["a"]}]}],
 }
