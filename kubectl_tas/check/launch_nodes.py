@@ -24,6 +24,7 @@ from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve.fleet import Fleet
 
 if TYPE_CHECKING:
+    from kubectl_tas.kinds.page import Slots
     from kubectl_tas.model.osmo_workflow import Workflow
     from kubectl_tas.model.workloads import Workload
 
@@ -54,8 +55,9 @@ def check_launched_nodes(declared: Declared[Workload], _fleet: Fleet) -> Iterato
     spec, origin = declared.spec, declared.origin
     if value_at(spec.document, "spec", "elasticPolicy") is not None or any(pods.added for pods in spec.pod_sets):
         return
-    if spec.page.pod_rules.starts_by_slots:
-        yield from _slots(declared)
+    slots = spec.page.pod_rules.slots(spec.document)
+    if slots is not None:
+        yield from _beyond_slots(declared, slots)
     counts: dict[KeyPath, set[int]] = {}
     for pods in spec.pod_sets:
         first = next(iter(counts.get(pods.spec_path or pods.path, {0})))
@@ -120,23 +122,18 @@ def _waited_for(container: Fields) -> Iterator[_Nodes]:
             yield _Nodes(int(found[1]), int(found[2] or found[1]), told[0])
 
 
-def _slots(declared: Declared[Workload]) -> Iterator[Diagnostic]:
+def _beyond_slots(declared: Declared[Workload], slots: Slots) -> Iterator[Diagnostic]:
     """Checks the processes of Open MPI against the slots of its workers."""
-    origin, spec = declared.origin, Fields(declared.origin, ("spec",), declared.origin.value(("spec",)))
-    types = spec.below("mpiReplicaSpecs")
-    workers, slots = types.below("Worker").get("replicas"), spec.get("slotsPerWorker", 1)
-    if type(workers) is not int or type(slots) is not int or spec.get("mpiImplementation", "OpenMPI") != "OpenMPI":
-        return
-    given = slots * (workers + (spec.get("runLauncherAsWorker") is True))
-    for container in Fields(origin, at := (*types.path, "Launcher", "template", "spec"), origin.value(at)).containers:
+    origin = declared.origin
+    for container in Fields(origin, slots.launcher, origin.value(slots.launcher)).containers:
         if "oversubscribe" in str(container.value).casefold() or container.has("envFrom"):
             continue
         for words in commands_of(container):
             found = _processes(words)
-            if found is not None and found[0] > given:
+            if found is not None and found[0] > slots.number:
                 number, path, option = found
-                message = f"{option} {number} starts {number} processes, but the workers have {given} slots"
-                hint = f"Write {option} {given}, or raise slotsPerWorker or the replicas of Worker."
+                message = f"{option} {number} starts {number} processes, but the workers have {slots.number} slots"
+                hint = f"Write {option} {slots.number}, or raise {slots.more}."
                 yield Diagnostic(COMMAND_DOUBTFUL, message, origin.locate(path), hint=hint)
 
 

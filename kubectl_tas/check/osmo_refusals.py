@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 
+from kubectl_tas.check.object_names import workflow_names
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
 from kubectl_tas.load.reader import reads_alike
 from kubectl_tas.model.base import KeyPath
@@ -53,25 +53,17 @@ def check_osmo_refusals(declared: Declared[Workflow], _fleet: Fleet) -> Iterator
 
 def _names(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
     """Reports names that do not begin with a letter and end with a letter or digit, and groups named as a task."""
-    spec = declared.spec
-    task_names: dict[str, tuple[str, KeyPath]] = {}
-    named_parts: list[tuple[str, str, KeyPath]] = [("workflow", spec.workflow.name, ("workflow",))]
-    for _, task, path in spec.all_tasks:
-        task_names.setdefault(names.fold(task.name), (task.name, path))
-        named_parts.append(("task", task.name, path))
-    for index, group in enumerate(spec.workflow.groups):
-        path = ("workflow", "groups", index)
-        named_parts.append(("group", group.name, path))
-        task_name, task_path = task_names.get(names.fold(group.name), ("", ()))
-        if task_path:
-            message = f'the group "{group.name}" has the name of a task, and OSMO refuses two equal names'
-            related = (Related(f'task "{task_name}"', declared.at(*task_path, "name")),)
-            location = declared.at(*path, "name")
-            yield Diagnostic(OSMO_REFUSES, message, location, related, hint="Rename the group.")
-    for kind, name, path in named_parts:
+    parts = [part for part in workflow_names(declared.spec) if part[0] != "resource"]
+    tasks = {names.fold(name): (name, path) for kind, name, path in reversed(parts) if kind == "task"}
+    for kind, name, path in parts:
+        task_name, task_path = tasks.get(names.fold(name), ("", ()))
+        if kind == "group" and task_path:
+            message = f'the group "{name}" has the name of a task, and OSMO refuses two equal names'
+            related = (Related(f'task "{task_name}"', declared.at(*task_path)),)
+            yield Diagnostic(OSMO_REFUSES, message, declared.at(*path), related, hint="Rename the group.")
         if not _NAME.fullmatch(name):
             message = f'the {kind} name "{name}" must begin with a letter and end with a letter or digit for OSMO'
-            yield Diagnostic(OSMO_REFUSES, message, declared.at(*path, "name"), hint="Put a letter in front of it.")
+            yield Diagnostic(OSMO_REFUSES, message, declared.at(*path), hint="Put a letter in front of it.")
 
 
 def _leads(
@@ -111,12 +103,12 @@ def _inputs(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
     """Reports inputs of tasks that do not exist, or whose group does not stand before (``_validate_groups``)."""
     spec = declared.spec
     group_of = {task.name: group for group, task, _ in spec.all_tasks}
-    groups_before = Counter[int]()
+    groups_before = set[int]()
     for group, _, task_paths in spec.all_groups:
         for task, task_path in zip(group.tasks, task_paths, strict=True):
             for index, task_input in enumerate(task.inputs):
                 source = task_input.task
-                if source is None or ":" in source or (source in group_of and groups_before[id(group_of[source])]):
+                if source is None or ":" in source or (source in group_of and id(group_of[source]) in groups_before):
                     continue
                 message, hint = f'the input of the task "{task.name}" is the task "{source}", which ', ""
                 if source not in group_of:
@@ -129,4 +121,4 @@ def _inputs(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
                     message += "stands below"
                     hint = "Move its group above this one; two groups cannot wait for each other."
                 yield Diagnostic(OSMO_REFUSES, message, declared.at(*task_path, "inputs", index, "task"), hint=hint)
-        groups_before[id(group)] += 1
+        groups_before.add(id(group))

@@ -14,7 +14,7 @@ from kubectl_tas.cli.options import (
     FOLDER,
     OPEN_TARGET,
     TO_FOLDER,
-    pairs,
+    pairs_option,
     priority_class_option,
     repository_option,
     to_option,
@@ -47,13 +47,8 @@ class _Given:
 @click.command("adopt", epilog="Example: kubectl tas adopt old/train.yaml --pool team--research --dry-run")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=FILE)
 @click.option("--pool", metavar="POOL", default="", type=OPEN_TARGET, help="Pool, or pool--subpool, of all work.")
-@click.option(
-    "--queue",
-    "queues",
-    metavar="QUEUE=POOL",
-    multiple=True,
-    callback=pairs("QUEUE=POOL"),
-    help="Pool of the work in this queue of the other scheduler, or in NAMESPACE/QUEUE. Repeatable.",
+@pairs_option(
+    "--queue", "queues", "QUEUE=POOL", "Pool of the work in this queue of the other scheduler, or in NAMESPACE/QUEUE."
 )
 @priority_class_option
 @to_option("DIR", FOLDER, f"{TO_FOLDER} For files from elsewhere, in the repository.", default="workflows")

@@ -272,10 +272,10 @@ def generate_nodes(
     host = next((key for key, label in levels if label == HOSTNAME), None)
     if host is not None and host in counts and count is not None:
         raise click.UsageError(f"--nodes and --domains {host}={counts[host]} say the same; pass one of the two")
-    by_default = {host: count or 4} if host else {}
+    domains_above = 1 if found else 2
     cluster = SyntheticCluster(
         levels=tuple(
-            SyntheticDomains(key, label, counts.get(key, by_default.get(key, 1 if found else 2)))
+            SyntheticDomains(key, label, counts.get(key, (count or 4) if key == host else domains_above))
             for key, label in levels
         ),
         nodes=1 if host else count or 4,

@@ -283,8 +283,9 @@ run_options = together(
 """The options for the number of processes, and for results that runs over all files keep."""
 
 
-def pairs(what: str, values: Sequence[str] = ()) -> Callable[..., dict[str, str]]:
-    """Returns a callback that reads NAME=VALUE."""
+def pairs_option(option: str, parameter: str, metavar: str, help_: str, values: Sequence[str] = ()) -> Callable[[F], F]:
+    """Adds a repeatable option that reads NAME=VALUE into a mapping. Of ``values``, if any, VALUE must be one."""
+    what = f"{metavar}, with {', '.join(values[:-1])} or {values[-1]}" if values else metavar
 
     def read(_context: click.Context, _option: click.Parameter, given: Sequence[str]) -> dict[str, str]:
         found = {}
@@ -295,16 +296,16 @@ def pairs(what: str, values: Sequence[str] = ()) -> Callable[..., dict[str, str]
             found[name] = value
         return found
 
-    return read
+    help_ = f"{help_} Repeatable."
+    return click.option(option, parameter, metavar=metavar, multiple=True, callback=read, help=help_)
 
 
-priority_class_option = click.option(
+priority_class_option = pairs_option(
     "--priority-class",
     "priorities",
-    metavar="NAME=PRIORITY",
-    multiple=True,
-    callback=pairs("NAME=PRIORITY, with HIGH, NORMAL or LOW", ("HIGH", "NORMAL", "LOW")),
-    help="HIGH, NORMAL or LOW for this class of the other scheduler. Repeatable.",
+    "NAME=PRIORITY",
+    "HIGH, NORMAL or LOW for this class of the other scheduler.",
+    ("HIGH", "NORMAL", "LOW"),
 )
 edit_options = together(
     click.option("--dry-run", is_flag=True, help="Print the diff and write nothing."),

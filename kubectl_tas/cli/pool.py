@@ -34,7 +34,7 @@ from kubectl_tas.cli.options import (
     CommandGroup,
     edit_options,
     output_option,
-    pairs,
+    pairs_option,
     renamed_note,
     repository_option,
     template_options,
@@ -261,14 +261,7 @@ def topology_keys(context: click.Context, /, **given: str | None) -> Any:
 @click.option("--parent", metavar="POOL", type=POOL, help="The pool that it is a part of.")
 @click.option("--backend", metavar="NAME", type=BACKEND, help="The cluster that it is in.")
 @click.option("--topology", metavar="NAME", type=TOPOLOGY, help="The cluster topology with its levels.")
-@click.option(
-    "--level",
-    "levels",
-    metavar="KEY=LABEL",
-    multiple=True,
-    callback=pairs("KEY=LABEL"),
-    help="A level and its node label, from coarse to fine. Repeatable.",
-)
+@pairs_option("--level", "levels", "KEY=LABEL", "A level and its node label, from coarse to fine.")
 @edit_options
 def create(
     name: str,

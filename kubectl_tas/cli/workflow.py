@@ -35,6 +35,7 @@ from kubectl_tas.resolve.pools import Submission
 
 if TYPE_CHECKING:
     from kubectl_tas.live.live_cluster import Clusters
+    from kubectl_tas.live.reasons import ClusterAnswers
     from kubectl_tas.place.pending_work import Why
     from kubectl_tas.place.undeclared_work import UndeclaredWhy
 
@@ -76,17 +77,24 @@ def list_workflows(output: str, live: bool, directory: str | None, **cluster: An
 
 def _states(fleet: Fleet, works: Sequence[Submission], clusters: Clusters) -> dict[int, str]:
     """Returns the state of each work in its cluster, by the identity of the work; none for a cluster without KAI."""
-    from kubectl_tas.live.reasons import ask_cluster
-    from kubectl_tas.place.livework import read_of
     from kubectl_tas.place.pending_work import state_in
 
+    asked = [work for work in works if work.pool.backend.is_kai and work.pool.backend.name in clusters.names]
+    answers = _answers_of_clusters(fleet, asked, clusters)
+    return {id(work): state_in(fleet, work, answer).value for work, answer in zip(asked, answers, strict=True)}
+
+
+def _answers_of_clusters(fleet: Fleet, works: Sequence[Submission], clusters: Clusters) -> list[ClusterAnswers]:
+    """Returns for each work what its cluster says of its namespace, and asks for each namespace once."""
+    from kubectl_tas.live.reasons import ask_cluster
+    from kubectl_tas.place.livework import read_of
+
+    namespaces = [(work.pool.backend.name, work.namespace) for work in works]
     asked: dict[tuple[str, str], dict[str, str]] = {}
-    for work in works:
-        if work.pool.backend.is_kai and work.pool.backend.name in clusters.names:
-            asked.setdefault((work.pool.backend.name, work.namespace), {}).update(read_of(fleet, work))
-    answers = {key: ask_cluster(clusters.of(key[0]), key[1], read) for key, read in asked.items()}
-    found = ((work, answers.get((work.pool.backend.name, work.namespace))) for work in works)
-    return {id(work): state_in(fleet, work, answer).value for work, answer in found if answer is not None}
+    for namespace, work in zip(namespaces, works, strict=True):
+        asked.setdefault(namespace, {}).update(read_of(fleet, work))
+    answers = {key: ask_cluster(clusters.of(key[0]), key[1], kinds) for key, kinds in asked.items()}
+    return [answers[namespace] for namespace in namespaces]
 
 
 @workflow.command(epilog="Example: kubectl tas workflow explain Job/train")
@@ -164,8 +172,6 @@ def why_command(work: str, output: str, live: bool, directory: str | None, **clu
 
     Exits 0 if WORK runs or has succeeded, else 1.
     """
-    from kubectl_tas.live.reasons import ask_cluster  # only this command asks a cluster
-    from kubectl_tas.place.livework import read_of
     from kubectl_tas.place.pending_work import why
 
     names_cluster = live or any(cluster[name] for name in ("context", "kubeconfig", "cluster_state"))
@@ -186,11 +192,10 @@ def why_command(work: str, output: str, live: bool, directory: str | None, **clu
     if without is not None:
         raise click.UsageError(f"{without.name} is for backend {without.pool.backend.name}, which has no KAI")
     clusters = clusters_asked()
-    wanted: dict[tuple[str, str], dict[str, str]] = {}
-    for item in found:
-        wanted.setdefault((item.pool.backend.name, item.namespace), {}).update(read_of(fleet, item))
-    heard = {place: ask_cluster(clusters.of(place[0]), place[1], more) for place, more in wanted.items()}
-    answers = [why(fleet, item, heard[item.pool.backend.name, item.namespace]) for item in found]
+    answers = [
+        why(fleet, item, answer)
+        for item, answer in zip(found, _answers_of_clusters(fleet, found, clusters), strict=True)
+    ]
     code = _tell_why(answers, as_given(cluster, live=live), output)
     tell_errors(session)
     return code

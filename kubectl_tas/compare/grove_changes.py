@@ -167,8 +167,7 @@ SET_LOCKED = Rule(
     "their order where it counts. Nor may roleName, minAvailable and startsAfter of a clique change, the cliques of a "
     "scaling group and its minAvailable, and what is shared. An absent minAvailable is the number of replicas, so a "
     "change of replicas is one of it, too, unless Flux applies the set: write minAvailable. Deploy the set "
-    "under another "
-    "name, or delete it first. If you pass the cluster's state, a set that is not deployed may change.",
+    "under another name, or delete it first. If you pass the cluster's state, a set that is not deployed may change.",
     protects=Waiving.CONFIG,
 )
 Domains = tuple[str | None, str | None]

@@ -10,7 +10,8 @@ from dataclasses import replace
 from kubectl_tas.kinds import kubeflow, page
 from kubectl_tas.kinds.grouping import Gathered
 from kubectl_tas.kinds.naming import Alphabet, Names, Naming, last_index
-from kubectl_tas.kinds.section import Document, value_at
+from kubectl_tas.kinds.section import Document, Section, value_at
+from kubectl_tas.model.base import KeyPath
 
 _JOB = kubeflow.job(
     "MPIJob",
@@ -37,6 +38,17 @@ def _waits(gathered: Gathered) -> Iterator[page.Wait]:
         yield page.Wait(_POLICY, reason, "Set launcherCreationPolicy: AtStartup", first_replicas)
 
 
+def _slots(document: Document) -> page.Slots | None:
+    """Returns the slots of Open MPI: ``slotsPerWorker``, or 1, for each worker, and for a launcher that works too."""
+    spec = Section(document, ("spec",))
+    workers, per_worker = spec.below("mpiReplicaSpecs", "Worker").get("replicas"), spec.get("slotsPerWorker", 1)
+    if type(workers) is not int or type(per_worker) is not int or spec.get("mpiImplementation", "OpenMPI") != "OpenMPI":
+        return None
+    launcher: KeyPath = ("spec", "mpiReplicaSpecs", "Launcher", "template", "spec")
+    number = per_worker * (workers + (spec.get("runLauncherAsWorker") is True))
+    return page.Slots(number=number, launcher=launcher, more="slotsPerWorker or the replicas of Worker")
+
+
 def _last_worker(document: Document) -> str:
     return f"-worker-{last_index(value_at(document, 'spec', 'mpiReplicaSpecs', 'Worker', 'replicas'))}"
 
@@ -56,9 +68,7 @@ PAGE = replace(
             "AtStartup|WaitForWorkersReady",
         ),
     ),
-    pod_rules=replace(
-        _JOB.pod_rules, added_volumes=("mpi-job-config", "mpi-job-kubectl", "ssh-auth"), starts_by_slots=True
-    ),
+    pod_rules=replace(_JOB.pod_rules, added_volumes=("mpi-job-config", "mpi-job-kubectl", "ssh-auth"), slots=_slots),
     gang=replace(_JOB.gang, late_part=_late_part),
     start=page.Start(waits=_waits),
     makes=page.Makes((page.Made("Job", "batch"),), services=("{}",), name_labels=("training.kubeflow.org/job-name",)),

@@ -145,6 +145,17 @@ class Pods:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Slots:
+    """Slots for processes that an operator writes into a host file."""
+
+    number: int
+    launcher: KeyPath
+    """Path of the PodSpec of the launcher."""
+    more: str
+    """What to raise for more slots."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PodRules:
     """Demands of a kind on its pods."""
 
@@ -164,8 +175,8 @@ class PodRules:
     """Whether containers have only the ports in their templates."""
     injected: tuple[str, ...] | None = None
     """Variables that the operator or the controller gives to containers. None: not known."""
-    starts_by_slots: bool = False
-    """Whether a launcher starts processes in the slots of all workers, which the operator writes into a host file."""
+    slots: Callable[[Document], Slots | None] = lambda _: None
+    """The slots in which a launcher starts processes; None if the kind has none, or the document does not say it."""
     trains_together: bool = False
     """Whether the operator counts the pods of all replica types as one training."""
     added_volumes: tuple[str, ...] = ()

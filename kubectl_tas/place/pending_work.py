@@ -205,15 +205,9 @@ class _Question:
         return owner.shared_quota if isinstance(owner, FleetPool) else owner.quota if owner else None
 
     def _now(self, group: LiveGroup) -> GangNow:
-        pods = self.work.pods_of(group)
-        phases = Counter(pod.phase for pod in pods)
         gang = self.work.gang_of(group.name)
         needed = len(gang.request.unit.all_pods) if gang else None
-        if not pods and "Pod" in self.gaps:
-            state = State.RUNS if group.is_allocated else State.WAITS
-        else:
-            state = state_of_pods(phases, needed)
-        return GangNow(group.namespace, group.name, phases, needed, state)
+        return gang_now(group, self.work.pods_of(group), needed, self.gaps)
 
     def _fits(self) -> tuple[tuple[Fit | LeftOut, ...], Mapping[str, str]]:
         """Returns the answers of ``fit``, and the kinds that are unknown with the reason."""
@@ -640,6 +634,16 @@ _OF_ENDS = (CauseKind.FAILED, CauseKind.EVICTED, CauseKind.OTHER)
 """Causes that tell why work has failed; all other causes are from before the work started."""
 _UNREAD = f"Read {POD_GROUPS} too. If there are none, look whether KAI runs: kubectl get pods -n kai-scheduler."
 _UNGROUPED = "Apply its manifests, and look whether KAI runs: kubectl get pods -n kai-scheduler."
+
+
+def gang_now(group: LiveGroup, pods: Sequence[LivePod], needed: int | None, gaps: Mapping[str, str]) -> GangNow:
+    """Returns a PodGroup with the state of its pods. ``gaps`` are the kinds that the cluster does not show."""
+    phases = Counter(pod.phase for pod in pods)
+    if not pods and "Pod" in gaps:
+        state = State.RUNS if group.is_allocated else State.WAITS
+    else:
+        state = state_of_pods(phases, needed)
+    return GangNow(group.namespace, group.name, phases, needed, state)
 
 
 def state_of_pods(phases: Mapping[str, int], needed: int | None) -> State:

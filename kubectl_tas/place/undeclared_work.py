@@ -22,7 +22,7 @@ from kubectl_tas.place.pending_reasons import (
     Cause,
     CauseKind,
 )
-from kubectl_tas.place.pending_work import GangNow, State, state_of_pods
+from kubectl_tas.place.pending_work import GangNow, State, gang_now, state_of_pods
 from kubectl_tas.quantities import NO_LIMIT, Amount, parse
 
 WITHOUT_FILES = "its pool, quota, levels and verdict: no file of a repository here declares it"
@@ -103,7 +103,10 @@ def why_undeclared(work: UndeclaredWork, cluster: ClusterAnswers) -> UndeclaredW
     groups = [group for group in cluster.groups if ("PodGroup", group.namespace, group.name) in own]
     pods = [pod for pod in cluster.pods if ("Pod", pod.namespace, pod.name) in own]
     names = {group.name for group in groups}
-    gangs = tuple(_now(group, pods, cluster.gaps) for group in groups)
+    gangs = tuple(
+        gang_now(group, [pod for pod in pods if pod.group == group.name], _least(group), cluster.gaps)
+        for group in groups
+    )
     lone = Counter(pod.phase for pod in pods if pod.group not in names)
     states = [*(gang.state for gang in gangs), *([state_of_pods(lone, None)] if lone else [])]
     order = (State.WAITS, State.FAILED, State.RUNS, State.ENDED)
@@ -122,15 +125,6 @@ def why_undeclared(work: UndeclaredWork, cluster: ClusterAnswers) -> UndeclaredW
         tuple(_causes(work, groups, pods, cluster)) if is_pending else (),
         cluster.gaps,
     )
-
-
-def _now(group: LiveGroup, pods: Iterable[LivePod], gaps: Mapping[str, str]) -> GangNow:
-    phases = Counter(pod.phase for pod in pods if pod.group == group.name)
-    if not phases and "Pod" in gaps:
-        state = State.RUNS if group.is_allocated else State.WAITS
-    else:
-        state = state_of_pods(phases, _least(group))
-    return GangNow(group.namespace, group.name, phases, _least(group), state)
 
 
 def _least(group: LiveGroup) -> int | None:
