@@ -141,7 +141,7 @@ class Reclaim:
 
 def _size(lost_of_gang: Sequence[EvictedWork]) -> tuple[Amount, ...]:
     lost = total(lost.asks for lost in lost_of_gang)
-    return tuple(lost.of(name) for name in ("gpu", "cpu", "memory"))
+    return tuple(lost.of(name) for name in RESOURCES)
 
 
 def _within(held: Amounts, most: Amounts) -> bool:
