@@ -17,9 +17,9 @@ from random import Random
 from unittest import mock
 
 from fuzz.oracle import RAW, Failure, MemorySource, thrown
+from kubectl_tas.base.diagnostics import Severity, in_order
 from kubectl_tas.cli import main
 from kubectl_tas.compare.change import Earlier
-from kubectl_tas.diagnostics import Severity, in_order
 from kubectl_tas.load.loading import load_repository
 from kubectl_tas.resolve.fleet import resolve
 

@@ -13,9 +13,9 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from fuzz import readers
+from kubectl_tas.base.diagnostics import Diagnostic, Location, TasError
 from kubectl_tas.cli.session import Session, check_source
 from kubectl_tas.compile import compile_fleet
-from kubectl_tas.diagnostics import Diagnostic, Location, TasError
 from kubectl_tas.emit import manifest_text as emitted
 from kubectl_tas.emit.file_plan import layout
 from kubectl_tas.emit.manifest_text import Deferred, whole

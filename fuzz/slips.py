@@ -27,9 +27,9 @@ import yaml
 from fuzz import corpus
 from fuzz.oracle import ROOT, MemorySource
 from fuzz.reasons import REASONS, Row, reason
+from kubectl_tas.base.diagnostics import Diagnostic, TasError, has_errors
 from kubectl_tas.cli.session import check_source
 from kubectl_tas.compile import compile_fleet
-from kubectl_tas.diagnostics import Diagnostic, TasError, has_errors
 from kubectl_tas.emit import manifest_text
 from kubectl_tas.load.source import CONFIG_FILE
 

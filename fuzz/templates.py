@@ -29,7 +29,7 @@ from jinja2.filters import FILTERS as JINJA_FILTERS
 from jinja2.sandbox import SandboxedEnvironment
 from jinja2.tests import TESTS as JINJA_TESTS
 
-from kubectl_tas.diagnostics import Diagnostic
+from kubectl_tas.base.diagnostics import Diagnostic
 from kubectl_tas.jinja.bounds import Budget
 from kubectl_tas.jinja.filters import FILTERS, METHODS, TESTS
 from kubectl_tas.load.expansion import UnreadableError, WorkflowTemplate

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_tas.gpus import Hundredths
-from kubectl_tas.quantities import (
+from kubectl_tas.facts.gpus import Hundredths
+from kubectl_tas.facts.quantities import (
     NO_LIMIT,
     UNLIMITED,
     Amounts,

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from kubectl_tas.base.diagnostics import Diagnostic
 from kubectl_tas.cli.session import Session, check_source
 from kubectl_tas.compile import compile_fleet
-from kubectl_tas.diagnostics import Diagnostic
 from kubectl_tas.emit.file_plan import layout
 from kubectl_tas.load import document, loading
 from kubectl_tas.load.kinds import KINDS, WORKFLOW

@@ -454,7 +454,7 @@ class TestSource:
         git(checkout, "remote", "set-url", "origin", "/somewhere/else")
         assert "no remote of " in self.init(repository)[1]
 
-    @pytest.mark.parametrize("name", ["kubectl_tas/kai.py", "kubectl_tas/new.py", "templates/pod.yaml.j2"])
+    @pytest.mark.parametrize("name", ["kubectl_tas/facts/kai.py", "kubectl_tas/new.py", "templates/pod.yaml.j2"])
     def test_checkout_with_changes(self, repository: Path, checkout: Path, name: str) -> None:
         with (checkout / name).open("a") as file:
             file.write("# mine\n")
@@ -462,7 +462,7 @@ class TestSource:
 
     def test_checkout_that_has_gone_on(self, repository: Path, checkout: Path) -> None:
         """What was installed is not what the commit has."""
-        write(checkout, {"kubectl_tas/kai.py": "NEW = True\n"})
+        write(checkout, {"kubectl_tas/facts/kai.py": "NEW = True\n"})
         commit(checkout)
         git(checkout, "update-ref", "refs/remotes/origin/main", "HEAD")
         assert "it is not what the last commit of " in self.init(repository)[1]

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_tas import __version__, kai
+from kubectl_tas import __version__
+from kubectl_tas.facts import kai
 from tests.support.cli import kubectl_tas, pool, subpool, write
 from tests.support.history import commit
 

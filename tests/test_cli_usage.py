@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_tas.diagnostics import TasError
+from kubectl_tas.base.diagnostics import TasError
 from kubectl_tas.live.cliquesets import from_file
 from tests.support.cli import kubectl_tas, pool, write
 from tests.support.golden import EXAMPLES

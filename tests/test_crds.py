@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_tas import kai
+from kubectl_tas.facts import kai
 from tests.support import crds
 from tests.support.crds import server
 from tests.support.webhooks import refusals

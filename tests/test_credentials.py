@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kubectl_tas.credentials import hidden, hidden_lines, kind_of, shape_of
-from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
+from kubectl_tas.base.credentials import hidden, hidden_lines, kind_of, shape_of
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Rule, Severity
 
 AWS = "AKIA" + "Q" * 16
 KEY = "-----BEGIN RSA PRIVATE KEY-----"

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from kubectl_tas.facts.quantities import Amounts
 from kubectl_tas.model.podtemplate import PodTemplate
-from kubectl_tas.quantities import Amounts
 from tests.support.cli import kubectl_tas, write
 
 GI = 2**30

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubectl_tas.diagnostics import (
+from kubectl_tas.base.diagnostics import (
     Diagnostic,
     Location,
     Related,

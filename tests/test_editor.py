@@ -14,15 +14,15 @@ from lsprotocol import types
 from lsprotocol.types import ClientCapabilities, InitializeParams, Position, PublishDiagnosticsParams
 from pygls.exceptions import JsonRpcException
 
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Severity, TasError
+from kubectl_tas.base.words import question
 from kubectl_tas.check.references import RULES as OF_NAMES
-from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, TasError
 from kubectl_tas.editor import server
 from kubectl_tas.editor.definition import reference_at, renamed, renamed_at
 from kubectl_tas.editor.positions import Text, fix
 from kubectl_tas.editor.project import Judgement, documents, judged, looked_at, shown, text_of
 from kubectl_tas.editor.views import adoptions, symbol
 from kubectl_tas.load.document import parse
-from kubectl_tas.words import question
 from tests.support.cli import pool, write
 from tests.support.editor import TIMEOUT
 from tests.support.fleets import fleet_of

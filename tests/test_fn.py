@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from kubectl_tas.diagnostics import Location
+from kubectl_tas.base.diagnostics import Location
 from kubectl_tas.load.functioninput import FunctionInput, result_fields
 from tests.support.cli import Result, kubectl_tas, pool, subpool, write
 from tests.support.golden import EXAMPLES

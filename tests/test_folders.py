@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_tas.diagnostics import TasError
-from kubectl_tas.folders import (
+from kubectl_tas.base.diagnostics import TasError
+from kubectl_tas.base.folders import (
     MAX_FOLDER,
     MEBIBYTE,
     is_matched,
@@ -118,7 +118,7 @@ def test_the_repository_itself_is_no_output_under_any_name(tmp_path: Path) -> No
 def test_a_folder_that_is_known_as_the_repository_is_no_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "other").mkdir()
-    monkeypatch.setattr("kubectl_tas.folders._identity", lambda path: 1 if Path(path).name != "other" else 2)
+    monkeypatch.setattr("kubectl_tas.base.folders._identity", lambda path: 1 if Path(path).name != "other" else 2)
     with pytest.raises(TasError, match="the output folder out is the repository itself"):
         real_output(tmp_path, "out", [])
     assert real_output(tmp_path, "other", []) == "other"

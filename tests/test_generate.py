@@ -12,9 +12,10 @@ from types import ModuleType
 
 import pytest
 
-from kubectl_tas import check, resources
+from kubectl_tas import check
+from kubectl_tas.base import resources
+from kubectl_tas.base.diagnostics import Diagnostic, Rule, Severity
 from kubectl_tas.check.walk import look_at_fleet
-from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
 from kubectl_tas.kinds import LISTED, Listed
 from kubectl_tas.kinds.page import Recognition
 from kubectl_tas.resolve.fleet import Fleet

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from kubectl_tas.gpus import GPU, MIG_PROFILES, Hundredths, at_most, is_fraction, is_uncounted, of_pod
+from kubectl_tas.facts.gpus import GPU, MIG_PROFILES, Hundredths, at_most, is_fraction, is_uncounted, of_pod
 from kubectl_tas.model.podtemplate import PodTemplate
 from tests.support.cli import kubectl_tas, pool, write
 

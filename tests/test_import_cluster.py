@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubectl_tas.diagnostics import TasError
+from kubectl_tas.base.diagnostics import TasError
+from kubectl_tas.facts.quantities import NO_LIMIT, kai_number
 from kubectl_tas.imports import queuetree
 from kubectl_tas.imports.from_cluster import ImportOptions, import_cluster, level_name
 from kubectl_tas.imports.queuetree import Forest, forest
 from kubectl_tas.imports.written import Imported
 from kubectl_tas.live.cluster_state import Record
-from kubectl_tas.quantities import NO_LIMIT, kai_number
 from tests.support.cli import Result, kubectl_tas, write
 from tests.support.clusters import FREE, kai, live_kai_topology, live_queue, priority_class, saved
 from tests.support.history import commit

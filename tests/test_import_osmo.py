@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubectl_tas.diagnostics import TasError
+from kubectl_tas.base.diagnostics import TasError
 from kubectl_tas.imports.from_osmo import OsmoDocument, import_osmo
 from kubectl_tas.imports.written import Imported
 from tests.support.cli import Result, kubectl_tas

@@ -14,8 +14,8 @@ import pytest
 import yaml
 from jsonschema.validators import validator_for
 
-from kubectl_tas import process
-from kubectl_tas.diagnostics import TasError
+from kubectl_tas.base import process
+from kubectl_tas.base.diagnostics import TasError
 from kubectl_tas.edit import scaffold
 from kubectl_tas.emit import disk
 from tests.support.cli import kubectl_tas, write

@@ -1,4 +1,4 @@
-"""Tests that classes of ``kubectl_tas.late`` equal those of the standard library, although they are made later."""
+"""Tests that classes of ``kubectl_tas.base.late`` equal those of the standard library, although they are made later."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import pytest
 
 import kubectl_tas
-from kubectl_tas import late
+from kubectl_tas.base import late
 from tests.support.process import call
 
 

@@ -19,8 +19,8 @@ from mcp import MCPError
 
 from kubectl_tas.agents import patching
 from kubectl_tas.agents.asking import page_of
+from kubectl_tas.base.diagnostics import TasError
 from kubectl_tas.cli.servers import _words as cluster_words
-from kubectl_tas.diagnostics import TasError
 from tests.support.agent import Ask, in_process, speak, words
 from tests.support.cli import kubectl_tas, pool, subpool, write
 from tests.support.effort import in_a_minute

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_tas.node_places import AFFINITY, LIKE, admits, choices, fulfils, instead, place_of, rank, values_at
+from kubectl_tas.facts.node_places import AFFINITY, LIKE, admits, choices, fulfils, instead, place_of, rank, values_at
 
 LABELS = {"zone": "a", "gpu": "h100"}
 

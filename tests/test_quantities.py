@@ -6,9 +6,9 @@ from decimal import Decimal
 
 import pytest
 
-from kubectl_tas import quantities
-from kubectl_tas.gpus import Hundredths
-from kubectl_tas.quantities import NO_LIMIT, UNLIMITED, Amounts
+from kubectl_tas.facts import quantities
+from kubectl_tas.facts.gpus import Hundredths
+from kubectl_tas.facts.quantities import NO_LIMIT, UNLIMITED, Amounts
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from kubectl_tas.gpus import GPU
+from kubectl_tas.facts.gpus import GPU
 from kubectl_tas.kinds.backdoors import parts
 from kubectl_tas.load.document import parse
 from kubectl_tas.model.base import MAX_COUNT, KeyPath, digits_up_to

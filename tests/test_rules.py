@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from kubectl_tas.base.diagnostics import Diagnostic
+from kubectl_tas.base.resources import all_rules
 from kubectl_tas.check.walk import Look, walk
-from kubectl_tas.diagnostics import Diagnostic
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resources import all_rules
 from tests.support.golden import at, name_of, rule_cases
 from tests.support.history import validate_case
 from tools.declared import declared_rules

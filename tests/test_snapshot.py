@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
+from kubectl_tas.base.process import run
 from kubectl_tas.cli.main import run as run_here
-from kubectl_tas.process import run
 from tests.support import grove
 from tests.support.cli import Result, kubectl_tas, pool, write
 from tests.support.golden import EXAMPLES, GOLDEN, case_input

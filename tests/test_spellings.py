@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubectl_tas import spellings
+from kubectl_tas.facts import spellings
 
 TAKEN = {
     "image": (

@@ -9,9 +9,9 @@ from pathlib import Path
 import click
 import pytest
 
+from kubectl_tas.base.late import late_pattern
 from kubectl_tas.cli.main import COMMANDS, cli, load
 from kubectl_tas.kinds import LISTED
-from kubectl_tas.late import late_pattern
 from tests.support.cli import kubectl_tas, pool, subpool, write
 from tests.support.process import call
 
@@ -110,7 +110,7 @@ def test_commands_are_listed_as_they_explain_themselves(name: str) -> None:
 
 def test_the_version_is_told_by_hardly_any_module() -> None:
     own = {name for name in modules("--version") if name.startswith("kubectl_tas.")}
-    assert own == {f"kubectl_tas.{name}" for name in ("cli", "cli.main", "cli.options", "late")}
+    assert own == {f"kubectl_tas.{name}" for name in ("base", "base.late", "cli", "cli.main", "cli.options")}
 
 
 @pytest.mark.parametrize("arguments", ["rule", "rule over-quota"])
@@ -189,7 +189,7 @@ def test_what_asks_neither_a_cluster_nor_git_imports_neither(clean: Path, argume
     assert not modules("-C", clean, *words) & {
         "kubectl_tas.live.kubectl",
         "kubectl_tas.load.git",
-        "kubectl_tas.process",
+        "kubectl_tas.base.process",
     }
 
 

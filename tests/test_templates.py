@@ -8,12 +8,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from kubectl_tas.base.yaml import LargeNumber, scalar
 from kubectl_tas.emit import manifest_text
 from kubectl_tas.model.artifact import Artifact, PassThrough
 from kubectl_tas.model.artifact import Manifest as AnyManifest
 from kubectl_tas.model.kindlists import Phase
 from kubectl_tas.model.pod import Job
-from kubectl_tas.yaml import LargeNumber, scalar
 from tests.support.documents import documents, of_schema
 from tests.support.pyyaml import safe_load
 from tests.support.sweeps import examples

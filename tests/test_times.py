@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubectl_tas import times
+from kubectl_tas.facts import times
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_tas import grove, kai
+from kubectl_tas.facts import grove, kai
 from tests.support.cli import Result, kubectl_tas
 from tests.support.crds import server
 from tests.support.golden import GOLDEN, assert_files, case_input, cases

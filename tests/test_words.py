@@ -10,8 +10,8 @@ from pathlib import Path
 import click
 import pytest
 
+from kubectl_tas.base.words import Misspellings, closest, misspelled, nothing_called, within
 from kubectl_tas.cli.failures import told
-from kubectl_tas.words import Misspellings, closest, misspelled, nothing_called, within
 from tests.support.cli import kubectl_tas, pool, subpool, write
 
 FIELDS = ("command", "cpu", "environment", "gpu", "image", "memory", "metadata", "quota", "resource", "state", "weight")

@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from kubectl_tas.yaml import LargeNumber, block, comment, entry, flow, literal, scalar
+from kubectl_tas.base.yaml import LargeNumber, block, comment, entry, flow, literal, scalar
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from kubectl_tas.base.diagnostics import Diagnostic, Severity, Suggestion
 from kubectl_tas.check.run_checks import judge, settled
-from kubectl_tas.diagnostics import Diagnostic, Severity, Suggestion
 from kubectl_tas.load.source import FolderSource
 from tools.goldens import Case, lay_out
 

@@ -1,4 +1,4 @@
-"""Makes kubectl_tas/rules.json: the rules that modules of the package declare. ``kubectl_tas.resources`` reads it."""
+"""Makes kubectl_tas/rules.json: the rules that modules of the package declare, for ``base.resources``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pkgutil import walk_packages
 from typing import Any
 
 import kubectl_tas
-from kubectl_tas.diagnostics import Rule
+from kubectl_tas.base.diagnostics import Rule
 
 _WITHOUT = ("__main__", "editor")
 """Modules without rules. The first would start the command line; the second needs optional packages."""

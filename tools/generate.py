@@ -22,12 +22,12 @@ from pathlib import Path
 
 import click
 
+from kubectl_tas.base.resources import all_rules
 from kubectl_tas.cli.addressing import ABOUT_WORK
 from kubectl_tas.cli.main import cli, run
 from kubectl_tas.edit import gitops_files
-from kubectl_tas.kai import FAULTS
+from kubectl_tas.facts.kai import FAULTS
 from kubectl_tas.kinds.backdoors import BACKDOORS, Backdoor, Decides, KeyPlace
-from kubectl_tas.resources import all_rules
 from tools import completion, declared, rulepages
 from tools.goldens import ROOT, index
 from tools.outputs import output_texts

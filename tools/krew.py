@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from kubectl_tas import __version__
-from kubectl_tas.yaml import block
+from kubectl_tas.base.yaml import block
 
 _DESCRIPTION = """\
 Reads pools with guaranteed GPUs, topologies of racks and zones, and workflows

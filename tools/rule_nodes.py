@@ -10,9 +10,9 @@ from functools import cache
 from types import CodeType, FunctionType
 from typing import Any
 
+from kubectl_tas.base.diagnostics import Rule
 from kubectl_tas.check import FLEET_CHECKS, WORK_CHECKS
 from kubectl_tas.check.conflicts import Fields
-from kubectl_tas.diagnostics import Rule
 
 _ROOMS = ("kubectl_tas.check", "kubectl_tas.load", "kubectl_tas.gangs.admission")
 """Modules whose functions make findings."""

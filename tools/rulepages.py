@@ -12,7 +12,7 @@ from itertools import chain, zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
-from kubectl_tas.diagnostics import Rule, Severity
+from kubectl_tas.base.diagnostics import Rule, Severity
 from kubectl_tas.report.text import rule_page
 from tools.advice import mended
 from tools.declared import declared_rules

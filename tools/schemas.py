@@ -13,10 +13,10 @@ from typing import Any, get_args
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, JsonSchemaValue
 
+from kubectl_tas.base.late import imported
 from kubectl_tas.check.keys import KEYS, KeyReader
 from kubectl_tas.emit.create_only import WRITTEN
 from kubectl_tas.kinds import LISTED, pages
-from kubectl_tas.late import imported
 from kubectl_tas.model import artifact, kindlists
 from kubectl_tas.model.config import Values
 from kubectl_tas.model.function import Function

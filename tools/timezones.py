@@ -12,7 +12,7 @@ from zipfile import ZipFile
 
 from tools.goldens import ROOT
 
-NAMES = ROOT / "kubectl_tas" / "timezones.txt"
+NAMES = ROOT / "kubectl_tas" / "facts" / "timezones.txt"
 
 
 def names(archive: Path) -> str:

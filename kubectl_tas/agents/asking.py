@@ -13,10 +13,10 @@ from dataclasses import field
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
-from kubectl_tas import process
-from kubectl_tas.diagnostics import TasError
-from kubectl_tas.folders import MEBIBYTE, inside
-from kubectl_tas.late import dataclass
+from kubectl_tas.base import process
+from kubectl_tas.base.diagnostics import TasError
+from kubectl_tas.base.folders import MEBIBYTE, inside
+from kubectl_tas.base.late import dataclass
 
 MAX_TEXT = 8_000
 """Maximum number of characters of a command's messages that an agent receives."""

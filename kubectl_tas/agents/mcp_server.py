@@ -14,11 +14,12 @@ from mcp.server.lowlevel import Server as Protocol
 from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 
-from kubectl_tas import __version__, process
+from kubectl_tas import __version__
 from kubectl_tas.agents.asking import DEFAULT_LIMIT, AgentServer, page_of, refusal, started
 from kubectl_tas.agents.tool_table import TOOLS, Tool
-from kubectl_tas.diagnostics import TasError
-from kubectl_tas.words import nothing_called
+from kubectl_tas.base import process
+from kubectl_tas.base.diagnostics import TasError
+from kubectl_tas.base.words import nothing_called
 
 MAX_AT_ONCE = 2
 """Maximum number of commands that run at the same time."""

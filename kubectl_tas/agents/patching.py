@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from kubectl_tas.agents.asking import Call, Said, node_words
-from kubectl_tas.credentials import hidden
-from kubectl_tas.diagnostics import TasError
-from kubectl_tas.folders import MEBIBYTE, inside, normal, read_plain
+from kubectl_tas.base.credentials import hidden
+from kubectl_tas.base.diagnostics import TasError
+from kubectl_tas.base.folders import MEBIBYTE, inside, normal, read_plain
 from kubectl_tas.load.source import MAX_BYTES
 from kubectl_tas.load.splice import sent_elsewhere
 from kubectl_tas.report.style import unified

@@ -9,11 +9,11 @@ from typing import Any
 
 from kubectl_tas.agents.asking import DEFAULT_LIMIT, MAX_LIMIT, PAGE, Call, Said, cluster_words, node_words, optional
 from kubectl_tas.agents.patching import suggest
-from kubectl_tas.diagnostics import TasError
+from kubectl_tas.base.diagnostics import TasError
+from kubectl_tas.base.late import dataclass, late_pattern
+from kubectl_tas.base.resources import read_resource
 from kubectl_tas.kinds import SET
-from kubectl_tas.late import dataclass, late_pattern
 from kubectl_tas.model.base import MAX_COUNT
-from kubectl_tas.resources import read_resource
 
 Arguments = Mapping[str, Any]
 _OF_NO_TEXT = late_pattern("[\0\ud800-\udfff]")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kubectl_tas.base.diagnostics import Diagnostic
 from kubectl_tas.check import walk as nodes
 from kubectl_tas.check.clique_placement import check_default_topology, check_grove
 from kubectl_tas.check.cliques import check_cliques
@@ -107,7 +108,6 @@ from kubectl_tas.check.workflow_fields import (
 )
 from kubectl_tas.check.workload_labels import check_labels, check_submitted, check_workload
 from kubectl_tas.check.written_podgroups import check_pod_groups
-from kubectl_tas.diagnostics import Diagnostic
 from kubectl_tas.resolve.fleet import Fleet
 
 FLEET_CHECKS: tuple[Look[Any], ...] = (

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from kubectl_tas.base.diagnostics import Diagnostic, Related, Rule, Severity
+from kubectl_tas.base.late import dataclass
 from kubectl_tas.check.hierarchy import TOPOLOGY_SCHEDULER
 from kubectl_tas.check.placement_rules import check_order
 from kubectl_tas.check.versions import needs_kai
-from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
-from kubectl_tas.grove import DEFAULT_TOPOLOGY, TEMPLATE
+from kubectl_tas.facts.grove import DEFAULT_TOPOLOGY, TEMPLATE
 from kubectl_tas.kinds import SET
-from kubectl_tas.late import dataclass
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.topology_kinds import DOMAINS
 from kubectl_tas.resolve.clusters import Grove

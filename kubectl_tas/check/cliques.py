@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Severity
+from kubectl_tas.base.words import did_you_mean, write_instead
 from kubectl_tas.check.grove_api import SET_FIELD
 from kubectl_tas.check.object_names import NAME_INVALID
 from kubectl_tas.check.operator_refusals import refused
 from kubectl_tas.check.versions import unsupported
-from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
-from kubectl_tas.grove import TEMPLATE
-from kubectl_tas.kai import Feature
+from kubectl_tas.facts.grove import TEMPLATE
+from kubectl_tas.facts.kai import Feature
 from kubectl_tas.kinds import SET
 from kubectl_tas.load.schema import invalid_value
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.podcliqueset import MAX_CLIQUES, MAX_PREVIEWED, FleetClique, FleetPodCliqueSet
-from kubectl_tas.words import did_you_mean, write_instead
 
 STARTUP_TYPES = ("CliqueStartupTypeAnyOrder", "CliqueStartupTypeInOrder", "CliqueStartupTypeExplicit")
 """The values of cliqueStartupType."""

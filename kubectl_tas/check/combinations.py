@@ -7,17 +7,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kubectl_tas import quantities
+from kubectl_tas.base.diagnostics import Diagnostic, Rule, Severity, Waiving
+from kubectl_tas.base.words import did_you_mean, shortened
 from kubectl_tas.check import containers, jobs
 from kubectl_tas.check.conflicts import Check, Fields, Found, all_of, one_of
 from kubectl_tas.check.node_labels import node_label
 from kubectl_tas.check.resource_requests import RESOURCE_NAME
-from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
+from kubectl_tas.facts import quantities
 from kubectl_tas.kinds import page_of_document
 from kubectl_tas.kinds.kubernetes import SPARK_PODS
 from kubectl_tas.kinds.section import listed, mappings, written
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.words import did_you_mean, shortened
 
 RESOURCE_AMOUNT = Rule(
     "resource-amount",

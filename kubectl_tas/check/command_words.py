@@ -11,13 +11,13 @@ import shlex
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from kubectl_tas.base.diagnostics import Diagnostic, Rule, Severity
+from kubectl_tas.base.late import late_pattern
+from kubectl_tas.base.words import did_you_mean, write_instead
 from kubectl_tas.check.conflicts import Fields
-from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
 from kubectl_tas.kinds import page_of_document
 from kubectl_tas.kinds.section import listed, mappings
-from kubectl_tas.late import late_pattern
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.words import did_you_mean, write_instead
 
 COMMAND_DOUBTFUL = Rule(
     "command-doubtful",

@@ -11,14 +11,14 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from kubectl_tas import gpus
+from kubectl_tas.base.diagnostics import Diagnostic
+from kubectl_tas.base.late import late_pattern
 from kubectl_tas.check.command_words import COMMAND_DOUBTFUL, check_words
 from kubectl_tas.check.conflicts import Fields
 from kubectl_tas.check.pod_templates import CALLS
-from kubectl_tas.diagnostics import Diagnostic
+from kubectl_tas.facts import gpus
 from kubectl_tas.kinds import page_of_document
 from kubectl_tas.kinds.section import beside, key_path, listed, path_steps, value_at, values_at
-from kubectl_tas.late import late_pattern
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve.fleet import Fleet

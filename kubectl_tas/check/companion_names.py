@@ -8,13 +8,14 @@ from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
+from kubectl_tas.base.late import late_pattern
+from kubectl_tas.base.words import MAX_LISTED, Misspellings, did_you_mean, question, shortened
 from kubectl_tas.check.object_names import NAME_INVALID
 from kubectl_tas.check.unique import NAME_DUPLICATE
 from kubectl_tas.check.workload_labels import check_demands, own_labels
-from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
 from kubectl_tas.gangs.pool_demands import companion_demands
 from kubectl_tas.kinds import page_of
-from kubectl_tas.late import late_pattern
 from kubectl_tas.load.kinds import KIND_ELSEWHERE, KINDS
 from kubectl_tas.load.schema import invalid_value
 from kubectl_tas.model import labels
@@ -36,7 +37,6 @@ from kubectl_tas.resolve import names
 from kubectl_tas.resolve.companions import FleetCompanion
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.mentions import EACH, SCALED, Mentions, Space, Use
-from kubectl_tas.words import MAX_LISTED, Misspellings, did_you_mean, question, shortened
 
 if TYPE_CHECKING:
     from kubectl_tas.model.podtemplate import Companion

@@ -9,18 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Severity
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.base.words import shortened
 from kubectl_tas.check.resource_requests import CountedPod, pods_of
 from kubectl_tas.check.unique import NAME_DUPLICATE
-from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
+from kubectl_tas.facts.kai import Feature
+from kubectl_tas.facts.node_places import GPU_CLIQUE, HOSTNAME, place_of
 from kubectl_tas.gangs.gang import Gang, Part
 from kubectl_tas.gangs.podgrouper import is_one_pod_group
 from kubectl_tas.gangs.workload_gang import gang_of, sub_group_name
 from kubectl_tas.gangs.written_gangs import gang_of_pod_group, gangs_of_set
-from kubectl_tas.kai import Feature
-from kubectl_tas.late import dataclass
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.node_places import GPU_CLIQUE, HOSTNAME, place_of
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.companions import CLAIM_TEMPLATE_NAME, FleetCompanion
 from kubectl_tas.resolve.fleet import Fleet
@@ -29,7 +30,6 @@ from kubectl_tas.resolve.handwritten import FleetPodGroup
 from kubectl_tas.resolve.mentions import CLAIM_TEMPLATE
 from kubectl_tas.resolve.podcliqueset import SubmittedSet
 from kubectl_tas.resolve.topologies import Level
-from kubectl_tas.words import shortened
 
 COMPUTE_DOMAIN = Rule(
     "compute-domain",

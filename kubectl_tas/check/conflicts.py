@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Self
 
-from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
+from kubectl_tas.base.diagnostics import Diagnostic, Rule, Severity
 from kubectl_tas.kinds.backdoors import containers_in
 from kubectl_tas.kinds.section import Section, value_at, written
 from kubectl_tas.load.schema import invalid_value, missing_field

@@ -7,13 +7,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from kubectl_tas import quantities, spellings
+from kubectl_tas.base.diagnostics import Diagnostic, Severity
+from kubectl_tas.base.late import late_pattern
+from kubectl_tas.base.words import MAX_SLIPS, closest, did_you_mean, question
 from kubectl_tas.check.companion_names import REFERENCE_UNKNOWN
 from kubectl_tas.check.conflicts import NOT_EMPTY, Fields, Found, named
-from kubectl_tas.diagnostics import Diagnostic, Severity
+from kubectl_tas.facts import quantities, spellings
 from kubectl_tas.kinds.section import listed, mappings, value_at
-from kubectl_tas.late import late_pattern
-from kubectl_tas.words import MAX_SLIPS, closest, did_you_mean, question
 
 _SHARED = ("hostNetwork", "hostPID", "hostIPC")
 """Namespaces of the node that a pod may share."""

@@ -6,9 +6,9 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Severity, in_order
 from kubectl_tas.check import quota
 from kubectl_tas.check.references import RULES, check_references
-from kubectl_tas.diagnostics import Diagnostic, Location, Related, Severity, in_order
 from kubectl_tas.model.repository import Repository
 from kubectl_tas.resolve.fleet import Fleet
 

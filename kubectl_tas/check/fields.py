@@ -9,11 +9,12 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from kubectl_tas import spellings
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Rule, Severity, Waiving
+from kubectl_tas.base.words import did_you_mean
 from kubectl_tas.check import combinations, objectfields
 from kubectl_tas.check.conflicts import Fields
 from kubectl_tas.check.operator_refusals import refused, refused_by_crd
-from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity, Waiving
+from kubectl_tas.facts import spellings
 from kubectl_tas.kinds import kubernetes
 from kubectl_tas.kinds.kubernetes import Bound, OperatorShapes, Shape, Shapes
 from kubectl_tas.kinds.section import written
@@ -28,7 +29,6 @@ from kubectl_tas.load.schema import (
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Declared, Origin
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.words import did_you_mean
 
 if TYPE_CHECKING:
     from kubectl_tas.model.grovekinds import CliqueSet

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from kubectl_tas import times
+from kubectl_tas.base.diagnostics import Diagnostic, Related, Rule, Severity
+from kubectl_tas.base.words import MAX_LISTED, shortened
 from kubectl_tas.check.growth import Scaled
 from kubectl_tas.check.other_schedulers import KUEUE
-from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
+from kubectl_tas.facts import times
 from kubectl_tas.gangs.podgrouper import is_made_by_kai
 from kubectl_tas.kinds import page_of_document
 from kubectl_tas.kinds.section import key_path, path_steps, values_at, written
@@ -21,7 +22,6 @@ from kubectl_tas.resolve.companions import FleetCompanion
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.podcliqueset import SubmittedSet
-from kubectl_tas.words import MAX_LISTED, shortened
 
 if TYPE_CHECKING:
     from kubectl_tas.model.grovekinds import CliqueSet

@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any, TypeAlias
 
-from kubectl_tas import grove
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Rule, Severity
+from kubectl_tas.base.words import closest
 from kubectl_tas.check.settings import VERSION_UNKNOWN, newer
 from kubectl_tas.check.versions import unsupported
-from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
-from kubectl_tas.grove import DEFAULT_TOPOLOGY, GroveRelease
-from kubectl_tas.kai import Feature
+from kubectl_tas.facts import grove
+from kubectl_tas.facts.grove import DEFAULT_TOPOLOGY, GroveRelease
+from kubectl_tas.facts.kai import Feature
 from kubectl_tas.kinds import SET, kubernetes
 from kubectl_tas.kinds.kubernetes import OperatorShapes, Shape
 from kubectl_tas.kinds.section import written
@@ -22,7 +23,6 @@ from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.podcliqueset import FleetPodCliqueSet
 from kubectl_tas.resolve.topologies import FleetTopology
-from kubectl_tas.words import closest
 
 GROVE_UNSUPPORTED = Rule(
     "grove-unsupported",

@@ -6,14 +6,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubectl_tas.base.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.base.words import Misspellings, did_you_mean, question, shortened
 from kubectl_tas.check.companion_names import REFERENCE_UNKNOWN
 from kubectl_tas.check.conflicts import Fields
 from kubectl_tas.check.resource_requests import pods_of
-from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
-from kubectl_tas.gpus import Gpus
+from kubectl_tas.facts.gpus import Gpus
 from kubectl_tas.kinds.page import Growing, GrowingPods, Grown, is_count
 from kubectl_tas.kinds.section import Section, listed, path_steps, values_at
-from kubectl_tas.late import dataclass
 from kubectl_tas.model.base import MAX_COUNT, KeyPath
 from kubectl_tas.resolve.autoscalers import Autoscaler, autoscalers
 from kubectl_tas.resolve.companions import FleetCompanion
@@ -22,7 +23,6 @@ from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.mentions import SCALED, Space
 from kubectl_tas.resolve.podcliqueset import FleetClique, SubmittedSet
 from kubectl_tas.resolve.pools import Submission
-from kubectl_tas.words import Misspellings, did_you_mean, question, shortened
 
 GROWTH_UNCOUNTED = Rule(
     "growth-uncounted",

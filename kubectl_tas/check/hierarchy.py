@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
-from kubectl_tas import grove
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Severity
 from kubectl_tas.check.versions import needs_kai
-from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
-from kubectl_tas.kai import Feature
+from kubectl_tas.facts import grove
+from kubectl_tas.facts.kai import Feature
+from kubectl_tas.facts.node_places import HOSTNAME, is_coarser, rank
 from kubectl_tas.kinds import SET
 from kubectl_tas.model.base import QUALIFIED_NAME, KeyPath
 from kubectl_tas.model.topology_kinds import DOMAINS, ClusterTopology
-from kubectl_tas.node_places import HOSTNAME, is_coarser, rank
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import FleetPool

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import re
 
+from kubectl_tas.base.words import did_you_mean
 from kubectl_tas.check.conflicts import NOT_EMPTY, Fields, Found, named
+from kubectl_tas.facts.node_places import fulfils
 from kubectl_tas.kinds import page_of_document
 from kubectl_tas.kinds.page import ANY_PODS
 from kubectl_tas.kinds.section import mappings
 from kubectl_tas.load.schema import invalid_value
-from kubectl_tas.node_places import fulfils
-from kubectl_tas.words import did_you_mean
 
 _PROGRESS = 600
 """Seconds: Kubernetes' default for progressDeadlineSeconds of a Deployment."""

@@ -9,14 +9,16 @@ from collections.abc import Collection, Iterator, Mapping
 from enum import Flag, auto
 from typing import TYPE_CHECKING, NamedTuple
 
-from kubectl_tas import gpus, quantities
+from kubectl_tas.base.diagnostics import Diagnostic, Rule, Severity, Waiving
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.base.words import closest, question
 from kubectl_tas.check.filled_in import expressions_of
 from kubectl_tas.check.other_schedulers import leftover
 from kubectl_tas.check.resource_requests import notes_above, pods_of, resources_of
 from kubectl_tas.check.secrets import secrets_of
 from kubectl_tas.check.visibledevices import config_maps, devices_of
 from kubectl_tas.check.workload_labels import conflict, labels_below
-from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
+from kubectl_tas.facts import gpus, quantities
 from kubectl_tas.gangs.pool_demands import agreed, agreed_shard, agreed_with
 from kubectl_tas.kinds import environment
 from kubectl_tas.kinds.backdoors import (
@@ -33,7 +35,6 @@ from kubectl_tas.kinds.backdoors import (
     setter_of,
     state_of,
 )
-from kubectl_tas.late import dataclass
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import OWN_METADATA, KeyPath
 from kubectl_tas.model.kindlists import group_of, is_harmless
@@ -43,7 +44,6 @@ from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.handwritten import FleetPodGroup
 from kubectl_tas.resolve.podcliqueset import SubmittedSet
-from kubectl_tas.words import closest, question
 
 if TYPE_CHECKING:
     from kubectl_tas.model.podtemplate import Companion

@@ -12,13 +12,13 @@ from collections.abc import Iterator
 from itertools import chain, combinations
 from typing import TYPE_CHECKING, NamedTuple
 
+from kubectl_tas.base.diagnostics import Diagnostic
+from kubectl_tas.base.late import late_pattern
 from kubectl_tas.check.command_words import COMMAND_DOUBTFUL
 from kubectl_tas.check.commands import Option, Words, commands_of, launcher_of, options_of
 from kubectl_tas.check.conflicts import Fields
-from kubectl_tas.diagnostics import Diagnostic
 from kubectl_tas.kinds.backdoors import pods_at
 from kubectl_tas.kinds.section import value_at
-from kubectl_tas.late import late_pattern
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve.fleet import Fleet

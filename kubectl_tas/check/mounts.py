@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Literal
 
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Severity
+from kubectl_tas.base.late import dataclass, late_pattern
 from kubectl_tas.check.workflow_fields import TASK_DATA
-from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
 from kubectl_tas.gangs.task_files import MAX_BYTES, OUTPUT, data_paths, filled, is_below, normal, task_file
 from kubectl_tas.gangs.task_pods import mounted_secrets
-from kubectl_tas.late import dataclass, late_pattern
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.labels import MAX_NAME
 from kubectl_tas.model.osmo_workflow import Task, Workflow

@@ -6,19 +6,19 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
+from kubectl_tas.base.diagnostics import Diagnostic, Rule, Severity, Waiving
+from kubectl_tas.base.late import late_pattern
+from kubectl_tas.base.words import closest, misspelled, question
 from kubectl_tas.check.conflicts import Fields
 from kubectl_tas.check.resource_requests import pods_of
-from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
+from kubectl_tas.facts.node_places import BEFORE_1_0, GPU_CLIQUE, HOSTNAME, PLACES, SINCE_1_0
 from kubectl_tas.kinds.backdoors import pods_at
-from kubectl_tas.late import late_pattern
 from kubectl_tas.model.base import QUALIFIED_NAME, KeyPath
 from kubectl_tas.model.repository import Origin
-from kubectl_tas.node_places import BEFORE_1_0, GPU_CLIQUE, HOSTNAME, PLACES, SINCE_1_0
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.podcliqueset import SubmittedSet
 from kubectl_tas.resolve.topologies import FleetTopology
-from kubectl_tas.words import closest, misspelled, question
 
 NODE_LABEL = Rule(
     "node-label",

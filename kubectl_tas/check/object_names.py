@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Rule, Severity
+from kubectl_tas.facts.spellings import TEMPLATED
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.labels import MAX_LABEL, MAX_NAME, POOL
 from kubectl_tas.model.osmo_workflow import Workflow
@@ -14,7 +15,6 @@ from kubectl_tas.model.repository import Declared
 from kubectl_tas.model.topology_kinds import ClusterTopology
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.spellings import TEMPLATED
 
 NAME_INVALID = Rule(
     "name-invalid",

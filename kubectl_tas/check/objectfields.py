@@ -9,18 +9,18 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from kubectl_tas import quantities, spellings
+from kubectl_tas.base.diagnostics import Diagnostic
+from kubectl_tas.base.late import imported
+from kubectl_tas.base.words import did_you_mean
 from kubectl_tas.check.conflicts import NOT_EMPTY, Check, Fields, Found, not_empty, one_of
-from kubectl_tas.diagnostics import Diagnostic
+from kubectl_tas.facts import quantities, spellings
+from kubectl_tas.facts.spellings import NO_ADDRESS, Refusal
 from kubectl_tas.kinds import LISTED
 from kubectl_tas.kinds.kubernetes import Bound
 from kubectl_tas.kinds.section import listed
-from kubectl_tas.late import imported
 from kubectl_tas.load.schema import INVALID_VALUE, wrong_key
 from kubectl_tas.model.base import KEY_HINT, KEY_RULE, NOTE_RULE, VALUE_HINT, VALUE_RULE
 from kubectl_tas.resolve import names
-from kubectl_tas.spellings import NO_ADDRESS, Refusal
-from kubectl_tas.words import did_you_mean
 
 _MAX_ANNOTATIONS = 256 * 2**10
 _MAX_DATA = 2**20

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from kubectl_tas.base.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.check.conflicts import FIELDS_CONFLICT
-from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.kinds import kubernetes
 from kubectl_tas.kinds.crd_rules import BrokenRule, broken_rules
 from kubectl_tas.kinds.section import Refused, Section, key_path, path_steps, value_at, values_at, written

@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from kubectl_tas.base.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
+from kubectl_tas.base.words import did_you_mean
 from kubectl_tas.check.object_names import workflow_names
-from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
 from kubectl_tas.load.reader import reads_alike
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.osmo_workflow import Group, Task, Workflow
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.words import did_you_mean
 
 OSMO_REFUSES = Rule(
     "osmo-refuses",

@@ -10,17 +10,17 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Rule, Severity
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.base.words import did_you_mean, shortened
 from kubectl_tas.gangs.task_files import INPUT, OUTPUT, OUTPUT_TOKEN, data_paths, is_mounted, task_file, tokens_in
 from kubectl_tas.gangs.task_pods import CODES, actions_by_code, code_ranges, mounted_secrets
-from kubectl_tas.late import dataclass
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.osmo_workflow import Group, Task, Workflow
 from kubectl_tas.model.pool_kinds import Pool
 from kubectl_tas.model.repository import Declared, local_path
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.words import did_you_mean, shortened
 
 OSMO_ONLY = Rule(
     "osmo-only",

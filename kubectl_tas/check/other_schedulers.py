@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from kubectl_tas.base.diagnostics import Diagnostic, Rule, Severity
+from kubectl_tas.base.late import late_pattern
 from kubectl_tas.check.conflicts import Fields
-from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
 from kubectl_tas.kinds import page_of_document
 from kubectl_tas.kinds.grouping import Gathered, Grouping
 from kubectl_tas.kinds.page import WorkloadKind
 from kubectl_tas.kinds.section import Document, path_steps, value_at, values_at, written
-from kubectl_tas.late import late_pattern
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import OWN_METADATA, KeyPath
 from kubectl_tas.model.foreign_schedulers import scheduler_of

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubectl_tas.base.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
 from kubectl_tas.check.workload_labels import WORKLOAD_CONFLICT
-from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
 from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.pool_demands import agreed
 from kubectl_tas.kinds.backdoors import Decides

@@ -8,18 +8,18 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kubectl_tas import spellings
+from kubectl_tas.base.diagnostics import Diagnostic, Related, Rule, Severity
+from kubectl_tas.base.words import did_you_mean, shortened
 from kubectl_tas.check.companion_names import REFERENCE_UNKNOWN
 from kubectl_tas.check.conflicts import Fields
-from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
+from kubectl_tas.facts import spellings
+from kubectl_tas.facts.node_places import fulfils
 from kubectl_tas.kinds import page_of_document
 from kubectl_tas.kinds.section import key_path, listed, mappings
 from kubectl_tas.load.schema import MISSING_FIELD, invalid_value, missing_field
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Declared, Origin
-from kubectl_tas.node_places import fulfils
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.words import did_you_mean, shortened
 
 if TYPE_CHECKING:
     from kubectl_tas.model.osmo_workflow import Workflow

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
+from kubectl_tas.base.words import did_you_mean, shortened
 from kubectl_tas.check.node_labels import node_label
 from kubectl_tas.check.object_names import label_problems
 from kubectl_tas.check.versions import VERSION_UNSUPPORTED, needs_kai, unsupported
 from kubectl_tas.check.workflow_fields import LABEL_RESERVED
-from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
-from kubectl_tas.kai import Feature
+from kubectl_tas.facts.kai import Feature
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.labels import MAX_LABEL, NODE_POOL, POOL, setter
 from kubectl_tas.model.pool_kinds import Pool, QueueMeta, Subpool
@@ -23,7 +24,6 @@ from kubectl_tas.resolve.handwritten import FleetPodGroup
 from kubectl_tas.resolve.podcliqueset import SubmittedSet
 from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Target, circles
 from kubectl_tas.resolve.workflows import FleetWorkflow
-from kubectl_tas.words import did_you_mean, shortened
 
 if TYPE_CHECKING:
     from kubectl_tas.model.platform import Toleration

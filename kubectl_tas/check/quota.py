@@ -9,8 +9,11 @@ from itertools import accumulate
 
 from pydantic import BaseModel
 
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
+from kubectl_tas.base.words import misspelled, question
+from kubectl_tas.base.yaml import flow
 from kubectl_tas.check.companion_names import REFERENCE_UNKNOWN
-from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
+from kubectl_tas.facts.quantities import NO_LIMIT, NOTHING, RESOURCES, UNITS, Amount, Amounts, ResourceName, said, show
 from kubectl_tas.gangs.admission import (
     OVER_QUOTA,
     OVER_QUOTA_RUNNING,
@@ -26,11 +29,8 @@ from kubectl_tas.gangs.admission import non_preemptible_requests as asked_by_que
 from kubectl_tas.gangs.lasting import Past
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.pool_kinds import MaximumAmounts, amount
-from kubectl_tas.quantities import NO_LIMIT, NOTHING, RESOURCES, UNITS, Amount, Amounts, ResourceName, said, show
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Part, Submission, work_name
-from kubectl_tas.words import misspelled, question
-from kubectl_tas.yaml import flow
 
 QUOTA_EXCEEDS_POOL = Rule(
     "quota-exceeds-pool",

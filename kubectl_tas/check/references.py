@@ -6,15 +6,15 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Severity, Suggestion
+from kubectl_tas.base.words import closest, did_you_mean, question
 from kubectl_tas.check.clique_placement import SET_TOPOLOGY_UNKNOWN
 from kubectl_tas.check.node_labels import mended_level
-from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Suggestion
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import Dangling
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.topologies import FleetTopology
-from kubectl_tas.words import closest, did_you_mean, question
 
 BACKEND_UNKNOWN = Rule(
     "backend-unknown",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from kubectl_tas import kai, times
-from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
+from kubectl_tas.base.diagnostics import Diagnostic, Rule, Severity, Waiving
+from kubectl_tas.facts import kai, times
+from kubectl_tas.facts.kai import Feature
 from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.workload_gang import reads_wait, waits
-from kubectl_tas.kai import Feature
 from kubectl_tas.kinds import kubernetes
 from kubectl_tas.kinds.section import Section, key_path
 from kubectl_tas.model import labels

@@ -6,11 +6,12 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from kubectl_tas import gpus, quantities
-from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity, Waiving
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Rule, Severity, Waiving
+from kubectl_tas.base.late import dataclass, late_pattern
+from kubectl_tas.base.words import closest, did_you_mean, shortened
+from kubectl_tas.facts import gpus, quantities
 from kubectl_tas.kinds.backdoors import Part, metadata_in
 from kubectl_tas.kinds.section import written as dotted
-from kubectl_tas.late import dataclass, late_pattern
 from kubectl_tas.load.kinds import without_nulls
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.kindlists import group_of
@@ -21,7 +22,6 @@ from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.handwritten import FleetPodGroup
 from kubectl_tas.resolve.placement import ROOT
 from kubectl_tas.resolve.podcliqueset import SubmittedSet
-from kubectl_tas.words import closest, did_you_mean, shortened
 
 if TYPE_CHECKING:
     from kubectl_tas.model.podtemplate import PodSpec

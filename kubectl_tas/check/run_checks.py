@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from kubectl_tas.base.diagnostics import Diagnostic, Rule, Severity, Waiving, in_order
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.base.resources import all_rules
+from kubectl_tas.base.words import did_you_mean
 from kubectl_tas.check import check_fleet
 from kubectl_tas.check.deduplicate import without_consequences
 from kubectl_tas.check.secrets import SECRET_IN_CLEAR
 from kubectl_tas.check.settings import WAIVER_UNUSED
-from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving, in_order
 from kubectl_tas.kinds.section import mappings
-from kubectl_tas.late import dataclass
 from kubectl_tas.load.kinds import UNKNOWN_KIND, not_read
 from kubectl_tas.load.loading import load_repository
 from kubectl_tas.load.source import Source
 from kubectl_tas.model.config import Setting
 from kubectl_tas.model.repository import Origin, Repository
 from kubectl_tas.resolve.fleet import Fleet, resolve
-from kubectl_tas.resources import all_rules
-from kubectl_tas.words import did_you_mean
 
 RULE_SETTING = Rule(
     "rule-setting",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
-from kubectl_tas.credentials import is_marked, kind_of, shape_of
-from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity, Waiving
+from kubectl_tas.base.credentials import is_marked, kind_of, shape_of
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Rule, Severity, Waiving
 from kubectl_tas.kinds import environment
 from kubectl_tas.kinds.backdoors import Part
 from kubectl_tas.kinds.section import listed

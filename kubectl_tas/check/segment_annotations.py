@@ -5,20 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kubectl_tas import kai, kinds
-from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
+from kubectl_tas import kinds
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
+from kubectl_tas.base.words import within
+from kubectl_tas.facts import kai
+from kubectl_tas.facts.kai import Feature
 from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.podgrouper import makes_segments, never_runs, row
 from kubectl_tas.gangs.segment_cuts import waited_for
 from kubectl_tas.gangs.workload_gang import part_placement, whole_placement
-from kubectl_tas.kai import Feature
 from kubectl_tas.kinds.grouping import CutWorkers
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import QUALIFIED_NAME
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.fleet_workload import MAX_SEGMENTS, FleetWorkload
 from kubectl_tas.resolve.placement import Ignored, Placement, ReplicaType, segment_sizes
-from kubectl_tas.words import within
 
 SEGMENT_VALUE = Rule(
     "segment-value",

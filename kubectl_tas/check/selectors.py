@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from kubectl_tas import spellings
+from kubectl_tas.base.diagnostics import Diagnostic, Rule, Severity, Waiving
+from kubectl_tas.base.words import did_you_mean, misspelled, question, shortened
 from kubectl_tas.check.companion_names import REFERENCE_UNKNOWN
 from kubectl_tas.check.without_effect import WITHOUT_EFFECT
-from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
+from kubectl_tas.facts import spellings
+from kubectl_tas.facts.node_places import fulfils
 from kubectl_tas.kinds import LISTED, page_of
 from kubectl_tas.kinds.section import listed
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.node_places import fulfils
 from kubectl_tas.resolve.companions import FleetCompanion
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.mentions import SCALED, LabelledPods, Selection, Space
 from kubectl_tas.resolve.platforms import Finder
-from kubectl_tas.words import did_you_mean, misspelled, question, shortened
 
 SELECTS_OTHERS = Rule(
     "selects-others",

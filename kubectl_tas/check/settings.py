@@ -8,23 +8,23 @@ from operator import itemgetter
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from kubectl_tas import kai
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
+from kubectl_tas.base.folders import READ_ABOVE_OUTPUT
+from kubectl_tas.base.words import closest, did_you_mean, shortened
 from kubectl_tas.check.unique import NAME_DUPLICATE
-from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
-from kubectl_tas.folders import READ_ABOVE_OUTPUT
-from kubectl_tas.kai import Feature
+from kubectl_tas.facts import kai
+from kubectl_tas.facts.kai import Feature
+from kubectl_tas.facts.node_places import HOSTNAME
 from kubectl_tas.load.kinds import KIND_ELSEWHERE, KINDS
 from kubectl_tas.load.rights import misplaced, outside
 from kubectl_tas.load.schema import INVALID_VALUE, MISSING_FIELD, invalid_value
 from kubectl_tas.model.config import Config
 from kubectl_tas.model.kindlists import belongs_elsewhere, why_elsewhere
 from kubectl_tas.model.repository import Declared
-from kubectl_tas.node_places import HOSTNAME
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.handwritten import SubmittedPodGroup
 from kubectl_tas.resolve.pools import FleetPool
-from kubectl_tas.words import closest, did_you_mean, shortened
 
 if TYPE_CHECKING:
     from kubectl_tas.model.karta import Karta

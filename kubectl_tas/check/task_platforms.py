@@ -10,6 +10,8 @@ from typing import Any
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Severity
+from kubectl_tas.base.late import dataclass
 from kubectl_tas.check.fields import check_pod
 from kubectl_tas.check.keys import backdoors_of, keys_of
 from kubectl_tas.check.mounts import MOUNT_PATH
@@ -17,12 +19,10 @@ from kubectl_tas.check.pod_templates import check_made_pod
 from kubectl_tas.check.resource_requests import check_pod_gpus, resources_of
 from kubectl_tas.check.secrets import secrets_of
 from kubectl_tas.check.visibledevices import devices_of, said_by
-from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
 from kubectl_tas.gangs.task_files import data_paths, normal
 from kubectl_tas.gangs.task_files import filled as with_tokens
 from kubectl_tas.gangs.task_pods import is_pod, mounted_secrets, on_platform, pod_spec
 from kubectl_tas.kinds.backdoors import LABELS, parts, setter_of, state_of
-from kubectl_tas.late import dataclass
 from kubectl_tas.load.schema import INVALID_VALUE
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath, LabelValue

@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from kubectl_tas import gpus, quantities
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
+from kubectl_tas.base.late import late_pattern
 from kubectl_tas.check.conflicts import Fields
-from kubectl_tas.device_runtimes import (
+from kubectl_tas.facts import gpus, quantities
+from kubectl_tas.facts.device_runtimes import (
     ANNOTATIONS,
     LEGACY,
     VARIABLES,
@@ -22,12 +24,10 @@ from kubectl_tas.device_runtimes import (
     read_by,
     takes_devices,
 )
-from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
-from kubectl_tas.gpus import VISIBLE_DEVICES
+from kubectl_tas.facts.gpus import VISIBLE_DEVICES
 from kubectl_tas.kinds import environment
 from kubectl_tas.kinds.backdoors import Part
 from kubectl_tas.kinds.section import listed
-from kubectl_tas.late import late_pattern
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.osmo_workflow import Task
 from kubectl_tas.model.repository import Origin

@@ -9,14 +9,14 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from kubectl_tas.base.diagnostics import Diagnostic
+from kubectl_tas.base.late import dataclass
 from kubectl_tas.check.compute_domains import ClaimedDomain
 from kubectl_tas.check.conflicts import Fields
 from kubectl_tas.check.growth import Scaled, scalers
 from kubectl_tas.check.keys import WorkDocument
-from kubectl_tas.diagnostics import Diagnostic
 from kubectl_tas.kinds import SET
 from kubectl_tas.kinds.backdoors import pods_at
-from kubectl_tas.late import dataclass
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve.fleet import Fleet
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from kubectl_tas.base.diagnostics import Diagnostic, Related, Rule, Severity
 from kubectl_tas.check.resource_requests import pods_of
-from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
 from kubectl_tas.kinds.section import Section
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Declared

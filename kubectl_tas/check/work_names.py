@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from kubectl_tas.base.diagnostics import Diagnostic
 from kubectl_tas.check.object_names import NAME_INVALID
-from kubectl_tas.diagnostics import Diagnostic
+from kubectl_tas.facts.spellings import TEMPLATED
 from kubectl_tas.kinds import kubernetes
 from kubectl_tas.kinds.naming import ANY, Alphabet, Naming, PartNaming
 from kubectl_tas.kinds.section import Document, path_steps, values_at
@@ -16,7 +17,6 @@ from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.labels import MAX_NAME
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.spellings import TEMPLATED
 
 if TYPE_CHECKING:
     from kubectl_tas.model.grovekinds import CliqueSet

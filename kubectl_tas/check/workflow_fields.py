@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from kubectl_tas.base.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
+from kubectl_tas.base.words import did_you_mean, shortened
 from kubectl_tas.check.conflicts import Fields
-from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
 from kubectl_tas.kinds.backdoors import LABELS as BACKDOOR_LABELS
 from kubectl_tas.kinds.backdoors import setter_of, state_of
 from kubectl_tas.load.schema import INVALID_VALUE
@@ -19,7 +20,6 @@ from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.workflows import DEFAULT_RESOURCE, FleetWorkflow
-from kubectl_tas.words import did_you_mean, shortened
 
 WORKFLOW_TASKS = Rule(
     "workflow-tasks",

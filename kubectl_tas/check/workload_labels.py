@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
+from kubectl_tas.base.diagnostics import Diagnostic, Rule, Severity, Waiving
+from kubectl_tas.base.words import did_you_mean, shortened, within, write_instead
 from kubectl_tas.check.resource_requests import pods_of
-from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
+from kubectl_tas.facts.node_places import admits, choices, instead, values_at
 from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.pool_demands import Demand, Mode, demands
 from kubectl_tas.kinds.backdoors import Part
@@ -15,13 +17,11 @@ from kubectl_tas.model.base import MAX_COUNT, OWN_METADATA, KeyPath, whole_numbe
 from kubectl_tas.model.osmo_workflow import PRIORITIES
 from kubectl_tas.model.platform import Nodes
 from kubectl_tas.model.repository import Declared, Origin
-from kubectl_tas.node_places import admits, choices, instead, values_at
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.fleet_workload import OWNED, FleetWorkload
 from kubectl_tas.resolve.placement import ROOT
 from kubectl_tas.resolve.podcliqueset import SubmittedSet
-from kubectl_tas.words import did_you_mean, shortened, within, write_instead
 
 if TYPE_CHECKING:
     from kubectl_tas.model.grovekinds import CliqueSet

@@ -6,13 +6,14 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from kubectl_tas.base.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
+from kubectl_tas.base.words import did_you_mean, write_instead
 from kubectl_tas.check.node_labels import mended_level
 from kubectl_tas.check.placement_rules import check_order
 from kubectl_tas.check.workload_labels import WORKLOAD_CONFLICT, check_demands
-from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
+from kubectl_tas.facts.kai import PRIORITY_CLASSES, Feature
 from kubectl_tas.gangs.pool_demands import member_demands
 from kubectl_tas.gangs.written_gangs import DEFAULT, gang_of_pod_group, minimums_of, sub_group_of
-from kubectl_tas.kai import PRIORITY_CLASSES, Feature
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.labels import MAX_LABEL
@@ -21,7 +22,6 @@ from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.handwritten import FleetPodGroup
 from kubectl_tas.resolve.topologies import FleetTopology
-from kubectl_tas.words import did_you_mean, write_instead
 
 if TYPE_CHECKING:
     from kubectl_tas.model.manifest import SubGroup, TopologyConstraint

@@ -11,11 +11,11 @@ from typing import Any
 
 import click
 
+from kubectl_tas.base.diagnostics import Severity
+from kubectl_tas.base.late import dataclass, late_pattern
 from kubectl_tas.cli.options import FILE, SUBMISSION, F
 from kubectl_tas.cli.session import Session, find_root, open_session, open_summaries, read_named
-from kubectl_tas.diagnostics import Severity
 from kubectl_tas.kinds import SET
-from kubectl_tas.late import dataclass, late_pattern
 from kubectl_tas.load.source import SUFFIXES
 from kubectl_tas.report import STDIN
 from kubectl_tas.resolve import names

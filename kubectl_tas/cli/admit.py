@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
+from kubectl_tas.base.diagnostics import has_errors
 from kubectl_tas.check.deduplicate import blamed_on_flags
 from kubectl_tas.cli.addressing import KINDS, WorkFile, files_meant, open_work, place_of, work_arguments
 from kubectl_tas.cli.backends import cluster_options, named_clusters
@@ -23,7 +24,6 @@ from kubectl_tas.cli.session import (
     tell_errors,
 )
 from kubectl_tas.cli.terminal import hand_over_data, show
-from kubectl_tas.diagnostics import has_errors
 from kubectl_tas.draw import verdicts as pages
 from kubectl_tas.gangs.admission import VERDICTS, Answer, answers, sent_by, split_findings
 from kubectl_tas.load.source import FolderSource, OverlaySource

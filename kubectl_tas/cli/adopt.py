@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from kubectl_tas.base.diagnostics import Diagnostic, TasError
+from kubectl_tas.base.late import dataclass
 from kubectl_tas.cli.addressing import place_of
 from kubectl_tas.cli.importing import manifests, tell_unplaced
 from kubectl_tas.cli.options import (
@@ -21,11 +23,9 @@ from kubectl_tas.cli.options import (
 )
 from kubectl_tas.cli.session import Session, check_source, find_root, open_session, read_named, show_findings
 from kubectl_tas.cli.terminal import say, show
-from kubectl_tas.diagnostics import Diagnostic, TasError
 from kubectl_tas.edit.apply import FileEdit, as_edited, lock, new_errors, write
 from kubectl_tas.imports.adoption import Adopted, adopt
 from kubectl_tas.imports.written import Wishes
-from kubectl_tas.late import dataclass
 from kubectl_tas.load.source import FolderSource, OverlaySource, decode, is_read
 from kubectl_tas.report.style import unified
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kubectl_tas.base.diagnostics import TasError
+from kubectl_tas.base.words import nothing_called
 from kubectl_tas.cli.options import BACKEND, FILE, F, kubectl_options, together
 from kubectl_tas.cli.terminal import say, waiting
-from kubectl_tas.diagnostics import TasError
-from kubectl_tas.words import nothing_called
 
 if TYPE_CHECKING:
     from kubectl_tas.live.live_cluster import Beside, Cluster, Clusters

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kubectl_tas.base.diagnostics import TasError
+from kubectl_tas.base.words import nothing_called, shortened
 from kubectl_tas.cli.addressing import meant, open_work, work_arguments
 from kubectl_tas.cli.backends import NodeSource, backend_option, chosen_backends, given_clusters, nodes_options
 from kubectl_tas.cli.options import (
@@ -29,19 +31,17 @@ from kubectl_tas.cli.options import (
 )
 from kubectl_tas.cli.session import Session, open_session, refuse_errors, tell_errors, tell_warnings
 from kubectl_tas.cli.terminal import hand_over, hand_over_bytes, say, waiting
-from kubectl_tas.diagnostics import TasError
 from kubectl_tas.emit.disk import write_file
+from kubectl_tas.facts.kai import Feature
+from kubectl_tas.facts.node_places import HOSTNAME, LIKE, place_of
 from kubectl_tas.gangs.admission import VERDICTS
-from kubectl_tas.kai import Feature
 from kubectl_tas.load.source import CONFIG_FILE
-from kubectl_tas.node_places import HOSTNAME, LIKE, place_of
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.pools import Submission
-from kubectl_tas.words import nothing_called, shortened
 
 if TYPE_CHECKING:
     from kubectl_tas.place.kai_snapshot import Doubts

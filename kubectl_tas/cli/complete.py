@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from kubectl_tas.late import late_pattern
+from kubectl_tas.base.late import late_pattern
 from kubectl_tas.load.outline import WORKFLOW, OutlineDocument, backends, outline, refs
 from kubectl_tas.resolve.names import SEPARATOR, fold
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kubectl_tas.base.diagnostics import Severity, TasError, has_errors
 from kubectl_tas.cli.backends import backend_option, chosen_backends
 from kubectl_tas.cli.options import kubectl_options, output_option, repository_option, together
 from kubectl_tas.cli.session import open_session
 from kubectl_tas.cli.terminal import hand_over, say, waiting
-from kubectl_tas.diagnostics import Severity, TasError, has_errors
 from kubectl_tas.imports.examination import OK, PROBLEM, UNKNOWN, Check, examined_checkout, examined_cluster
 from kubectl_tas.live.kubectl import ClusterAccess, get, told
 from kubectl_tas.report import json as report

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from kubectl_tas.base.diagnostics import Diagnostic, Severity
 from kubectl_tas.check.quota import TOO_MUCH
 from kubectl_tas.cli.session import check_source, find_root, open_session, show_findings
 from kubectl_tas.cli.terminal import say, show
-from kubectl_tas.diagnostics import Diagnostic, Severity
 from kubectl_tas.edit.apply import as_edited, lock, new_errors, spliced, write
 from kubectl_tas.edit.subpool_edits import Edit, lists
 from kubectl_tas.report.style import unified

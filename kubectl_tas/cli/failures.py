@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 import click
 
+from kubectl_tas.base.diagnostics import TasError
 from kubectl_tas.cli.terminal import UNREAD, say, show
-from kubectl_tas.diagnostics import TasError
 
 _MEANT = {"--gpu": "--quota", "--guarantee": "--quota"}
 """Options that people try, with the option that a command has for it."""
@@ -54,7 +54,7 @@ def _refuse(error: click.ClickException, words: Sequence[str]) -> int:
     if isinstance(error, HabitError):
         return _fail(error.message, error.hint, error.exit_code)
     if isinstance(error, click.NoSuchOption):
-        from kubectl_tas.words import closest  # only a slip waits for it
+        from kubectl_tas.base.words import closest  # only a slip waits for it
 
         parameters = error.ctx.command.params if error.ctx else ()
         meant = _MEANT.get(error.option_name, "")

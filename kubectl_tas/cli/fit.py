@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from kubectl_tas.base.words import nothing_called, shortened
 from kubectl_tas.cli.addressing import meant, open_work, work_arguments
 from kubectl_tas.cli.backends import NodeSource, chosen_backends, nodes_options, refuse_several
 from kubectl_tas.cli.options import PICTURES, POOL, TEXT, output_option, repository_option, template_options
@@ -18,6 +19,7 @@ from kubectl_tas.draw import capacitypages
 from kubectl_tas.draw import fitpages as pages
 from kubectl_tas.draw import pendingtable as queue_pages
 from kubectl_tas.draw.fitfigure import figure
+from kubectl_tas.facts.quantities import total
 from kubectl_tas.gangs.admission import VERDICTS
 from kubectl_tas.model import manifest
 from kubectl_tas.model.osmo_workflow import PRIORITIES
@@ -30,11 +32,9 @@ from kubectl_tas.place.grow import grow as growth_of
 from kubectl_tas.place.queues import held_gangs, trees
 from kubectl_tas.place.schedulers import SeenCluster, ShardScheduler, schedulers
 from kubectl_tas.place.scheduling_session import sum_of
-from kubectl_tas.quantities import total
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import Submission
-from kubectl_tas.words import nothing_called, shortened
 
 MAX_LISTED = 3
 """The most names that a message lists."""

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kubectl_tas.base.diagnostics import Diagnostic, TasError
+from kubectl_tas.base.folders import MEBIBYTE
+from kubectl_tas.base.yaml import block
 from kubectl_tas.cli.backends import chosen_backends
 from kubectl_tas.cli.session import Session, check_source, open_session, read_stdin, show_findings
 from kubectl_tas.cli.terminal import hand_over
-from kubectl_tas.diagnostics import Diagnostic, TasError
-from kubectl_tas.folders import MEBIBYTE
 from kubectl_tas.load.document import parse
 from kubectl_tas.load.functioninput import (
     API_VERSION,
@@ -25,7 +26,6 @@ from kubectl_tas.load.functioninput import (
 )
 from kubectl_tas.load.source import MemorySource, decode
 from kubectl_tas.report.json import Place, results
-from kubectl_tas.yaml import block
 
 if TYPE_CHECKING:
     from kubectl_tas.model.function import Function

@@ -13,7 +13,10 @@ from typing import Any, NoReturn
 
 import click
 
-from kubectl_tas import yaml
+from kubectl_tas.base import yaml
+from kubectl_tas.base.diagnostics import Diagnostic, Severity, TasError
+from kubectl_tas.base.folders import is_hidden
+from kubectl_tas.base.words import shortened
 from kubectl_tas.cli.backends import state_file
 from kubectl_tas.cli.options import (
     FILE,
@@ -28,10 +31,8 @@ from kubectl_tas.cli.options import (
 from kubectl_tas.cli.session import Session, check_source, read_named, show_findings
 from kubectl_tas.cli.terminal import say, show, waiting
 from kubectl_tas.compile import compile_fleet
-from kubectl_tas.diagnostics import Diagnostic, Severity, TasError
 from kubectl_tas.edit.apply import as_edited, lock, spliced, write
 from kubectl_tas.emit.create_only import standing, write_new
-from kubectl_tas.folders import is_hidden
 from kubectl_tas.imports.from_cluster import Compared, ImportOptions, compared, import_cluster
 from kubectl_tas.imports.from_kueue import WORK, import_kueue, with_work
 from kubectl_tas.imports.from_osmo import OsmoDocument, import_osmo
@@ -44,7 +45,6 @@ from kubectl_tas.load.document import Document, parse
 from kubectl_tas.load.schema import items_of
 from kubectl_tas.load.source import CONFIG_FILE, FolderSource, MemorySource, OverlaySource, decode, is_read
 from kubectl_tas.report.style import unified
-from kubectl_tas.words import shortened
 
 MAX_LISTED = 8
 """The most names in one line."""

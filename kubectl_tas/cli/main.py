@@ -15,9 +15,9 @@ from typing import Any, NoReturn
 import click
 
 from kubectl_tas import __version__
+from kubectl_tas.base.late import imported
 from kubectl_tas.cli import COLOURS
 from kubectl_tas.cli.options import FOLDER, CommandGroup
-from kubectl_tas.late import imported
 
 COMMANDS = {
     "init": ("kubectl_tas.cli.setup:init", "Write a small working repository to DIR, by default the working folder."),

@@ -17,7 +17,7 @@ from kubectl_tas.cli.terminal import hand_over, say, show
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from kubectl_tas.diagnostics import Rule
+    from kubectl_tas.base.diagnostics import Rule
     from kubectl_tas.report import json_shapes as shapes
 
 
@@ -45,7 +45,7 @@ def version(output: str) -> None:
     """Show the version of the tool, and the releases of KAI Scheduler and Grove that it knows."""
     import platform
 
-    from kubectl_tas import grove, kai
+    from kubectl_tas.facts import grove, kai
     from kubectl_tas.report import json, style
 
     schedulers = [f"{major}.{minor}.{patch}" for (major, minor), patch in sorted(kai.NEWEST_PATCHES.items())]
@@ -77,10 +77,10 @@ def rule(code: str | None, output: str) -> None:
 
     A word that is no CODE lists the rules that have it in their text.
     """
+    from kubectl_tas.base.resources import all_rules
+    from kubectl_tas.base.words import did_you_mean
     from kubectl_tas.report import json, style
     from kubectl_tas.report.text import rule_data, rule_page
-    from kubectl_tas.resources import all_rules
-    from kubectl_tas.words import did_you_mean
 
     rules = all_rules()
     if code is not None and code not in rules:
@@ -119,8 +119,8 @@ def schema(kind: str | None, folder: str | None) -> None:
 
     The kind all is one schema for every file but values files.
     """
-    from kubectl_tas.resources import read_resource, resource_root
-    from kubectl_tas.words import nothing_called
+    from kubectl_tas.base.resources import read_resource, resource_root
+    from kubectl_tas.base.words import nothing_called
 
     names = sorted(path.stem for path in (resource_root() / "schemas").glob("*.json"))
     if folder is not None:
@@ -136,8 +136,8 @@ def schema(kind: str | None, folder: str | None) -> None:
 
 
 def _write(folder: Path, names: list[str]) -> None:
+    from kubectl_tas.base.resources import read_resource
     from kubectl_tas.emit.create_only import write_schemas
-    from kubectl_tas.resources import read_resource
 
     written = write_schemas(folder, {f"{name}.json": read_resource(f"schemas/{name}.json") for name in names})
     for name in written:

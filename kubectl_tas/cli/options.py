@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from kubectl_tas.late import imported
+from kubectl_tas.base.late import imported
 
 if TYPE_CHECKING:
     from kubectl_tas.model.config import Setting
@@ -88,8 +88,8 @@ class CommandGroup(click.Group):
         args = self._renamed(ctx, args)
         name, known = args[0], self.list_commands(ctx)
         if self.get_command(ctx, name) is None and not name.startswith("-"):
+            from kubectl_tas.base.words import nothing_called
             from kubectl_tas.cli.failures import of_nested  # only a slip waits for it
-            from kubectl_tas.words import nothing_called
 
             if habit := of_nested(str(ctx.info_name), args):
                 raise habit

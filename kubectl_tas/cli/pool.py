@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from kubectl_tas.base.diagnostics import Diagnostic
+from kubectl_tas.base.words import nothing_called, shortened
 from kubectl_tas.cli.backends import (
     CLUSTER,
     DECLARED,
@@ -41,7 +43,6 @@ from kubectl_tas.cli.options import (
 )
 from kubectl_tas.cli.session import open_session, open_summaries, refuse_errors, tell_errors, tell_unread
 from kubectl_tas.cli.terminal import gap, hand_over, hand_over_data, say, show, show_figures, show_list
-from kubectl_tas.diagnostics import Diagnostic
 from kubectl_tas.draw import pooltables as pages
 from kubectl_tas.draw.poolfigure import figure
 from kubectl_tas.edit import pool_edits
@@ -51,7 +52,6 @@ from kubectl_tas.report.text import plural
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import FleetPool, Target
-from kubectl_tas.words import nothing_called, shortened
 
 if TYPE_CHECKING:
     from kubectl_tas.draw.capacitypages import Planned

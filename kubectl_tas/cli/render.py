@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 
+from kubectl_tas.base.diagnostics import Diagnostic, TasError, has_errors, in_order
 from kubectl_tas.cli.backends import backend_option, chosen_backends
 from kubectl_tas.cli.options import (
     FILE,
@@ -32,7 +33,6 @@ from kubectl_tas.cli.session import (
     tell_warnings,
 )
 from kubectl_tas.cli.terminal import hand_over_parts, print_findings, progress, say, show
-from kubectl_tas.diagnostics import Diagnostic, TasError, has_errors, in_order
 from kubectl_tas.emit import manifest_text
 from kubectl_tas.emit.disk import Stamps, write_file
 from kubectl_tas.emit.file_plan import Plan, apply_plan, bereft, folder_of, layout, plan, stale

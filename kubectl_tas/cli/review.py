@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kubectl_tas.base.diagnostics import TasError, has_errors
+from kubectl_tas.base.late import imported
 from kubectl_tas.check.run_checks import Base, settled
 from kubectl_tas.cli.backends import CLUSTER, DECLARED, USED, cluster_options, live_option, named_clusters
 from kubectl_tas.cli.options import (
@@ -35,10 +37,8 @@ from kubectl_tas.compare.change import Change, Earlier
 from kubectl_tas.compare.impact import Impact, impact
 from kubectl_tas.compare.transitions import compare
 from kubectl_tas.compile import compile_fleet
-from kubectl_tas.diagnostics import TasError, has_errors
 from kubectl_tas.emit.foreign import OUTPUT_FOREIGN, FileBeside, kept_changes
 from kubectl_tas.gangs.lasting import Past
-from kubectl_tas.late import imported
 from kubectl_tas.work.run import JudgedRepository
 
 if TYPE_CHECKING:

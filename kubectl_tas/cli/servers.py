@@ -13,9 +13,9 @@ from typing import Any, NoReturn
 
 import click
 
+from kubectl_tas.base.diagnostics import TasError
 from kubectl_tas.cli.backends import nodes_options
 from kubectl_tas.cli.options import repository_option
-from kubectl_tas.diagnostics import TasError
 
 SECONDS = 60
 """The default of --time-limit."""
@@ -76,7 +76,7 @@ def mcp(seconds: int, files: Sequence[str], live: bool, directory: str | None, *
 
 
 def _ended(number: int, _frame: FrameType | None) -> NoReturn:
-    from kubectl_tas import process
+    from kubectl_tas.base import process
 
     process.end_ours()
     os._exit(128 + number)

@@ -16,17 +16,17 @@ from typing import TYPE_CHECKING, NoReturn, TextIO
 
 import click
 
+from kubectl_tas.base.diagnostics import Diagnostic, Rule, Severity, TasError, has_errors, in_order
+from kubectl_tas.base.folders import MEBIBYTE, read_plain
+from kubectl_tas.base.late import dataclass
 from kubectl_tas.check.deduplicate import blamed, gathered
 from kubectl_tas.check.quota import judged_with
 from kubectl_tas.check.run_checks import Base, judge, settled
 from kubectl_tas.check.versions import check_guard
 from kubectl_tas.cli.options import group_directory, noted, settings
 from kubectl_tas.cli.terminal import UNREAD, Gap, progress, say, show, wants_colour
-from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, TasError, has_errors, in_order
 from kubectl_tas.emit.foreign import Foreign, check_output, checkout_of, foreign, left_behind
-from kubectl_tas.folders import MEBIBYTE, read_plain
 from kubectl_tas.gangs.lasting import Past
-from kubectl_tas.late import dataclass
 from kubectl_tas.load.ignored_files import nothing_declared, unread
 from kubectl_tas.load.loading import Loaded, load_repository
 from kubectl_tas.load.source import CONFIG_FILE, MAX_BYTES, FolderSource, OverlaySource, Source, is_read

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from kubectl_tas.base.words import nothing_called
 from kubectl_tas.cli.backends import (
     CLUSTER,
     DECLARED,
@@ -23,17 +24,16 @@ from kubectl_tas.cli.session import open_session, refuse_errors, tell_errors
 from kubectl_tas.cli.terminal import hand_over_data, say, show
 from kubectl_tas.compile.cluster_objects import compile_queues
 from kubectl_tas.draw import sharetables as pages
+from kubectl_tas.facts.quantities import NO_LIMIT, NOTHING, Amounts, larger
 from kubectl_tas.gangs.admission import VERDICTS
 from kubectl_tas.gangs.admission import non_preemptible_requests as asked_by_queue
 from kubectl_tas.live.live_cluster import ClusterState
 from kubectl_tas.model import manifest
 from kubectl_tas.place.fairshare_report import FairShareDivision, QueueDemand, called, divide
 from kubectl_tas.place.queues import Shard, declared, total_resources, trees
-from kubectl_tas.quantities import NO_LIMIT, NOTHING, Amounts, larger
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import FleetPool, Target
-from kubectl_tas.words import nothing_called
 
 SOURCES = {
     DECLARED: "what the work of this repository asks for, all of it at once",

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from kubectl_tas.base.words import nothing_called
 from kubectl_tas.cli.backends import cluster_options, given_clusters
 from kubectl_tas.cli.editing import edit
 from kubectl_tas.cli.options import (
@@ -33,7 +34,6 @@ from kubectl_tas.edit.subpool_edits import Quota, Usage
 from kubectl_tas.model.pool_kinds import CPU, MEMORY, SHARE
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.words import nothing_called
 
 
 class _Quota(click.ParamType):  # type: ignore[type-arg]

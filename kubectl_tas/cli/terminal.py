@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 import click
 
+from kubectl_tas.base.diagnostics import Location
+from kubectl_tas.base.late import imported
 from kubectl_tas.cli import ALWAYS, NEVER
-from kubectl_tas.diagnostics import Location
-from kubectl_tas.late import imported
 from kubectl_tas.report import FINDINGS
 from kubectl_tas.report.style import printable, printable_lines
 
@@ -93,7 +93,7 @@ def hand_over(text: str, *, is_safe: bool = False) -> None:
 
 def hand_over_data(answer: Mapping[str, Any], output: str = "json") -> None:
     """Prints an answer as JSON or YAML. It names the documents that are not counted."""
-    from kubectl_tas import yaml
+    from kubectl_tas.base import yaml
     from kubectl_tas.report import json
 
     lacking = gap()
@@ -166,7 +166,7 @@ def _folder(root: Path) -> str:
 
 
 def _append(path: Path, findings: Findings) -> None:
-    from kubectl_tas.diagnostics import TasError
+    from kubectl_tas.base.diagnostics import TasError
     from kubectl_tas.report import github
 
     try:

@@ -8,7 +8,10 @@ from typing import Any
 
 import click
 
-from kubectl_tas import spellings, yaml
+from kubectl_tas.base import yaml
+from kubectl_tas.base.diagnostics import TasError
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.base.words import nothing_called
 from kubectl_tas.cli.backends import cluster_options, given_clusters, named_clusters, refuse_several, target_of
 from kubectl_tas.cli.options import LIST, POOL, TARGET, TOPOLOGY, CommandGroup, output_option, repository_option
 from kubectl_tas.cli.session import Session, open_session, open_summaries, tell_errors, tell_unread
@@ -16,16 +19,14 @@ from kubectl_tas.cli.terminal import hand_over, hand_over_data, say, show, show_
 from kubectl_tas.compare.cluster_nodes import Coverage, coverage, may_use
 from kubectl_tas.compare.nodelevels import suggest as suggested
 from kubectl_tas.compare.topology_drift import Drift, TopologyUse, declared_uses, drifts, live_uses
-from kubectl_tas.diagnostics import TasError
 from kubectl_tas.draw import topologytables as pages
 from kubectl_tas.draw.pooltables import keys, keys_data
-from kubectl_tas.late import dataclass
+from kubectl_tas.facts import spellings
 from kubectl_tas.live.cliquesets import GroveState
 from kubectl_tas.live.kubectl import NoSuchResourceError
 from kubectl_tas.live.live_cluster import Cluster, LiveNode
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.words import nothing_called
 
 
 def _names(fleet: Fleet) -> list[str]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kubectl_tas.base.diagnostics import Diagnostic, TasError
 from kubectl_tas.check.quota import TOO_MUCH
 from kubectl_tas.check.run_checks import Base
 from kubectl_tas.cli.backends import cluster_options, named_clusters
@@ -35,7 +36,6 @@ from kubectl_tas.cli.session import (
     report,
 )
 from kubectl_tas.cli.terminal import print_findings
-from kubectl_tas.diagnostics import Diagnostic, TasError
 from kubectl_tas.gangs.lasting import Past
 from kubectl_tas.load.source import SUFFIXES, FolderSource, OverlaySource, is_read
 from kubectl_tas.model.config import VALUES_FOLDER as VALUES

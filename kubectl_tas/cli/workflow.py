@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kubectl_tas.base.diagnostics import TasError
 from kubectl_tas.cli.addressing import files_meant, meant, open_work, work_arguments
 from kubectl_tas.cli.backends import as_given, cluster_options, given_clusters, narrowed
 from kubectl_tas.cli.options import (
@@ -22,7 +23,6 @@ from kubectl_tas.cli.options import (
 )
 from kubectl_tas.cli.session import Session, open_session, open_summaries, refuse_errors, tell_errors
 from kubectl_tas.cli.terminal import hand_over_data, show, show_figures, show_list
-from kubectl_tas.diagnostics import TasError
 from kubectl_tas.draw import tree
 from kubectl_tas.draw import verdicts as pages
 from kubectl_tas.draw.gangfigure import Picture, as_data, figure, picture, segments_as_data

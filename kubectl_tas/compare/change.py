@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import field
 from functools import cached_property
 
-from kubectl_tas.late import dataclass
+from kubectl_tas.base.late import dataclass
 from kubectl_tas.live.cliquesets import GroveState, SetKey
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.podcliqueset import FleetPodCliqueSet

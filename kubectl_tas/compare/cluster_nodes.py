@@ -9,17 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, pairwise
 
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.base.words import shortened
 from kubectl_tas.compare.nodelevels import domains_of, split
-from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
+from kubectl_tas.facts.kai import Feature
+from kubectl_tas.facts.node_places import admits, choices, instead, values_at
 from kubectl_tas.gangs.gang import Gang
 from kubectl_tas.gangs.workflow_gang import gangs_of_workflow
 from kubectl_tas.gangs.written_gangs import gangs_of_set
-from kubectl_tas.kai import Feature
 from kubectl_tas.kinds import SET
-from kubectl_tas.late import dataclass
 from kubectl_tas.live.live_cluster import LiveNode
 from kubectl_tas.model import labels
-from kubectl_tas.node_places import admits, choices, instead, values_at
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
@@ -27,7 +28,6 @@ from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.podcliqueset import SubmittedSet
 from kubectl_tas.resolve.pools import FleetPool
 from kubectl_tas.resolve.topologies import FleetTopology, Level
-from kubectl_tas.words import shortened
 
 _SHOWN = 5
 

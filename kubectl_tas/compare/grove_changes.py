@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
+from kubectl_tas.base.words import shortened
 from kubectl_tas.compare.change import Change, is_deployed, kept_sets, scheduled_pods, state_of
 from kubectl_tas.compare.topology_drift import the_cluster
-from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
-from kubectl_tas.grove import TEMPLATE
+from kubectl_tas.facts.grove import TEMPLATE
 from kubectl_tas.kinds import SET
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.podcliqueset import FleetPodCliqueSet, FleetScalingGroup
 from kubectl_tas.resolve.topologies import FleetTopology, Level
-from kubectl_tas.words import shortened
 
 if TYPE_CHECKING:
     from kubectl_tas.model.grovekinds import PackConstraint

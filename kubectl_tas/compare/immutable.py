@@ -13,13 +13,13 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.facts.quantities import parse
 from kubectl_tas.kinds import SET, kubernetes, page_of_document
 from kubectl_tas.kinds.crd_rules import rules_broken_by_update
 from kubectl_tas.kinds.page import OF_CRD, SERVER, Effect, Fixed, paths
 from kubectl_tas.kinds.section import child, value_at
-from kubectl_tas.late import dataclass
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.quantities import parse
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,27 +7,27 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypeVar
 
+from kubectl_tas.base.diagnostics import Diagnostic, Severity
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.base.resources import all_rules
+from kubectl_tas.base.words import shortened
 from kubectl_tas.compare.change import Change
 from kubectl_tas.compare.grove_changes import is_recreated
 from kubectl_tas.compare.object_changes import CHANGE_REFUSED, moved, object_changes, path_text
 from kubectl_tas.compare.pool_changes import renamed
-from kubectl_tas.diagnostics import Diagnostic, Severity
 from kubectl_tas.emit.foreign import FileBeside
+from kubectl_tas.facts.quantities import NOTHING, RESOURCES, Amounts
 from kubectl_tas.gangs.admission import Admission, Verdict
 from kubectl_tas.gangs.lasting import Past
 from kubectl_tas.gangs.workflow_gang import gangs_of_workflow
 from kubectl_tas.kinds.page import Effect
-from kubectl_tas.late import dataclass
 from kubectl_tas.load.source import CONFIG_FILE
 from kubectl_tas.model.config import ConfigSpec
 from kubectl_tas.model.policies import ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding
-from kubectl_tas.quantities import NOTHING, RESOURCES, Amounts
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.resolve.topologies import Level
 from kubectl_tas.resolve.workflows import FleetWorkflow
-from kubectl_tas.resources import all_rules
-from kubectl_tas.words import shortened
 
 if TYPE_CHECKING:
     from kubectl_tas.model.artifact import Artifact

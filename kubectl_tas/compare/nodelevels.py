@@ -6,10 +6,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
-from kubectl_tas.late import dataclass
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.base.words import shortened
+from kubectl_tas.facts.node_places import HOSTNAME, place_of, rank
 from kubectl_tas.live.live_cluster import LiveNode
-from kubectl_tas.node_places import HOSTNAME, place_of, rank
-from kubectl_tas.words import shortened
 
 _SHOWN = 5
 _MOST_OUTSIDE = 0.1

@@ -6,13 +6,13 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
+from kubectl_tas.base.late import dataclass
 from kubectl_tas.compare.change import Change
 from kubectl_tas.compare.immutable import Changed, changed_fields
-from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
 from kubectl_tas.gangs.apply_demands import demanded
 from kubectl_tas.gangs.pool_demands import Demand, companion_demands, demands, is_replaced, member_demands
 from kubectl_tas.kinds.page import Effect
-from kubectl_tas.late import dataclass
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.kindlists import group_of, written
 from kubectl_tas.model.labels import REPLACE

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from shlex import quote
 from typing import Any
 
+from kubectl_tas.base.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
 from kubectl_tas.compare.change import Change
 from kubectl_tas.compare.object_changes import TOOLS, object_changes
-from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
 from kubectl_tas.kinds.page import Effect
 from kubectl_tas.model.pool_kinds import Subpool
 from kubectl_tas.model.repository import Declared

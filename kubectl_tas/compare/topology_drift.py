@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, TasError, Waiving
-from kubectl_tas.grove import DEFAULT_TOPOLOGY
-from kubectl_tas.late import dataclass
+from kubectl_tas.base.diagnostics import Diagnostic, Rule, Severity, TasError, Waiving
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.facts.grove import DEFAULT_TOPOLOGY
 from kubectl_tas.live.cliquesets import GroveState, Levels, LiveSet, SetKey
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve.fleet import Fleet

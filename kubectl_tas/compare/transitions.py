@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from kubectl_tas.base.diagnostics import Diagnostic, Related, Rule, Severity, TasError, Waiving
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.base.words import shortened
 from kubectl_tas.compare.change import Change, Earlier
 from kubectl_tas.compare.cluster_nodes import check_domains, check_nodes
 from kubectl_tas.compare.grove_changes import (
@@ -20,8 +23,6 @@ from kubectl_tas.compare.grove_changes import (
 from kubectl_tas.compare.object_changes import changed_namespaces, unappliable_changes
 from kubectl_tas.compare.pool_changes import changed_subpools, gone_pools, moved_pools
 from kubectl_tas.compare.topology_drift import check_drift
-from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, TasError, Waiving
-from kubectl_tas.late import dataclass
 from kubectl_tas.live.cliquesets import GroveState
 from kubectl_tas.live.kubectl import ForbiddenError, NoSuchResourceError
 from kubectl_tas.live.live_cluster import Cluster, Clusters, LiveNode
@@ -29,7 +30,6 @@ from kubectl_tas.load.rights import misplaced, name_of, outside
 from kubectl_tas.model.config import PRIORITY_VALUES
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.words import shortened
 
 if TYPE_CHECKING:
     from kubectl_tas.model.repository import Deciding

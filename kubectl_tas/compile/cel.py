@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 
-from kubectl_tas import gpus
-from kubectl_tas.device_runtimes import cel_is_note as is_device_note
+from kubectl_tas.facts import gpus
+from kubectl_tas.facts.device_runtimes import cel_is_note as is_device_note
+from kubectl_tas.facts.quantities import ResourceName
 from kubectl_tas.kinds.backdoors import BACKDOORS, TIMES
 from kubectl_tas.model import labels
 from kubectl_tas.model.policies import Expression, Validation
-from kubectl_tas.quantities import ResourceName
 
 MAX_ENTRIES, MAX_CHARACTERS = 500, 80_000
 """Maximum number of queues and of characters in one CEL expression. 500 names of 63 characters are 37,000 characters;

@@ -10,11 +10,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 
-from kubectl_tas import quantities
+from kubectl_tas.base.late import dataclass
 from kubectl_tas.compile.metadata import metadata
-from kubectl_tas.grove import KAI_SCHEDULER
-from kubectl_tas.kai import Feature
-from kubectl_tas.late import dataclass
+from kubectl_tas.facts import quantities
+from kubectl_tas.facts.grove import KAI_SCHEDULER
+from kubectl_tas.facts.kai import Feature
+from kubectl_tas.facts.quantities import UNLIMITED, Amounts, ResourceName
 from kubectl_tas.model.artifact import Artifact
 from kubectl_tas.model.base import QUALIFIED_NAME
 from kubectl_tas.model.config import PRIORITY_VALUES
@@ -40,7 +41,6 @@ from kubectl_tas.model.topology_kinds import (
     ObjectMeta,
     SchedulerTopologyBinding,
 )
-from kubectl_tas.quantities import UNLIMITED, Amounts, ResourceName
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet

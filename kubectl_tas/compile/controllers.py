@@ -12,6 +12,7 @@ from dataclasses import field
 from itertools import groupby
 from typing import Any
 
+from kubectl_tas.base.late import dataclass
 from kubectl_tas.compile.cluster_objects import (
     compile_priority_classes,
     compile_queues,
@@ -26,7 +27,6 @@ from kubectl_tas.gangs.apply_demands import demanded
 from kubectl_tas.gangs.pool_demands import demands
 from kubectl_tas.gangs.workload_gang import batches
 from kubectl_tas.gangs.written_gangs import previewed_gangs
-from kubectl_tas.late import dataclass
 from kubectl_tas.load.document import parse
 from kubectl_tas.model.artifact import Artifact, PassThrough
 from kubectl_tas.model.base import KeyPath, Model

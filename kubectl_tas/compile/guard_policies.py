@@ -10,15 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
-from kubectl_tas import gpus
+from kubectl_tas.base.late import dataclass
 from kubectl_tas.compile import cel
 from kubectl_tas.compile.access import access_policy
 from kubectl_tas.compile.metadata import metadata
-from kubectl_tas.device_runtimes import MOUNTS, cel_variables
-from kubectl_tas.kai import NON_PREEMPTIBLE_FROM, PRIORITY_CLASSES
+from kubectl_tas.facts import gpus
+from kubectl_tas.facts.device_runtimes import MOUNTS, cel_variables
+from kubectl_tas.facts.kai import NON_PREEMPTIBLE_FROM, PRIORITY_CLASSES
+from kubectl_tas.facts.quantities import NO_LIMIT, NOTHING, OTHERS, UNITS, Amounts, ResourceName, larger
 from kubectl_tas.kinds.backdoors import GPU_GROUP
 from kubectl_tas.kinds.deployment import OWNER
-from kubectl_tas.late import dataclass
 from kubectl_tas.model import labels
 from kubectl_tas.model.artifact import Artifact
 from kubectl_tas.model.config import PRIORITY_VALUES
@@ -38,7 +39,6 @@ from kubectl_tas.model.policies import (
     ValidatingAdmissionPolicyBinding,
     Validation,
 )
-from kubectl_tas.quantities import NO_LIMIT, NOTHING, OTHERS, UNITS, Amounts, ResourceName, larger
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 from ruamel.yaml.error import YAMLError
 from ruamel.yaml.nodes import MappingNode, ScalarNode
 
+from kubectl_tas.base.late import late_pattern
+from kubectl_tas.base.yaml import block
 from kubectl_tas.compile.metadata import folder
 from kubectl_tas.compile.podgroups import WORKLOADS
+from kubectl_tas.facts.grove import TEMPLATE, GroveRelease
 from kubectl_tas.gangs.apply_demands import entries_of, merged
 from kubectl_tas.gangs.pool_demands import Demand, companion_demands, demands, member_demands
-from kubectl_tas.grove import TEMPLATE, GroveRelease
-from kubectl_tas.late import late_pattern
 from kubectl_tas.load.compose import TooDeepError, TooManyError
 from kubectl_tas.load.document import roots
 from kubectl_tas.load.reader import is_certain_text
@@ -33,7 +34,6 @@ from kubectl_tas.resolve import names
 from kubectl_tas.resolve.companions import Place
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.podcliqueset import SubmittedSet
-from kubectl_tas.yaml import block
 
 if TYPE_CHECKING:
     from kubectl_tas.model.grovekinds import PackConstraint

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from kubectl_tas.compile.metadata import folder, metadata
+from kubectl_tas.facts.kai import Feature
 from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.gang import Constraint, Gang, Part
 from kubectl_tas.gangs.workload_gang import own_gang, shared_gang, wait
 from kubectl_tas.gangs.written_gangs import previewed_gangs
-from kubectl_tas.kai import Feature
 from kubectl_tas.kinds import SET
 from kubectl_tas.model.artifact import Artifact
 from kubectl_tas.model.kindlists import Phase

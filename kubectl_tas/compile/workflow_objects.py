@@ -6,12 +6,13 @@ from base64 import b64encode
 from collections.abc import Iterator
 from typing import Any
 
+from kubectl_tas.base.yaml import block
 from kubectl_tas.compile.metadata import folder, metadata
 from kubectl_tas.compile.podgroups import WORKFLOWS, pod_group_spec
+from kubectl_tas.facts.kai import Feature
 from kubectl_tas.gangs.gang import Gang, Member
 from kubectl_tas.gangs.task_files import fits_annotation, is_text
 from kubectl_tas.gangs.workflow_gang import gangs_of_workflow
-from kubectl_tas.kai import Feature
 from kubectl_tas.model.artifact import Artifact, PassThrough
 from kubectl_tas.model.kindlists import Phase
 from kubectl_tas.model.labels import GROUP, HOSTS, POD_GROUP, POOL, SKIP_PODGROUPER, SUBGROUP, TASK
@@ -20,7 +21,6 @@ from kubectl_tas.model.pod import Job, JobSpec, Pod, PodSpec, Template, Template
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.workflows import FleetGroup, FleetWorkflow
-from kubectl_tas.yaml import block
 
 _SERVER_SIDE = {"argocd.argoproj.io/sync-options": "ServerSideApply=true"}
 """Annotation for objects that are too large for Argo CD's annotation with the whole object."""

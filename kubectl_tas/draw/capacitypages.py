@@ -8,7 +8,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from kubectl_tas.diagnostics import Diagnostic
+from kubectl_tas.base.diagnostics import Diagnostic
+from kubectl_tas.base.late import dataclass
 from kubectl_tas.draw.fitpages import (
     lacks_data,
     left_out_data,
@@ -17,13 +18,12 @@ from kubectl_tas.draw.fitpages import (
     not_tried,
     place_name,
 )
-from kubectl_tas.gpus import Gpus
-from kubectl_tas.late import dataclass
+from kubectl_tas.facts.gpus import Gpus
+from kubectl_tas.facts.quantities import NO_LIMIT, Amount, as_data
 from kubectl_tas.place.answers import lacks_text
 from kubectl_tas.place.capacity import Capacity, DomainRoom, LevelRoom
 from kubectl_tas.place.gangs_to_place import LeftOut
 from kubectl_tas.place.grow import ClusterGrowth, Waiting
-from kubectl_tas.quantities import NO_LIMIT, Amount, as_data
 from kubectl_tas.report import style
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.pools import FleetPool

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count
 
+from kubectl_tas.base.late import late_pattern
 from kubectl_tas.draw import html, svg, tree
 from kubectl_tas.draw.figure import Box, BoxLook, Figure, rooted, within
 from kubectl_tas.draw.palette import LIGHT, STROKES
-from kubectl_tas.late import late_pattern
 from kubectl_tas.report.style import printable
 
 MOST_BOXES = 200

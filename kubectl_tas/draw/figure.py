@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from enum import Enum
 
-from kubectl_tas.late import dataclass
-from kubectl_tas.quantities import Amount
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.facts.quantities import Amount
 
 Facts = tuple[tuple[str, str], ...]
 """Pairs of a name and a text."""

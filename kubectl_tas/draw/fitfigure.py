@@ -7,15 +7,15 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
+from kubectl_tas.base.late import dataclass
 from kubectl_tas.draw import fitpages as pages
 from kubectl_tas.draw.figure import ALL_SHOWN, FIRST_SHOWN, Bar, Box, BoxLook, Figure, folded
-from kubectl_tas.gpus import GPU
-from kubectl_tas.late import dataclass
+from kubectl_tas.facts.gpus import GPU
+from kubectl_tas.facts.quantities import ResourceName, said, show
 from kubectl_tas.place.answers import Fit, nodes_of
 from kubectl_tas.place.node_cells import multiples
 from kubectl_tas.place.node_resources import CPU, ClusterNodes, Domain, NodeResources, domain_of
 from kubectl_tas.place.shapes import PodShape
-from kubectl_tas.quantities import ResourceName, said, show
 from kubectl_tas.report.text import plural
 
 

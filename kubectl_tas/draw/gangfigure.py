@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Literal
 
+from kubectl_tas.base.late import dataclass
 from kubectl_tas.draw.figure import CUT, MOST_DEEP, Box, BoxLook, Facts, Figure, folded
 from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.admission import Admission, Verdict
@@ -15,7 +16,6 @@ from kubectl_tas.gangs.gang import Gang, Member, Part, SubGroup
 from kubectl_tas.gangs.workflow_gang import gangs_of_workflow
 from kubectl_tas.gangs.workload_gang import PodSegment, gang_of, whole_placement
 from kubectl_tas.gangs.written_gangs import gang_of_pod_group, gangs_of_set
-from kubectl_tas.late import dataclass
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.fleet_workload import MAX_SEGMENTS, FleetWorkload

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kubectl_tas.compare.impact import Impact, QueueState, WorkState
-from kubectl_tas.quantities import Amounts, as_data
+from kubectl_tas.facts.quantities import Amounts, as_data
 from kubectl_tas.report import json
 from kubectl_tas.resolve.topologies import Level
 

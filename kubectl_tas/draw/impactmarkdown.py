@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from kubectl_tas.base.diagnostics import Diagnostic
 from kubectl_tas.compare.impact import Impact, QueueChange
-from kubectl_tas.diagnostics import Diagnostic
 from kubectl_tas.draw.impactsections import ImpactSection, counted, quota_text, risk_line, sections
 from kubectl_tas.report import text
 from kubectl_tas.report.style import printable, width

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.base.words import shortened
 from kubectl_tas.compare.impact import Impact, QueueChange, QueueState, WorkState
-from kubectl_tas.late import dataclass
-from kubectl_tas.quantities import NO_LIMIT, RESOURCES, UNITS, Amount, Amounts, ResourceName, said, show
+from kubectl_tas.facts.quantities import NO_LIMIT, RESOURCES, UNITS, Amount, Amounts, ResourceName, said, show
 from kubectl_tas.report import style
 from kubectl_tas.report.style import printable
 from kubectl_tas.report.text import blocks, plural
 from kubectl_tas.resolve.topologies import Level
-from kubectl_tas.words import shortened
 
 Row = tuple[str, ...]
 NOTHING = "-"

@@ -6,8 +6,8 @@ import base64
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
 
+from kubectl_tas.base.late import dataclass
 from kubectl_tas.draw.figure import BoxLook
-from kubectl_tas.late import dataclass
 
 NAMESPACE = "tas"
 """Prefix of all class names. An SVG inside a page shares the style sheet of the page."""

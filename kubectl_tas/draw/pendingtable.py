@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kubectl_tas.draw.fitpages import left_out_data, place_name
+from kubectl_tas.facts.quantities import as_data, said, show
 from kubectl_tas.kinds import SET
 from kubectl_tas.place.actions import Pending, Turn, TurnOutcome
 from kubectl_tas.place.fairshare import QuotaRefusal
@@ -14,7 +15,6 @@ from kubectl_tas.place.gangs_to_place import GangToPlace, LeftOut
 from kubectl_tas.place.scenarios import VictimPods
 from kubectl_tas.place.schedulers import ShardScheduler
 from kubectl_tas.place.scheduling_session import asks_of, sum_of
-from kubectl_tas.quantities import as_data, said, show
 from kubectl_tas.report import style
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.workflows import FleetWorkflow

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Literal, NewType
 
+from kubectl_tas.base.resources import read_resource
 from kubectl_tas.draw.palette import head
 from kubectl_tas.report.style import printable
-from kubectl_tas.resources import read_resource
 
 Html = NewType("Html", str)
 """Text in which everything that was read is escaped."""

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from kubectl_tas.draw import pooltables as pages
 from kubectl_tas.draw.figure import CUT, MOST_DEEP, Bar, Box, BoxLook, Figure, folded
+from kubectl_tas.facts.quantities import NO_LIMIT, RESOURCES, Amount, Amounts, ResourceName, said, show
 from kubectl_tas.gangs.quota_usage import Account
-from kubectl_tas.quantities import NO_LIMIT, RESOURCES, Amount, Amounts, ResourceName, said, show
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.pools import BEHAVIOUR, Submission, Target
 

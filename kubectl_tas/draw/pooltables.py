@@ -8,9 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kubectl_tas.draw import plainpage
-from kubectl_tas.gangs.quota_usage import Account, Total, depths, totals
-from kubectl_tas.model.pool_kinds import QuotaAmounts
-from kubectl_tas.quantities import (
+from kubectl_tas.facts.quantities import (
     NO_LIMIT,
     OTHERS,
     RESOURCES,
@@ -23,6 +21,8 @@ from kubectl_tas.quantities import (
     show,
     total,
 )
+from kubectl_tas.gangs.quota_usage import Account, Total, depths, totals
+from kubectl_tas.model.pool_kinds import QuotaAmounts
 from kubectl_tas.report import style
 from kubectl_tas.report.style import printable, width
 from kubectl_tas.resolve.fleet import Fleet

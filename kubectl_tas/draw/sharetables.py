@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from kubectl_tas.facts.quantities import NO_LIMIT, OTHERS, RESOURCES, Amount, Amounts, ResourceName, as_data, said, show
 from kubectl_tas.place.fairshare_report import FairShareDivision, QueueShare, ShareBound, TargetKind
-from kubectl_tas.quantities import NO_LIMIT, OTHERS, RESOURCES, Amount, Amounts, ResourceName, as_data, said, show
 from kubectl_tas.report import style
 
 if TYPE_CHECKING:

@@ -11,11 +11,11 @@ from html import escape
 from itertools import groupby
 from typing import NamedTuple
 
+from kubectl_tas.base.late import dataclass
 from kubectl_tas.draw import tree
 from kubectl_tas.draw.figure import SMALL, Bar, Box, BoxLook, Figure
 from kubectl_tas.draw.palette import LEGEND, NAMESPACE, STROKES, Theme, css_class, style_sheet
-from kubectl_tas.late import dataclass
-from kubectl_tas.quantities import summed
+from kubectl_tas.facts.quantities import summed
 from kubectl_tas.report.style import printable, width
 
 WIDTH = 880.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from kubectl_tas.base.words import shortened
 from kubectl_tas.compare.cluster_nodes import Coverage
 from kubectl_tas.compare.nodelevels import Domains, SuggestedLevels
 from kubectl_tas.compare.topology_drift import (
@@ -18,14 +19,13 @@ from kubectl_tas.compare.topology_drift import (
     domains,
     full_name,
 )
-from kubectl_tas.kai import Feature
+from kubectl_tas.facts.kai import Feature
 from kubectl_tas.live.cliquesets import Levels
 from kubectl_tas.report import style
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.podcliqueset import FleetPodCliqueSet
 from kubectl_tas.resolve.topologies import FleetTopology
-from kubectl_tas.words import shortened
 
 if TYPE_CHECKING:
     from kubectl_tas.report import json_shapes as shapes

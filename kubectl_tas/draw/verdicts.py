@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from kubectl_tas.facts.quantities import NO_LIMIT, Amount, Amounts, ResourceName, as_data, said, show
 from kubectl_tas.gangs.admission import Admission, Answer
-from kubectl_tas.quantities import NO_LIMIT, Amount, Amounts, ResourceName, as_data, said, show
 from kubectl_tas.report import style
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.fleet import Fleet

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kubectl_tas.draw import fitpages as fits
+from kubectl_tas.facts.quantities import NO_LIMIT, Amount, as_data
 from kubectl_tas.live.reasons import Saying
 from kubectl_tas.place.answers import Fit
 from kubectl_tas.place.gangs_to_place import LeftOut
 from kubectl_tas.place.pending_reasons import Cause
 from kubectl_tas.place.pending_work import GangNow, State, Why
 from kubectl_tas.place.undeclared_work import WITHOUT_FILES, UndeclaredWhy
-from kubectl_tas.quantities import NO_LIMIT, Amount, as_data
 from kubectl_tas.report import style
 from kubectl_tas.report.style import printable
 from kubectl_tas.report.text import plural

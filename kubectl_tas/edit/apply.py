@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
-from kubectl_tas.diagnostics import Diagnostic, Severity, TasError
+from kubectl_tas.base.diagnostics import Diagnostic, Severity, TasError
+from kubectl_tas.base.folders import inside
+from kubectl_tas.base.late import dataclass
 from kubectl_tas.edit.subpool_edits import Edit, NewFile, RemoveDocument, SetValues
 from kubectl_tas.emit.disk import Disk, unreadable
-from kubectl_tas.folders import inside
-from kubectl_tas.late import dataclass
 from kubectl_tas.load.compose import MAX_NODES
 from kubectl_tas.load.document import parse
 from kubectl_tas.load.osmofiles import template_root

@@ -9,10 +9,10 @@ from functools import cache
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
-from kubectl_tas.late import dataclass
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.base.resources import read_resource, resource_root
+from kubectl_tas.base.yaml import scalar
 from kubectl_tas.model.labels import QUEUE
-from kubectl_tas.resources import read_resource, resource_root
-from kubectl_tas.yaml import scalar
 
 _FOLDER = "templates/gitops"
 

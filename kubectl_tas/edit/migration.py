@@ -7,10 +7,10 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
-from kubectl_tas.diagnostics import TasError
+from kubectl_tas.base.diagnostics import TasError
+from kubectl_tas.base.folders import MEBIBYTE, read_plain
+from kubectl_tas.base.late import dataclass
 from kubectl_tas.edit.apply import FileEdit
-from kubectl_tas.folders import MEBIBYTE, read_plain
-from kubectl_tas.late import dataclass
 
 MAX_FILES = 20_000
 """Maximum number of files to read."""

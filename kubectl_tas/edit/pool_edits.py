@@ -6,7 +6,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
+from kubectl_tas.base.diagnostics import Diagnostic, Related, Rule, Severity
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.base.yaml import flow, scalar
 from kubectl_tas.edit.subpool_edits import (
     MAX_NAMED,
     SUBPOOL_UNKNOWN,
@@ -18,7 +20,6 @@ from kubectl_tas.edit.subpool_edits import (
     listed,
     unknown_pool,
 )
-from kubectl_tas.late import dataclass
 from kubectl_tas.load.splice import Value
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Declared, Repository
@@ -27,7 +28,6 @@ from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.named_at import names_in
 from kubectl_tas.resolve.pools import FleetPool
 from kubectl_tas.resolve.topologies import FleetTopology, Level
-from kubectl_tas.yaml import flow, scalar
 
 POOL_IN_USE = Rule(
     "pool-in-use",

@@ -16,13 +16,14 @@ from typing import Any
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 import kubectl_tas
-from kubectl_tas import __version__, process
-from kubectl_tas.diagnostics import TasError
-from kubectl_tas.late import dataclass
+from kubectl_tas import __version__
+from kubectl_tas.base import process
+from kubectl_tas.base.diagnostics import TasError
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.base.resources import read_resource, resource_root
+from kubectl_tas.base.yaml import scalar
 from kubectl_tas.load.source import CONFIG_FILE
 from kubectl_tas.resolve import names
-from kubectl_tas.resources import read_resource, resource_root
-from kubectl_tas.yaml import scalar
 
 _DIGEST = re.compile(r"kubectl-tas @ (git\+(https|ssh)://[^\s#]+@[0-9a-f]{40}|https://[^\s#]+#sha256=[0-9a-f]{64})")
 """Requirements that CI installs without further hashes. The jobs in ``templates/init/ci`` use the same pattern."""

@@ -11,22 +11,22 @@ from dataclasses import field
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, TasError
+from kubectl_tas.base.diagnostics import Diagnostic, Rule, Severity, TasError
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.base.words import did_you_mean, shortened
+from kubectl_tas.base.yaml import flow, scalar
+from kubectl_tas.facts.quantities import NOTHING, RESOURCES, Amounts
+from kubectl_tas.facts.quantities import said as amount_said
 from kubectl_tas.gangs.admission import OVER_QUOTA_RUNNING, Admission, needless_over_quota, over_quota_amounts
 from kubectl_tas.gangs.lasting import Past
-from kubectl_tas.late import dataclass
 from kubectl_tas.load.rights import is_within
 from kubectl_tas.load.splice import Appended, Value
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.pool_kinds import SubpoolState
 from kubectl_tas.model.repository import Origin
-from kubectl_tas.quantities import NOTHING, RESOURCES, Amounts
-from kubectl_tas.quantities import said as amount_said
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import BEHAVIOUR, TRANSITIONS, FleetPool, FleetSubpool, LeafQueue, work_name
-from kubectl_tas.words import did_you_mean, shortened
-from kubectl_tas.yaml import flow, scalar
 
 if TYPE_CHECKING:  # most edits ask no cluster
     from kubectl_tas.live.live_cluster import Clusters, LiveQueueUsage, RunningGroup

@@ -8,21 +8,21 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.base.resources import read_resource
+from kubectl_tas.base.yaml import scalar
 from kubectl_tas.check.fields import shape_of
 from kubectl_tas.check.keys import KEYS
 from kubectl_tas.editor import project
 from kubectl_tas.editor.definition import Reference, mappings_in_lists, pool_of_platforms, reference_at, topologies_near
 from kubectl_tas.kinds import SET, kubernetes
 from kubectl_tas.kinds.kubernetes import Shape
-from kubectl_tas.late import dataclass
 from kubectl_tas.load.document import Document
 from kubectl_tas.load.kinds import KINDS
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.report.style import printable
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resources import read_resource
-from kubectl_tas.yaml import scalar
 
 _MARK = "xxkubectl-tasxx"
 """Placeholder for the word at the cursor. With it the file can be parsed."""

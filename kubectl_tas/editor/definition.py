@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from kubectl_tas.diagnostics import Diagnostic, Location, TasError
+from kubectl_tas.base.diagnostics import Diagnostic, Location, TasError
+from kubectl_tas.base.late import dataclass
 from kubectl_tas.edit import pool_edits
 from kubectl_tas.edit.apply import applied, new_errors
 from kubectl_tas.edit.subpool_edits import Edit, SetValues
 from kubectl_tas.editor.project import Judgement, judged
 from kubectl_tas.kinds import SET
-from kubectl_tas.late import dataclass
 from kubectl_tas.load.document import Document
 from kubectl_tas.load.source import decode
 from kubectl_tas.model import labels

@@ -8,9 +8,9 @@ from itertools import pairwise
 
 from lsprotocol.types import Position, PositionEncodingKind, Range, TextEdit
 
-from kubectl_tas.diagnostics import Diagnostic, Location
-from kubectl_tas.late import dataclass
-from kubectl_tas.yaml import scalar
+from kubectl_tas.base.diagnostics import Diagnostic, Location
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.base.yaml import scalar
 
 UNITS = {
     PositionEncodingKind.Utf8: ("utf-8", 1),

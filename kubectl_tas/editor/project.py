@@ -7,13 +7,13 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Severity, TasError
+from kubectl_tas.base.late import dataclass
 from kubectl_tas.check import check_work
 from kubectl_tas.check.references import RULES as OF_NAMES
 from kubectl_tas.check.references import check_references
 from kubectl_tas.check.run_checks import settled
-from kubectl_tas.diagnostics import Diagnostic, Location, Severity, TasError
 from kubectl_tas.gangs.admission import Verdict
-from kubectl_tas.late import dataclass
 from kubectl_tas.load.document import Document, parse
 from kubectl_tas.load.ignored_files import unread
 from kubectl_tas.load.loading import load_work

@@ -18,15 +18,16 @@ from pygls import uris
 from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 
-from kubectl_tas import __version__, process
-from kubectl_tas.diagnostics import Diagnostic, Location, Severity, TasError
+from kubectl_tas import __version__
+from kubectl_tas.base import process
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Severity, TasError
+from kubectl_tas.base.late import dataclass
 from kubectl_tas.draw.diagrams import FORMATS
 from kubectl_tas.editor import project, views
 from kubectl_tas.editor.completion import completion
 from kubectl_tas.editor.definition import RenameTarget, definitions, reference_at, renamed, renamed_at
 from kubectl_tas.editor.positions import Text, fix
 from kubectl_tas.editor.project import Judgement, find_root, judged, looked_at, shown, text_of
-from kubectl_tas.late import dataclass
 from kubectl_tas.load.document import Document
 from kubectl_tas.load.source import CONFIG_FILE
 from kubectl_tas.model.base import KeyPath

@@ -7,20 +7,20 @@ from collections.abc import Collection, Iterable, Iterator
 from pathlib import PurePosixPath
 from typing import Any
 
-from kubectl_tas.diagnostics import Diagnostic, TasError
+from kubectl_tas.base.diagnostics import Diagnostic, TasError
+from kubectl_tas.base.late import dataclass
 from kubectl_tas.draw.diagrams import FORMATS
 from kubectl_tas.draw.gangfigure import figure, picture
 from kubectl_tas.draw.verdicts import told
 from kubectl_tas.editor.definition import Reference
 from kubectl_tas.editor.project import Judgement
+from kubectl_tas.facts.quantities import NO_LIMIT, RESOURCES, Amounts, said
 from kubectl_tas.gangs.admission import answers
 from kubectl_tas.gangs.quota_usage import Account, accounts
 from kubectl_tas.imports.adoption import adopt
 from kubectl_tas.imports.written import Wishes
-from kubectl_tas.late import dataclass
 from kubectl_tas.load.document import Document
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.quantities import NO_LIMIT, RESOURCES, Amounts, said
 from kubectl_tas.report import style
 from kubectl_tas.report.style import printable_lines
 from kubectl_tas.report.text import plural, rule_page

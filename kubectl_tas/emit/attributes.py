@@ -11,10 +11,10 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple
 
-from kubectl_tas.diagnostics import Rule, Severity, Waiving
+from kubectl_tas.base.diagnostics import Rule, Severity, Waiving
+from kubectl_tas.base.folders import GIT_ATTRIBUTES, is_below
+from kubectl_tas.base.late import late_pattern
 from kubectl_tas.emit.disk import unreadable
-from kubectl_tas.folders import GIT_ATTRIBUTES, is_below
-from kubectl_tas.late import late_pattern
 
 REVIEW_HIDDEN = Rule(
     "review-hidden",

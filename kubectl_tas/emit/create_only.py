@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 
-from kubectl_tas.diagnostics import TasError
+from kubectl_tas.base.diagnostics import TasError
 from kubectl_tas.emit.disk import Disk
 
 WRITTEN = "Written by kubectl-tas, which writes it anew where its schemas have changed."

@@ -13,12 +13,12 @@ from itertools import groupby, zip_longest
 from pathlib import Path
 from typing import TypeVar
 
-from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity, TasError
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Rule, Severity, TasError
+from kubectl_tas.base.folders import MAX_DEPTH, inside, real_output, too_deep
+from kubectl_tas.base.late import dataclass
 from kubectl_tas.emit import manifest_text
 from kubectl_tas.emit.disk import KUSTOMIZATION, MARK, Disk, Stamps, is_leftover, stamp, unreadable
 from kubectl_tas.emit.manifest_text import Deferred
-from kubectl_tas.folders import MAX_DEPTH, inside, real_output, too_deep
-from kubectl_tas.late import dataclass
 from kubectl_tas.model.artifact import Placed
 from kubectl_tas.model.config import ConfigSpec
 

@@ -16,17 +16,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
-from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
-from kubectl_tas.emit.attributes import (
-    OTHER_BYTES,
-    REVIEW_HIDDEN,
-    UNREAD,
-    Target,
-    settings_of_git,
-    treated,
-)
-from kubectl_tas.emit.disk import KUSTOMIZATION, MARK, TEMPORARY, unreadable
-from kubectl_tas.folders import (
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
+from kubectl_tas.base.folders import (
     GIT_ATTRIBUTES,
     GIT_MODULES,
     MAX_DEPTH,
@@ -38,9 +29,18 @@ from kubectl_tas.folders import (
     misspelled,
     too_deep,
 )
-from kubectl_tas.late import dataclass, late_pattern
+from kubectl_tas.base.late import dataclass, late_pattern
+from kubectl_tas.base.words import shortened
+from kubectl_tas.emit.attributes import (
+    OTHER_BYTES,
+    REVIEW_HIDDEN,
+    UNREAD,
+    Target,
+    settings_of_git,
+    treated,
+)
+from kubectl_tas.emit.disk import KUSTOMIZATION, MARK, TEMPORARY, unreadable
 from kubectl_tas.model.config import ConfigSpec
-from kubectl_tas.words import shortened
 
 OUTPUT_FOREIGN = Rule(
     "output-foreign",

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
+from kubectl_tas.base.resources import resource_root
+from kubectl_tas.base.yaml import comment, literal, scalar
 from kubectl_tas.emit.disk import MARK
 from kubectl_tas.model.artifact import Artifact, PassThrough
 from kubectl_tas.model.base import Model
-from kubectl_tas.resources import resource_root
-from kubectl_tas.yaml import comment, literal, scalar
 
 _MACROS = {"metadata": "_metadata.j2", "pod_spec": "_podspec.j2", "selector": "_selector.j2"}
 """Macros that are filters of all templates, with their files. A template's import would run once per object."""

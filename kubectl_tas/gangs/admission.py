@@ -9,16 +9,10 @@ from dataclasses import replace
 from functools import cached_property, reduce
 from typing import Literal, Protocol
 
-from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, TasError, Waiving
-from kubectl_tas.folders import MEBIBYTE
-from kubectl_tas.gangs import podgrouper
-from kubectl_tas.gangs.lasting import Past
-from kubectl_tas.gangs.summary import Request, Summary
-from kubectl_tas.gangs.written_gangs import least_of
-from kubectl_tas.late import dataclass
-from kubectl_tas.model.osmo_workflow import Priority
-from kubectl_tas.model.repository import Unread
-from kubectl_tas.quantities import (
+from kubectl_tas.base.diagnostics import Diagnostic, Rule, Severity, TasError, Waiving
+from kubectl_tas.base.folders import MEBIBYTE
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.facts.quantities import (
     NO_LIMIT,
     NOTHING,
     Amounts,
@@ -30,6 +24,12 @@ from kubectl_tas.quantities import (
     smaller,
     total,
 )
+from kubectl_tas.gangs import podgrouper
+from kubectl_tas.gangs.lasting import Past
+from kubectl_tas.gangs.summary import Request, Summary
+from kubectl_tas.gangs.written_gangs import least_of
+from kubectl_tas.model.osmo_workflow import Priority
+from kubectl_tas.model.repository import Unread
 from kubectl_tas.resolve.fleet import Fleet, sent
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.handwritten import SubmittedPodGroup

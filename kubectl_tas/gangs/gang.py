@@ -6,8 +6,8 @@ from dataclasses import field
 from functools import cached_property
 from typing import Any
 
-from kubectl_tas.gpus import Gpus
-from kubectl_tas.late import dataclass
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.facts.gpus import Gpus
 from kubectl_tas.resolve.topologies import Level
 
 

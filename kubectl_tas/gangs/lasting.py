@@ -8,12 +8,12 @@ from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.facts.quantities import Amounts, ResourceName, total
 from kubectl_tas.gangs.podgrouper import pod_group_name
 from kubectl_tas.gangs.workflow_gang import gangs_of_workflow
 from kubectl_tas.kinds import SET
-from kubectl_tas.late import dataclass
 from kubectl_tas.model.kindlists import written
-from kubectl_tas.quantities import Amounts, ResourceName, total
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.pools import Submission

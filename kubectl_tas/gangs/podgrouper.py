@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from kubectl_tas.facts.kai import Feature
 from kubectl_tas.gangs.segment_cuts import waited_for, worker_segment
-from kubectl_tas.kai import Feature
 from kubectl_tas.kinds.grouping import ANNOTATIONS, CutWorkers, Gathered, Grouping, one_pod
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from enum import Enum
 
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.facts.grove import TEMPLATE
+from kubectl_tas.facts.kai import Feature
 from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.workload_gang import placed, sub_group_name, waits, whole_placement
-from kubectl_tas.grove import TEMPLATE
-from kubectl_tas.kai import Feature
 from kubectl_tas.kinds.backdoors import Decides
 from kubectl_tas.kinds.section import key_path
-from kubectl_tas.late import dataclass
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.kindlists import Phase, sync_wave

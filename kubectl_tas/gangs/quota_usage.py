@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.facts.quantities import NOTHING, Amounts, total
 from kubectl_tas.gangs.admission import QueueUsage, non_preemptible_requests
-from kubectl_tas.late import dataclass
-from kubectl_tas.quantities import NOTHING, Amounts, total
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import FleetPool, FleetSubpool
 

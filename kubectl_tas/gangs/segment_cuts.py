@@ -5,7 +5,7 @@ Follows KAI's proposal for segments of SubGroups and, for a LeaderWorkerSet, KAI
 
 from __future__ import annotations
 
-from kubectl_tas.late import dataclass
+from kubectl_tas.base.late import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import Any
 
-from kubectl_tas.diagnostics import Location
-from kubectl_tas.late import dataclass
+from kubectl_tas.base.diagnostics import Location
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.facts.quantities import NOTHING, Amounts
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.osmo_workflow import Priority
 from kubectl_tas.model.repository import Declared
-from kubectl_tas.quantities import NOTHING, Amounts
 from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Submission
 
 

@@ -11,8 +11,8 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
+from kubectl_tas.base.late import dataclass, late_pattern
 from kubectl_tas.gangs.gang import FileMap
-from kubectl_tas.late import dataclass, late_pattern
 from kubectl_tas.load.osmofiles import TOKEN
 from kubectl_tas.model.osmo_workflow import File, Task
 from kubectl_tas.model.repository import LocalFile, local_path

@@ -12,10 +12,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
+from kubectl_tas.base.late import dataclass, late_pattern
+from kubectl_tas.facts.gpus import VISIBLE_DEVICES
 from kubectl_tas.gangs.gang import Member
 from kubectl_tas.gangs.task_files import OUTPUT, with_mounts
-from kubectl_tas.gpus import VISIBLE_DEVICES
-from kubectl_tas.late import dataclass, late_pattern
 from kubectl_tas.model.base import MAX_COUNT
 from kubectl_tas.model.osmo_workflow import Resource, Task, Timeout
 from kubectl_tas.model.platform import Nodes

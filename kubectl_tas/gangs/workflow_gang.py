@@ -13,6 +13,7 @@ from dataclasses import replace
 from itertools import count
 from typing import Any, NamedTuple
 
+from kubectl_tas.base.late import dataclass
 from kubectl_tas.gangs import task_pods
 from kubectl_tas.gangs.gang import Constraint, Gang, Member, Part, SubGroup
 from kubectl_tas.gangs.task_files import (
@@ -30,7 +31,6 @@ from kubectl_tas.gangs.task_files import (
     tokens_in,
 )
 from kubectl_tas.gangs.task_pods import member_of, with_output
-from kubectl_tas.late import dataclass
 from kubectl_tas.model.labels import MAX_LABEL
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.names import digest, pod_group, service, shorten

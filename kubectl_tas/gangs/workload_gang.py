@@ -7,7 +7,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from kubectl_tas import times
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.facts import times
+from kubectl_tas.facts.kai import Feature
 from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.gang import Constraint, Gang, SubGroup
 from kubectl_tas.gangs.segment_cuts import (
@@ -19,8 +21,6 @@ from kubectl_tas.gangs.segment_cuts import (
     segment_of,
     worker_segment,
 )
-from kubectl_tas.kai import Feature
-from kubectl_tas.late import dataclass
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet

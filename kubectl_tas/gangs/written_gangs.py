@@ -11,11 +11,11 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from kubectl_tas.facts.kai import Feature
+from kubectl_tas.facts.quantities import Amounts, each, total
 from kubectl_tas.gangs.gang import Constraint, Gang, SubGroup
-from kubectl_tas.kai import Feature
 from kubectl_tas.model import labels
 from kubectl_tas.model.repository import Declared
-from kubectl_tas.quantities import Amounts, each, total
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.handwritten import FleetPodGroup

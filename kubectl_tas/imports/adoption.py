@@ -11,13 +11,15 @@ from dataclasses import field
 from functools import cached_property
 from typing import Any
 
+from kubectl_tas.base.diagnostics import Diagnostic, Location, TasError
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.base.words import did_you_mean, shortened
 from kubectl_tas.check.fields import shape_of
 from kubectl_tas.check.gitops import exported
 from kubectl_tas.check.workload_labels import WORKLOAD_LABEL, WORKLOAD_POOL
-from kubectl_tas.diagnostics import Diagnostic, Location, TasError
+from kubectl_tas.facts.kai import NON_PREEMPTIBLE_FROM, PRIORITY_CLASSES, Feature
 from kubectl_tas.imports.foreign_keys import FIELDS, MEANING, OF_FOREIGN, OLD_KEYS, Says, is_of_yunikorn, scheduler_of
 from kubectl_tas.imports.written import Unplaced, Wishes, distinct
-from kubectl_tas.kai import NON_PREEMPTIBLE_FROM, PRIORITY_CLASSES, Feature
 from kubectl_tas.kinds import KINDS_OF_BATCH, SET, page_of
 from kubectl_tas.kinds.backdoors import ANNOTATIONS, LABELS, Decides, parts, state_of
 from kubectl_tas.kinds.backdoors import FIELDS as FIELDS_OF_PODS
@@ -26,7 +28,6 @@ from kubectl_tas.kinds.grouping import Gathered
 from kubectl_tas.kinds.kubernetes import nearest
 from kubectl_tas.kinds.page import Wait, WorkloadKind
 from kubectl_tas.kinds.section import key_path, value_at, written
-from kubectl_tas.late import dataclass
 from kubectl_tas.load.document import Document, parse
 from kubectl_tas.load.kinds import COMPANION, Kind, recognise, without_nulls
 from kubectl_tas.load.osmofiles import template_root
@@ -42,7 +43,6 @@ from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.fleet_workload import replica_types
 from kubectl_tas.resolve.pools import FleetPool, FleetSubpool
-from kubectl_tas.words import did_you_mean, shortened
 
 _DECIDED = frozenset(Decides) - {Decides.UNSEEN, Decides.SYNC}
 """Decisions of a pool for its work, which no key of the work may contradict."""

@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kubectl_tas import __version__, process
+from kubectl_tas import __version__
+from kubectl_tas.base import process
+from kubectl_tas.base.diagnostics import TasError
+from kubectl_tas.base.folders import MEBIBYTE, read_plain
+from kubectl_tas.base.words import shortened
 from kubectl_tas.compile import compile_fleet
-from kubectl_tas.diagnostics import TasError
 from kubectl_tas.edit.scaffold import REQUIREMENTS
-from kubectl_tas.folders import MEBIBYTE, read_plain
 from kubectl_tas.imports.from_cluster import release_of_images
 from kubectl_tas.live.kubectl import ForbiddenError, NoSuchResourceError
 from kubectl_tas.live.objects import RUNS_KAI
@@ -20,7 +22,6 @@ from kubectl_tas.model.config import PRIORITY_VALUES
 from kubectl_tas.model.labels import MANAGED_BY
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.words import shortened
 
 OK, NOTE, PROBLEM, UNKNOWN = "ok", "note", "problem", "unknown"
 """States of a check. Only a problem makes the command fail."""

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from kubectl_tas import kai
-from kubectl_tas.diagnostics import TasError
+from kubectl_tas.base.diagnostics import TasError
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.facts import kai
+from kubectl_tas.facts.kai import Feature
+from kubectl_tas.facts.quantities import NO_LIMIT, RESOURCES, Amounts, ResourceName, said, show
 from kubectl_tas.imports.queuetree import MARKS, Forest, LivePool, LiveQueue, forest, live_queue
 from kubectl_tas.imports.written import Imported, Making, Unplaced, config, distinct, document, plain_name
-from kubectl_tas.kai import Feature
-from kubectl_tas.late import dataclass
 from kubectl_tas.live.cluster_state import Record
 from kubectl_tas.live.objects import RUNS_KAI, shown
 from kubectl_tas.model.config import DEFAULTS, PRIORITY_VALUES, ConfigSpec
 from kubectl_tas.model.labels import MAX_LABEL, setter
 from kubectl_tas.model.pool_kinds import UNLIMITED
 from kubectl_tas.model.topology_kinds import ClusterTopology
-from kubectl_tas.quantities import NO_LIMIT, RESOURCES, Amounts, ResourceName, said, show
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve import names
 

@@ -14,8 +14,10 @@ from fractions import Fraction
 from pathlib import PurePosixPath
 from typing import Any
 
+from kubectl_tas.base.diagnostics import Diagnostic
+from kubectl_tas.base.late import dataclass
 from kubectl_tas.check.pool_settings import SYSTEM_NAMESPACES
-from kubectl_tas.diagnostics import Diagnostic
+from kubectl_tas.facts.quantities import RESOURCES, Amounts, ResourceName, larger, show, smaller, total
 from kubectl_tas.imports.adoption import TAKEN_OUT, adopt
 from kubectl_tas.imports.from_cluster import level_name, write_topology
 from kubectl_tas.imports.kueueobjects import (
@@ -30,12 +32,10 @@ from kubectl_tas.imports.kueueobjects import (
     summed,
 )
 from kubectl_tas.imports.written import Imported, Making, Unplaced, Wishes, config, distinct, document, plain_name
-from kubectl_tas.late import dataclass
 from kubectl_tas.load.document import Document
 from kubectl_tas.model.config import DEFAULTS, PRIORITY_VALUES, nearest_priority
 from kubectl_tas.model.labels import MAX_LABEL, POOL, PRIORITY
 from kubectl_tas.model.pool_kinds import MEMORY, UNLIMITED
-from kubectl_tas.quantities import RESOURCES, Amounts, ResourceName, larger, show, smaller, total
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import circles_of

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field, replace
 from typing import Any, Literal
 
+from kubectl_tas.base.diagnostics import TasError
+from kubectl_tas.base.late import dataclass
 from kubectl_tas.check.task_platforms import reserved_in
-from kubectl_tas.diagnostics import TasError
 from kubectl_tas.imports.written import Imported, Making, Unplaced, config, distinct, document, plain_name
-from kubectl_tas.late import dataclass
 from kubectl_tas.live.objects import shown
 from kubectl_tas.load.osmofiles import SINGLE, is_values, layered, sections
 from kubectl_tas.model.base import API_VERSION

@@ -13,15 +13,15 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, TypeVar
 
-from kubectl_tas import gpus
+from kubectl_tas.base.diagnostics import Diagnostic, Related
+from kubectl_tas.base.late import dataclass
 from kubectl_tas.check.unique import NAME_DUPLICATE
-from kubectl_tas.diagnostics import Diagnostic, Related
+from kubectl_tas.facts import gpus
+from kubectl_tas.facts.quantities import RESOURCES, Amounts, ResourceName, each, parse, refused
 from kubectl_tas.imports.written import Unplaced
-from kubectl_tas.late import dataclass
 from kubectl_tas.load.document import Document
 from kubectl_tas.load.schema import invalid_value, missing_field, wrong_type
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.quantities import RESOURCES, Amounts, ResourceName, each, parse, refused
 
 GROUP = "kueue.x-k8s.io"
 QUEUE_NAME = f"{GROUP}/queue-name"

@@ -12,12 +12,8 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from kubectl_tas.late import dataclass
-from kubectl_tas.live.objects import shown
-from kubectl_tas.model.base import MAX_COUNT
-from kubectl_tas.model.labels import MAX_LABEL, NODE_POOL, setter
-from kubectl_tas.model.pool_kinds import MEMORY, PoolSpec, QueueMeta
-from kubectl_tas.quantities import (
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.facts.quantities import (
     NO_LIMIT,
     RESOURCES,
     Amount,
@@ -29,6 +25,10 @@ from kubectl_tas.quantities import (
     show,
     total,
 )
+from kubectl_tas.live.objects import shown
+from kubectl_tas.model.base import MAX_COUNT
+from kubectl_tas.model.labels import MAX_LABEL, NODE_POOL, setter
+from kubectl_tas.model.pool_kinds import MEMORY, PoolSpec, QueueMeta
 
 MARKS = ("labels", "annotations")
 """The metadata of objects beside their names."""

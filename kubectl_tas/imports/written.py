@@ -8,9 +8,9 @@ from dataclasses import field
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from kubectl_tas import yaml
+from kubectl_tas.base import yaml
+from kubectl_tas.base.late import dataclass
 from kubectl_tas.edit.subpool_edits import Edit, NewFile, SetValues
-from kubectl_tas.late import dataclass
 from kubectl_tas.load.source import CONFIG_FILE
 from kubectl_tas.load.splice import FIRST, Appended
 from kubectl_tas.model.base import API_VERSION

@@ -11,9 +11,9 @@ from math import inf
 from time import thread_time
 from typing import Any
 
-from kubectl_tas.diagnostics import Rule, Severity
-from kubectl_tas.late import dataclass
-from kubectl_tas.words import did_you_mean, shortened
+from kubectl_tas.base.diagnostics import Rule, Severity
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.base.words import did_you_mean, shortened
 
 TEMPLATE_UNDEFINED = Rule(
     "template-undefined",

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from kubectl_tas.base.words import did_you_mean
 from kubectl_tas.jinja.bounds import (
     ITEM,
     LOOKED_AT,
@@ -29,7 +30,6 @@ from kubectl_tas.jinja.bounds import (
     needed,
     truth,
 )
-from kubectl_tas.words import did_you_mean
 
 MAX_WIDTH = 1000
 """The largest width to which a number or a text is padded."""

@@ -18,6 +18,7 @@ from jinja2 import Environment, TemplateError, nodes
 from jinja2.filters import FILTERS as JINJA_FILTERS
 from jinja2.tests import TESTS as JINJA_TESTS
 
+from kubectl_tas.base.late import dataclass, late_pattern
 from kubectl_tas.jinja.bounds import (
     ITEM,
     MAX_ITEMS,
@@ -53,7 +54,6 @@ from kubectl_tas.jinja.filters import (
     same,
     within,
 )
-from kubectl_tas.late import dataclass, late_pattern
 
 Scope = ChainMap[str, Any]
 _NOT_AVAILABLE = frozenset({"cycler", "joiner", "kwargs", "lipsum", "self", "varargs"})

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
-from kubectl_tas.late import imported
+from kubectl_tas.base.late import imported
 
 if TYPE_CHECKING:
     from kubectl_tas.kinds.page import WorkloadKind

@@ -9,9 +9,9 @@ from enum import Enum
 from functools import lru_cache
 from typing import Any
 
+from kubectl_tas.base.late import dataclass, late_pattern
 from kubectl_tas.kinds import environment, page_of_document
 from kubectl_tas.kinds.section import MAPPING, Document, path_steps, value_at
-from kubectl_tas.late import dataclass, late_pattern
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
 

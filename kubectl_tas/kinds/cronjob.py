@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from kubectl_tas import times
+from kubectl_tas.facts import times
 from kubectl_tas.kinds import job, page
 from kubectl_tas.kinds.grouping import Grouping, one_pod
 from kubectl_tas.kinds.naming import TIMED

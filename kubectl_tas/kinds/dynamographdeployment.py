@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kubectl_tas.gpus import Gpus
+from kubectl_tas.facts.gpus import Gpus
 from kubectl_tas.kinds import page
 from kubectl_tas.kinds.grouping import Grouping, first_pod
 from kubectl_tas.kinds.naming import IN_SERVICE, SERVICES, Alphabet, Names, Naming, PartNaming, longest

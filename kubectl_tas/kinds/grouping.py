@@ -11,12 +11,12 @@ from functools import lru_cache
 from math import isqrt
 from typing import Protocol
 
-from kubectl_tas.kai import Feature
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.base.words import shortened
+from kubectl_tas.facts.kai import Feature
 from kubectl_tas.kinds.section import Document, key_path, value_at
-from kubectl_tas.late import dataclass
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import OWN_METADATA, KeyPath, whole_number
-from kubectl_tas.words import shortened
 
 ANNOTATIONS: KeyPath = (*OWN_METADATA, "annotations")
 """Path of an object's own annotations."""

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from kubectl_tas import times
+from kubectl_tas.base.words import did_you_mean
+from kubectl_tas.facts import times
 from kubectl_tas.kinds import SET, page
 from kubectl_tas.kinds.grouping import Grouping, every_pod
 from kubectl_tas.kinds.naming import SERVED, Alphabet, Names, Naming, last_index
 from kubectl_tas.kinds.section import Document, Refused, Section, listed, value_at
-from kubectl_tas.words import did_you_mean
 
 _CLIQUES = "spec.template.cliques[]"
 _REPLICAS = ("spec", "replicas")

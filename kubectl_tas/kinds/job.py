@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kubectl_tas.kai import Feature
+from kubectl_tas.facts.kai import Feature
 from kubectl_tas.kinds import page
 from kubectl_tas.kinds.grouping import Gathered, Grouping, batch_minimum, batch_path
 from kubectl_tas.kinds.naming import LABELLED, Alphabet, Names, Naming, last_index

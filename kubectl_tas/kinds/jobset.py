@@ -8,14 +8,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from kubectl_tas.kai import Feature, first_with
+from kubectl_tas.base.words import did_you_mean, shortened, within
+from kubectl_tas.facts.kai import Feature, first_with
 from kubectl_tas.kinds import job, page
 from kubectl_tas.kinds.grouping import ANNOTATIONS, Gathered, Grouping, batch_minimum, batch_path, first_pods
 from kubectl_tas.kinds.naming import REFUSED, Alphabet, Names, Naming, PartNaming, last_index, longest
 from kubectl_tas.kinds.section import Document, Refused, Section, mappings, value_at
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.words import did_you_mean, shortened, within
 
 _JOBS = "spec.replicatedJobs[]"
 _JOB = page.embedded(job.PAGE, f"{_JOBS}.template.spec")

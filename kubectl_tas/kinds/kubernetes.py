@@ -12,8 +12,8 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kubectl_tas import quantities, spellings, times
-from kubectl_tas.yaml import LargeNumber
+from kubectl_tas.base.yaml import LargeNumber
+from kubectl_tas.facts import quantities, spellings, times
 
 Bound = tuple[str, ...] | range | Callable[[Any], tuple[str, str] | None]
 """The values that a field accepts: certain words, a range of numbers, or a function. The function returns None for an

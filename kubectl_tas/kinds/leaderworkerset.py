@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubectl_tas.kai import Feature
+from kubectl_tas.facts.kai import Feature
 from kubectl_tas.kinds import page
 from kubectl_tas.kinds.grouping import ANNOTATIONS, CutWorkers, Gathered, Grouping, every_pod
 from kubectl_tas.kinds.naming import HASH, HASHED, SERVED, Alphabet, Names, Naming, last_index

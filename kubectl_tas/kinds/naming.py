@@ -18,8 +18,8 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Any
 
+from kubectl_tas.base.late import dataclass
 from kubectl_tas.kinds.section import Document
-from kubectl_tas.late import dataclass
 from kubectl_tas.model.labels import MAX_LABEL, MAX_NAME
 
 

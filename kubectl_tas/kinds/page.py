@@ -8,12 +8,12 @@ from dataclasses import replace
 from enum import Enum, auto
 from typing import Any, TypeGuard
 
-from kubectl_tas import times
-from kubectl_tas.gpus import Gpus
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.facts import times
+from kubectl_tas.facts.gpus import Gpus
 from kubectl_tas.kinds.grouping import Gathered, Grouping
 from kubectl_tas.kinds.naming import ANY, Names, PartNaming
 from kubectl_tas.kinds.section import Document, Refused, Section, key_path, path_steps, value_at, values_at, written
-from kubectl_tas.late import dataclass
 from kubectl_tas.model.base import MAX_COUNT, KeyPath
 
 SPEC = "spec"
@@ -152,7 +152,7 @@ class Slots:
     launcher: KeyPath
     """Path of the PodSpec of the launcher."""
     more: str
-    """What to raise for more slots."""
+    """The fields to raise for more slots."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubectl_tas.kai import Feature
+from kubectl_tas.base.late import late_pattern
+from kubectl_tas.facts.kai import Feature
 from kubectl_tas.kinds import page
 from kubectl_tas.kinds.grouping import Counted, Gathered, Grouping
 from kubectl_tas.kinds.naming import REFUSED, Alphabet, Names, Naming, PartNaming
 from kubectl_tas.kinds.section import Refused, Section
-from kubectl_tas.late import late_pattern
 from kubectl_tas.model.base import KeyPath
 
 VERSIONS = ("ray.io/v1", "ray.io/v1alpha1")  # KubeRay 1.7 serves both

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any, Self
 
-from kubectl_tas.late import dataclass
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.base.words import closest
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.words import closest
 
 LIST, MAPPING = "[]", "*"
 Document = Mapping[str, Any]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubectl_tas import quantities
+from kubectl_tas.base.late import late_pattern
+from kubectl_tas.facts import quantities
 from kubectl_tas.kinds import page
 from kubectl_tas.kinds.grouping import Grouping, first_pod
 from kubectl_tas.kinds.naming import REFUSED, Alphabet, Names, Naming
 from kubectl_tas.kinds.section import Refused, Section
-from kubectl_tas.late import late_pattern
 
 OPERATOR = "spark-operator"
 _BYTES = late_pattern(r"\s*[0-9]+([kmgtp]?b?)?\s*")

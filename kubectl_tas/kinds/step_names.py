@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from kubectl_tas.base.late import late_pattern
+from kubectl_tas.base.words import closest, did_you_mean, question, shortened
 from kubectl_tas.kinds.section import Refused, Section, listed, mappings
 from kubectl_tas.kinds.step_pods import needed_tasks
-from kubectl_tas.late import late_pattern
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.words import closest, did_you_mean, question, shortened
 
 _VARIABLE = late_pattern(r"\{\{\s*((?:inputs|workflow)\.parameters|inputs\.artifacts|tasks|steps)\.([\w-]+)[^{}]*\}\}")
 """A variable, with what it belongs to and its name. Behind the name may be a field, such as ``path``."""

@@ -15,9 +15,9 @@ from decimal import Decimal
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
-from kubectl_tas.gpus import Gpus
+from kubectl_tas.base.late import dataclass, late_pattern
+from kubectl_tas.facts.gpus import Gpus
 from kubectl_tas.kinds.section import listed, mappings
-from kubectl_tas.late import dataclass, late_pattern
 from kubectl_tas.model.base import MAX_COUNT, KeyPath
 
 NO_LIMIT = Decimal("Infinity")

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from kubectl_tas.kai import Feature
+from kubectl_tas.facts.kai import Feature
 from kubectl_tas.kinds import jobset, page
 from kubectl_tas.kinds.grouping import Gathered, Grouping, batch_minimum, batch_path, every_pod
 from kubectl_tas.kinds.naming import REFUSED, Alphabet, Names, Naming

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubectl_tas.base.words import did_you_mean
 from kubectl_tas.kinds import page
 from kubectl_tas.kinds.grouping import Gathered, Grouping, first_pod
 from kubectl_tas.kinds.naming import REFUSED, Alphabet, Names, Naming, PartNaming, last_index, longest
 from kubectl_tas.kinds.section import Document, Refused, Section, listed, mappings, value_at
-from kubectl_tas.words import did_you_mean
 
 _MINIMUM = "minAvailable"
 _APART = "each pod starts without the others"

@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from kubectl_tas.grove import DEFAULT_TOPOLOGY
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.facts.grove import DEFAULT_TOPOLOGY
 from kubectl_tas.kinds import SET
-from kubectl_tas.late import dataclass
 from kubectl_tas.live import kubectl
 from kubectl_tas.live.kubectl import ClusterAccess, NoSuchResourceError
 

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from kubectl_tas.diagnostics import TasError
+from kubectl_tas.base.diagnostics import TasError
+from kubectl_tas.base.late import dataclass
 from kubectl_tas.kinds import SET
-from kubectl_tas.late import dataclass
 from kubectl_tas.live import cliquesets, kubectl
 from kubectl_tas.live.kubectl import ClusterAccess, ForbiddenError, NoSuchResourceError
 from kubectl_tas.live.live_cluster import NODES, POD_GROUPS, PODS, QUEUES

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from kubectl_tas.diagnostics import TasError
-from kubectl_tas.folders import MEBIBYTE, read_plain
-from kubectl_tas.late import dataclass
+from kubectl_tas.base.diagnostics import TasError
+from kubectl_tas.base.folders import MEBIBYTE, read_plain
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.base.process import LimitError, Limits, run
 from kubectl_tas.live.objects import STATE, read_object, shown
-from kubectl_tas.process import LimitError, Limits, run
 
 REQUEST_SECONDS = 30
 """Seconds that kubectl waits for one answer of the API server; a long list takes several answers."""

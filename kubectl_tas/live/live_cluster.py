@@ -9,14 +9,14 @@ from dataclasses import field, replace
 from decimal import Decimal
 from typing import Any, Generic, TypeVar
 
-from kubectl_tas import gpus, quantities
-from kubectl_tas.diagnostics import TasError
-from kubectl_tas.gpus import GPU
-from kubectl_tas.late import dataclass
+from kubectl_tas.base.diagnostics import TasError
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.facts import gpus, quantities
+from kubectl_tas.facts.gpus import GPU
+from kubectl_tas.facts.quantities import NOTHING, RESOURCES, Amounts, said
 from kubectl_tas.live import cliquesets, kubectl
 from kubectl_tas.live.kubectl import ClusterAccess, ForbiddenError, NoSuchResourceError
 from kubectl_tas.model.labels import POD_GROUP, WORKFLOW
-from kubectl_tas.quantities import NOTHING, RESOURCES, Amounts, said
 
 QUEUES = "queues.scheduling.run.ai"
 POD_GROUPS = "podgroups.scheduling.run.ai"

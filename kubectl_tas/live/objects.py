@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
-from kubectl_tas import quantities
-from kubectl_tas.diagnostics import TasError
+from kubectl_tas.base.diagnostics import TasError
+from kubectl_tas.facts import quantities
 from kubectl_tas.kinds import SET
 from kubectl_tas.model.base import MAX_COUNT
 

@@ -11,8 +11,8 @@ from dataclasses import field
 from operator import index
 from typing import Any
 
+from kubectl_tas.base.late import dataclass
 from kubectl_tas.kinds import SET, page_of
-from kubectl_tas.late import dataclass
 from kubectl_tas.model.podkinds import DeclaredKind
 
 

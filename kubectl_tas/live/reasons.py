@@ -20,8 +20,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import field, replace
 from typing import Any, TypeVar
 
-from kubectl_tas.diagnostics import TasError
-from kubectl_tas.late import dataclass
+from kubectl_tas.base.diagnostics import TasError
+from kubectl_tas.base.late import dataclass
 from kubectl_tas.live import kubectl
 from kubectl_tas.live.cliquesets import PART_OF
 from kubectl_tas.live.kubectl import ForbiddenError

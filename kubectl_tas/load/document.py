@@ -20,8 +20,8 @@ from typing import Any, ClassVar
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
-from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
-from kubectl_tas.late import dataclass, late_pattern
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Severity
+from kubectl_tas.base.late import dataclass, late_pattern
 from kubectl_tas.load import syntax
 from kubectl_tas.load.compose import MAX_DEPTH, MAX_NODES, DocumentRoot, TooDeepError, TooManyError, compose
 from kubectl_tas.load.reader import MERGE_KEY, FoundError, Reader

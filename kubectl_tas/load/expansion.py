@@ -10,10 +10,10 @@ from typing import Any
 
 from jinja2 import Environment, TemplateError, nodes
 
-from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Rule, Severity
+from kubectl_tas.base.late import dataclass
 from kubectl_tas.jinja.bounds import TEMPLATE_LIMIT, TEMPLATE_UNDEFINED, TEMPLATE_UNSUPPORTED, Budget, Refusal
 from kubectl_tas.jinja.sandbox import Piece, expanded, names_used, prepared, walk
-from kubectl_tas.late import dataclass
 from kubectl_tas.load.document import Lines, parse
 from kubectl_tas.load.osmofiles import DEFAULTS, TOKEN
 

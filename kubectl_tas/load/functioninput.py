@@ -12,9 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from kubectl_tas.diagnostics import Diagnostic, Location, TasError
-from kubectl_tas.folders import is_below, misspelled
-from kubectl_tas.late import dataclass
+from kubectl_tas.base.diagnostics import Diagnostic, Location, TasError
+from kubectl_tas.base.folders import is_below, misspelled
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.base.yaml import block
 from kubectl_tas.load.document import parse
 from kubectl_tas.load.kinds import FUNCTION, KINDS
 from kubectl_tas.load.schema import INVALID_VALUE, validate
@@ -22,7 +23,6 @@ from kubectl_tas.load.source import CONFIG_FILE
 from kubectl_tas.model.config import VALUES_FOLDER
 from kubectl_tas.model.function import PLACES, Function, is_tracking
 from kubectl_tas.model.labels import POOL
-from kubectl_tas.yaml import block
 
 API_VERSION, KIND = "config.kubernetes.io/v1", "ResourceList"
 _INDEX = re.compile("[0-9]{1,9}")

@@ -15,9 +15,9 @@ from collections.abc import Collection, Iterator, Mapping
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
-from kubectl_tas import process
-from kubectl_tas.diagnostics import TasError
-from kubectl_tas.late import dataclass
+from kubectl_tas.base import process
+from kubectl_tas.base.diagnostics import TasError
+from kubectl_tas.base.late import dataclass
 
 EXECUTABLE, LINK, SUBMODULE, TREE = "100755", "120000", "160000", "040000"
 """The modes of a program, a symbolic link, another repository's commit and a folder."""

@@ -9,9 +9,9 @@ from itertools import islice
 from pathlib import Path
 
 from kubectl_tas import kinds
-from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity, Waiving
-from kubectl_tas.folders import MAX_DEPTH, misspelled
-from kubectl_tas.late import late_pattern
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Rule, Severity, Waiving
+from kubectl_tas.base.folders import MAX_DEPTH, misspelled
+from kubectl_tas.base.late import late_pattern
 from kubectl_tas.load.loading import CONFIG_MISPLACED
 from kubectl_tas.load.source import CONFIG_FILE, SUFFIXES
 from kubectl_tas.model.config import DEFAULT_SOURCES

@@ -7,9 +7,10 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from kubectl_tas import kinds
-from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Suggestion
+from kubectl_tas.base.diagnostics import Diagnostic, Rule, Severity, Suggestion
+from kubectl_tas.base.late import dataclass, imported
+from kubectl_tas.base.words import closest, did_you_mean
 from kubectl_tas.kinds import Listed
-from kubectl_tas.late import dataclass, imported
 from kubectl_tas.load.document import Document
 from kubectl_tas.load.osmofiles import sections
 from kubectl_tas.model.base import API_VERSION
@@ -23,7 +24,6 @@ from kubectl_tas.model.kindlists import (
     makes_pods,
     why_elsewhere,
 )
-from kubectl_tas.words import closest, did_you_mean
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel
 
 from kubectl_tas import kinds
-from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
-from kubectl_tas.folders import is_hidden, misspelled
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Severity
+from kubectl_tas.base.folders import is_hidden, misspelled
+from kubectl_tas.base.late import dataclass, imported
 from kubectl_tas.jinja.bounds import TEMPLATE_UNSUPPORTED
 from kubectl_tas.kinds import SET
-from kubectl_tas.late import dataclass, imported
 from kubectl_tas.load.document import Document, Lines, lookalikes, parse, waivers
 from kubectl_tas.load.kinds import COMPANION, Kind, decides, recognise
 from kubectl_tas.load.osmofiles import expanded_by_osmo, template_root

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from kubectl_tas.late import dataclass, late_pattern
+from kubectl_tas.base.late import dataclass, late_pattern
 from kubectl_tas.model.base import API_VERSION
 
 SECTIONS = {

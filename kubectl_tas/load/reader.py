@@ -10,11 +10,11 @@ from typing import Any
 
 from ruamel.yaml.nodes import MappingNode, ScalarNode
 
-from kubectl_tas.diagnostics import Rule, Severity
-from kubectl_tas.late import late_pattern
+from kubectl_tas.base.diagnostics import Rule, Severity
+from kubectl_tas.base.late import late_pattern
+from kubectl_tas.base.yaml import LargeNumber
 from kubectl_tas.load.compose import MAX_NODES
 from kubectl_tas.load.source import FILE_NOT_TEXT
-from kubectl_tas.yaml import LargeNumber
 
 MAX_VALUES = MAX_NODES
 """The most values in a document after aliases are expanded."""

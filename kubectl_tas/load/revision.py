@@ -16,8 +16,8 @@ from contextlib import contextmanager
 from datetime import date
 from pathlib import Path, PurePosixPath
 
-from kubectl_tas.diagnostics import TasError
-from kubectl_tas.folders import GIT_MODULES, MAX_DEPTH, is_below, is_git, is_matched, too_deep
+from kubectl_tas.base.diagnostics import TasError
+from kubectl_tas.base.folders import GIT_MODULES, MAX_DEPTH, is_below, is_git, is_matched, too_deep
 from kubectl_tas.load.git import EXECUTABLE, LINK, SUBMODULE, TREE, Entry, Git, name_of, work_trees
 from kubectl_tas.load.source import CONFIG_FILE, MAX_BYTES, SUFFIXES, FolderSource, RawFile
 

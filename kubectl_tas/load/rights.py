@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
+from kubectl_tas.base.diagnostics import Diagnostic, Rule, Severity, Waiving
+from kubectl_tas.base.words import shortened
 from kubectl_tas.load.source import CONFIG_FILE
 from kubectl_tas.model.repository import Repository
 from kubectl_tas.report import STDIN
-from kubectl_tas.words import shortened
 
 OUTSIDE_ADMIN_SOURCES = Rule(
     "outside-admin-sources",

@@ -15,20 +15,20 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ValidationError
 
-from kubectl_tas import times
-from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Suggestion
+from kubectl_tas.base.diagnostics import Diagnostic, Rule, Severity, Suggestion
+from kubectl_tas.base.late import imported
+from kubectl_tas.base.resources import read_resource
+from kubectl_tas.base.words import did_you_mean
+from kubectl_tas.base.yaml import LargeNumber, flow
+from kubectl_tas.facts import times
+from kubectl_tas.facts.quantities import SUFFIXES
 from kubectl_tas.kinds.section import written
-from kubectl_tas.late import imported
 from kubectl_tas.load.document import Document
 from kubectl_tas.load.kinds import Kind
 from kubectl_tas.load.reader import MAX_DIGITS
 from kubectl_tas.load.syntax import LEFT_OUT, LEFT_OUT_HINT
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Origin
-from kubectl_tas.quantities import SUFFIXES
-from kubectl_tas.resources import read_resource
-from kubectl_tas.words import did_you_mean
-from kubectl_tas.yaml import LargeNumber, flow
 
 if TYPE_CHECKING:
     from kubectl_tas.model.workloads import Workload

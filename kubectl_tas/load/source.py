@@ -12,9 +12,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Protocol
 
-from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity, TasError
-from kubectl_tas.folders import MAX_DEPTH, MOVE, is_below, is_git, is_hidden, misspelled, read_all, real_output
-from kubectl_tas.late import dataclass, late_pattern
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Rule, Severity, TasError
+from kubectl_tas.base.folders import MAX_DEPTH, MOVE, is_below, is_git, is_hidden, misspelled, read_all, real_output
+from kubectl_tas.base.late import dataclass, late_pattern
 from kubectl_tas.model.config import VALUES_FOLDER
 
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 from ruamel.yaml.error import YAMLError
 from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
-from kubectl_tas import yaml
-from kubectl_tas.diagnostics import TasError
+from kubectl_tas.base import yaml
+from kubectl_tas.base.diagnostics import TasError
+from kubectl_tas.base.late import late_pattern
 from kubectl_tas.kinds import SET
-from kubectl_tas.late import late_pattern
 from kubectl_tas.load.document import MARKER, Document, parse, roots
 from kubectl_tas.load.kinds import WORKFLOW, Kind, recognise
 from kubectl_tas.load.osmofiles import template_root

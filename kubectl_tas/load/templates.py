@@ -13,9 +13,10 @@ from functools import partial
 from pathlib import PurePosixPath
 from typing import Any
 
-from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Severity
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.base.words import did_you_mean, shortened
 from kubectl_tas.jinja.bounds import MAX_STEPS, TEMPLATE_LIMIT, TEMPLATE_UNSUPPORTED, Budget, kind
-from kubectl_tas.late import dataclass
 from kubectl_tas.load.document import Document, lookalikes, parse, waivers
 from kubectl_tas.load.expansion import ExpandedLines, UnreadableError, WorkflowTemplate
 from kubectl_tas.load.kinds import VALUES
@@ -23,7 +24,6 @@ from kubectl_tas.load.schema import INVALID_VALUE, validate
 from kubectl_tas.load.source import CONTROL, FILE_NOT_TEXT, SUFFIXES, RawFile, decode
 from kubectl_tas.model.config import VALUES_FOLDER, Config, Setting
 from kubectl_tas.model.repository import Declared, Waiver
-from kubectl_tas.words import did_you_mean, shortened
 
 VALUE_UNKNOWN = Rule(
     "value-unknown",

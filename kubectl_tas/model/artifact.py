@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import field, replace
 from typing import Protocol, Self
 
-from kubectl_tas.late import dataclass
+from kubectl_tas.base.late import dataclass
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import Model, Text
 from kubectl_tas.model.kindlists import Phase

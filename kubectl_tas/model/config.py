@@ -7,10 +7,10 @@ from typing import Annotated, Final, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
-from kubectl_tas import grove, kai
-from kubectl_tas.folders import normal
+from kubectl_tas.base.folders import normal
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.facts import grove, kai
 from kubectl_tas.kinds.kubernetes import PATTERN as KUBERNETES_RELEASE
-from kubectl_tas.late import dataclass
 from kubectl_tas.model.base import MAX_PREFIX, AnyText, LabelKey, LabelValue, Many, Model, Named, Text, nothing, said
 from kubectl_tas.model.kindlists import CompanionKind
 from kubectl_tas.model.podkinds import DeclaredKind

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kubectl_tas.late import late_pattern
+from kubectl_tas.base.late import late_pattern
 
 KUEUE, VOLCANO, YUNIKORN, RUN_AI = "Kueue", "Volcano", "YuniKorn", "Run:ai"
 _PREFIXES = (

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
-from kubectl_tas.grove import DEFAULT_TOPOLOGY, TEMPLATE
+from kubectl_tas.facts.grove import DEFAULT_TOPOLOGY, TEMPLATE
 from kubectl_tas.kinds import SET, SetKind
 from kubectl_tas.model.base import (
     AnnotationKey,

@@ -11,10 +11,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from kubectl_tas import kinds
-from kubectl_tas.kai import Feature
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.facts.kai import Feature
 from kubectl_tas.kinds import page
 from kubectl_tas.kinds.grouping import Grouping, first_pod
-from kubectl_tas.late import dataclass
 from kubectl_tas.model.base import AnyText, KeyPath, LabelKey, LabelValue, Many, Model, Text, nothing
 from kubectl_tas.model.kindlists import OWN
 from kubectl_tas.model.podkinds import DeclaredKind, recognition

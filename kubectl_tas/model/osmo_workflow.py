@@ -8,7 +8,8 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import Field, StringConstraints
 
-from kubectl_tas.gpus import GPU
+from kubectl_tas.facts.gpus import GPU
+from kubectl_tas.facts.quantities import Amounts, in_bytes, millicores
 from kubectl_tas.model.base import (
     MAX_COUNT,
     NAME_PART,
@@ -27,7 +28,6 @@ from kubectl_tas.model.base import (
     nothing,
     said,
 )
-from kubectl_tas.quantities import Amounts, in_bytes, millicores
 
 Priority = Literal["HIGH", "NORMAL", "LOW"]
 PRIORITIES: tuple[Priority, ...] = get_args(Priority)

@@ -7,8 +7,8 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from kubectl_tas import quantities
-from kubectl_tas.gpus import GPU
+from kubectl_tas.facts import quantities
+from kubectl_tas.facts.gpus import GPU
 from kubectl_tas.model.base import (
     AnnotationKey,
     AnyText,

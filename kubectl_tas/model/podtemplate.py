@@ -12,9 +12,9 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field, StringConstraints
 
-from kubectl_tas import gpus, quantities
-from kubectl_tas.gpus import WHOLE, ContainerRequests, Gpus, is_counted, is_uncounted
-from kubectl_tas.late import dataclass
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.facts import gpus, quantities
+from kubectl_tas.facts.gpus import WHOLE, ContainerRequests, Gpus, is_counted, is_uncounted
 from kubectl_tas.model.base import (
     MAX_COUNT,
     AnnotationKey,

@@ -6,7 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from kubectl_tas import quantities
+from kubectl_tas.base.yaml import flow
+from kubectl_tas.facts import quantities
+from kubectl_tas.facts.quantities import NO_LIMIT, Amount, Amounts, ResourceName
 from kubectl_tas.model.base import (
     MAX_COUNT,
     NAME_PART,
@@ -25,8 +27,6 @@ from kubectl_tas.model.base import (
 from kubectl_tas.model.osmo_workflow import Duration as Timespan
 from kubectl_tas.model.osmo_workflow import ExitAction, ExitCodes
 from kubectl_tas.model.platform import Nodes, Platform, PlatformName, PodTemplates, ResourceValidations, Variables
-from kubectl_tas.quantities import NO_LIMIT, Amount, Amounts, ResourceName
-from kubectl_tas.yaml import flow
 
 SHARE = r"^(100(\.0+)?|[0-9]{1,2}(\.[0-9]+)?)%$"
 """The pattern of a share of the parent's guarantee, such as "33%"."""

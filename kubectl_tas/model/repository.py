@@ -8,8 +8,8 @@ from dataclasses import field
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from kubectl_tas.diagnostics import Location
-from kubectl_tas.late import dataclass
+from kubectl_tas.base.diagnostics import Location
+from kubectl_tas.base.late import dataclass
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.config import Config
 from kubectl_tas.model.osmo_workflow import Workflow

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, StringConstraints, TypeAdapter, ValidationError
 
+from kubectl_tas.base.late import dataclass, imported
 from kubectl_tas.kinds.page import Division, Pods, WorkloadKind
 from kubectl_tas.kinds.section import (
     LIST,
@@ -20,7 +21,6 @@ from kubectl_tas.kinds.section import (
     value_at,
     values_at,
 )
-from kubectl_tas.late import dataclass, imported
 from kubectl_tas.model.base import (
     OWN_METADATA,
     AnyText,

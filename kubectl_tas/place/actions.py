@@ -12,8 +12,9 @@ from dataclasses import replace
 from enum import Enum
 from functools import partial
 
-from kubectl_tas.gpus import GPU
-from kubectl_tas.late import dataclass
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.facts.gpus import GPU
+from kubectl_tas.facts.quantities import Amount, Amounts
 from kubectl_tas.place.fairshare import QuotaRefusal, Standing
 from kubectl_tas.place.kai_allocate import place
 from kubectl_tas.place.node_cells import Space
@@ -28,7 +29,6 @@ from kubectl_tas.place.scheduling_session import (
     sum_of,
     with_pods,
 )
-from kubectl_tas.quantities import Amount, Amounts
 
 MAX_MOVED = 17
 """Most gangs that KAI tries to move for another gang (maxNumberConsolidationPreemptees is 16). If more gangs could

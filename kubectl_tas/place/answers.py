@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
 
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.facts.gpus import GPU
+from kubectl_tas.facts.quantities import show
 from kubectl_tas.gangs.gang import Gang
-from kubectl_tas.gpus import GPU
-from kubectl_tas.late import dataclass
 from kubectl_tas.model.labels import NODE_POOL
 from kubectl_tas.place import kai_allocate
 from kubectl_tas.place.feasibility import Best, Existence, Lack, Shortage, best_by_level, exists, lacking, shortage_of
@@ -19,7 +20,6 @@ from kubectl_tas.place.neighbours import PORT, is_of_one
 from kubectl_tas.place.node_cells import Room, Unit, room_for, unusable, without_copy
 from kubectl_tas.place.node_resources import CPU, ClusterNodes, NodeResources
 from kubectl_tas.place.suggestions import Question, changes, other_order, renaming
-from kubectl_tas.quantities import show
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.resolve.topologies import Level

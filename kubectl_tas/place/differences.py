@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
-from kubectl_tas.gpus import GPU
+from kubectl_tas.facts.gpus import GPU
 from kubectl_tas.live.owners import Controller, stop_path
 from kubectl_tas.model.kindlists import written
 from kubectl_tas.model.labels import POD_GROUP, SUBGROUP

@@ -16,9 +16,9 @@ from functools import cached_property
 from itertools import groupby
 from typing import Literal
 
-from kubectl_tas.gpus import Hundredths
-from kubectl_tas.late import dataclass
-from kubectl_tas.quantities import (
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.facts.gpus import Hundredths
+from kubectl_tas.facts.quantities import (
     NO_LIMIT,
     NOTHING,
     RESOURCES,

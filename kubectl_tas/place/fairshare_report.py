@@ -8,10 +8,10 @@ from enum import Enum
 from functools import cached_property
 from itertools import groupby
 
-from kubectl_tas.late import dataclass
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.facts.quantities import NO_LIMIT, Amounts, ResourceName, each, smaller, total
 from kubectl_tas.place.fairshare import QueueTree, QuotaQueue, fair_shares
 from kubectl_tas.place.queues import Shard
-from kubectl_tas.quantities import NO_LIMIT, Amounts, ResourceName, each, smaller, total
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import FleetPool
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from functools import lru_cache
 
-from kubectl_tas.late import dataclass
+from kubectl_tas.base.late import dataclass
 from kubectl_tas.place import solver
 from kubectl_tas.place.node_cells import LeafDomain, Room, Unit, multiples
 from kubectl_tas.place.node_resources import Domain

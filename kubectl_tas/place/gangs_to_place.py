@@ -17,6 +17,8 @@ from math import prod
 from types import MappingProxyType
 from typing import Any
 
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.facts.kai import NEWEST_RELEASE, Feature, Release
 from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.apply_demands import demanded
 from kubectl_tas.gangs.gang import Gang, Part, SubGroup
@@ -30,9 +32,7 @@ from kubectl_tas.gangs.written_gangs import (
     minimums_of,
     sub_group_of,
 )
-from kubectl_tas.kai import NEWEST_RELEASE, Feature, Release
 from kubectl_tas.kinds import SET
-from kubectl_tas.late import dataclass
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.place.neighbours import APART, selector_of
 from kubectl_tas.place.node_cells import PlacementRequest, placement_request_of

@@ -14,9 +14,9 @@ from dataclasses import replace
 from functools import cached_property
 from math import ceil, prod
 
-from kubectl_tas.gpus import GPU
-from kubectl_tas.late import dataclass
-from kubectl_tas.node_places import HOSTNAME
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.facts.gpus import GPU
+from kubectl_tas.facts.node_places import HOSTNAME
 from kubectl_tas.place import kai_allocate
 from kubectl_tas.place.feasibility import Lack, Shortage, lacking, shortage_of
 from kubectl_tas.place.gangs_to_place import GangToPlace

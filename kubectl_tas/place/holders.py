@@ -12,12 +12,12 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 
-from kubectl_tas import times
+from kubectl_tas.facts import times
+from kubectl_tas.facts.quantities import NO_LIMIT
 from kubectl_tas.model.labels import POD_GROUP
 from kubectl_tas.place.livework import LiveWork
 from kubectl_tas.place.pending_reasons import Cause, CauseKind
 from kubectl_tas.place.queues import HeldGang, held_gangs
-from kubectl_tas.quantities import NO_LIMIT
 from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Submission
 
 _STARTED = "kai.scheduler/last-start-timestamp"

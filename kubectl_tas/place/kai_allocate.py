@@ -25,9 +25,9 @@ from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kubectl_tas.gpus import GPU
-from kubectl_tas.kai import Feature
-from kubectl_tas.late import dataclass
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.facts.gpus import GPU
+from kubectl_tas.facts.kai import Feature
 from kubectl_tas.place.neighbours import is_of_one
 from kubectl_tas.place.node_cells import Cell, LeafDomain, Room, Unit, multiples
 from kubectl_tas.place.node_resources import CPU, PODS, Domain

@@ -15,8 +15,8 @@ from dataclasses import replace
 from io import BytesIO
 from typing import Any
 
-from kubectl_tas.kai import PRIORITY_CLASSES, Release
-from kubectl_tas.late import dataclass
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.facts.kai import PRIORITY_CLASSES, Release
 from kubectl_tas.live.objects import STATE
 from kubectl_tas.model.labels import NODE_POOL, POD_GROUP
 from kubectl_tas.resolve.names import digest

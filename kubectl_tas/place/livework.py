@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 
-from kubectl_tas.diagnostics import Location
+from kubectl_tas.base.diagnostics import Location
+from kubectl_tas.base.late import dataclass
 from kubectl_tas.kinds import page_of
-from kubectl_tas.late import dataclass
 from kubectl_tas.live.cluster_state import TOPOLOGIES
 from kubectl_tas.live.live_cluster import LiveQueueUsage, state_of
 from kubectl_tas.live.owners import Controller, resources

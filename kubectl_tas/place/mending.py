@@ -11,7 +11,8 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
 
-from kubectl_tas.late import dataclass
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.base.words import shortened
 from kubectl_tas.place import kai_allocate, solver
 from kubectl_tas.place.feasibility import Existence, searched
 from kubectl_tas.place.gangs_to_place import GangToPlace
@@ -19,7 +20,6 @@ from kubectl_tas.place.node_cells import Cell, PlacementRequest, Room, Space, ra
 from kubectl_tas.place.node_resources import NodeResources, free_of
 from kubectl_tas.place.solver import Mended
 from kubectl_tas.report.text import plural
-from kubectl_tas.words import shortened
 
 MAX_SPARED = 100
 """Most nodes that the search tries to leave out one by one."""

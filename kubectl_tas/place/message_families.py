@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
-from kubectl_tas.late import dataclass, late_pattern
+from kubectl_tas.base.late import dataclass, late_pattern
 from kubectl_tas.live.reasons import Saying, gathered
 from kubectl_tas.place.pending_reasons import HINTS, NO_GROUP, NOT_READY, REFUSED, UNPLACED, CauseKind
 from kubectl_tas.report.text import plural

@@ -11,8 +11,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from kubectl_tas.late import dataclass
-from kubectl_tas.node_places import HOSTNAME
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.facts.node_places import HOSTNAME
 
 PORT, APART = "host port ", "apart "
 """Prefixes of such resources. Kubernetes has no resource whose name holds a blank."""

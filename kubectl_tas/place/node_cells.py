@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache
 
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.facts.gpus import GPU
+from kubectl_tas.facts.kai import NEWEST_RELEASE, Release
 from kubectl_tas.gangs.gang import Gang, Part, SubGroup
-from kubectl_tas.gpus import GPU
-from kubectl_tas.kai import NEWEST_RELEASE, Release
-from kubectl_tas.late import dataclass
 from kubectl_tas.place.neighbours import capacity_of
 from kubectl_tas.place.node_resources import CPU, PODS, Domain, NodeResources, Vector, domain_of
 from kubectl_tas.place.shapes import PodShape, Rules

@@ -15,9 +15,9 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
-from kubectl_tas import gpus, quantities
-from kubectl_tas.diagnostics import TasError
-from kubectl_tas.late import dataclass
+from kubectl_tas.base.diagnostics import TasError
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.facts import gpus, quantities
 from kubectl_tas.live.live_cluster import is_well
 from kubectl_tas.live.objects import shown
 from kubectl_tas.model.labels import MIRROR, POD_GROUP

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from enum import Enum
 
-from kubectl_tas.diagnostics import Location
-from kubectl_tas.late import dataclass
+from kubectl_tas.base.diagnostics import Location
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.facts.quantities import ResourceName
 from kubectl_tas.live.reasons import Saying
-from kubectl_tas.quantities import ResourceName
 
 
 class CauseKind(Enum):

@@ -10,11 +10,12 @@ from enum import Enum
 from functools import cached_property
 from typing import Any
 
-from kubectl_tas.diagnostics import Location, TasError
+from kubectl_tas.base.diagnostics import Location, TasError
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.facts.gpus import GPU
+from kubectl_tas.facts.quantities import Amounts
 from kubectl_tas.gangs.admission import Verdict, answers
-from kubectl_tas.gpus import GPU
 from kubectl_tas.kinds import page_of
-from kubectl_tas.late import dataclass
 from kubectl_tas.live.kubectl import complete_kinds
 from kubectl_tas.live.live_cluster import POD_GROUPS, LiveQueueUsage
 from kubectl_tas.live.owners import Controller
@@ -40,7 +41,6 @@ from kubectl_tas.place.pending_reasons import (
     refusal_of,
 )
 from kubectl_tas.place.volumes import with_volumes
-from kubectl_tas.quantities import Amounts
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.fleet_workload import FleetWorkload

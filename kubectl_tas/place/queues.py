@@ -17,9 +17,10 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
-from kubectl_tas import gpus
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.facts import gpus
+from kubectl_tas.facts.quantities import Amounts, ResourceName, each, from_kai, total
 from kubectl_tas.gangs.admission import requests_by_queue
-from kubectl_tas.late import dataclass
 from kubectl_tas.live.objects import STATE
 from kubectl_tas.model import manifest
 from kubectl_tas.model.labels import NODE_POOL, POD_GROUP, PREEMPTIBILITY, QUEUE, RUNAI_QUEUE, SUBGROUP
@@ -27,7 +28,6 @@ from kubectl_tas.place.fairshare import DEFAULT_PRIORITY, QueueTree, QuotaQueue
 from kubectl_tas.place.neighbours import taken
 from kubectl_tas.place.node_resources import CPU, ENDED, ClusterNodes, Vector, requests
 from kubectl_tas.place.shapes import PodShape, shape_of, unpredicted
-from kubectl_tas.quantities import Amounts, ResourceName, each, from_kai, total
 from kubectl_tas.resolve.fleet import Fleet
 
 Shard = str | None

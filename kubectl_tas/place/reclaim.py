@@ -10,9 +10,9 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
-from kubectl_tas.late import dataclass
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.facts.quantities import NO_LIMIT, RESOURCES, Amount, Amounts, ResourceName, total
 from kubectl_tas.place.fairshare import QueueTree, Standing
-from kubectl_tas.quantities import NO_LIMIT, RESOURCES, Amount, Amounts, ResourceName, total
 
 
 class EvictedWork(Protocol):

@@ -15,8 +15,8 @@ from dataclasses import field
 from heapq import nlargest
 from itertools import accumulate
 
-from kubectl_tas.gpus import GPU
-from kubectl_tas.late import dataclass
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.facts.gpus import GPU
 from kubectl_tas.place.scheduling_session import Place, SchedulingSession, SessionPod, Work, sum_of
 
 MAX_TRIES = 200

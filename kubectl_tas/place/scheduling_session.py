@@ -14,14 +14,14 @@ from dataclasses import replace
 from functools import cached_property
 from operator import attrgetter, itemgetter
 
-from kubectl_tas.diagnostics import TasError
-from kubectl_tas.late import dataclass
+from kubectl_tas.base.diagnostics import TasError
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.facts.quantities import NOTHING, Amounts, total
 from kubectl_tas.place.fairshare import QueueTree, QuotaRefusal, Ranked, Standing, fair_shares, refusal
 from kubectl_tas.place.kai_allocate import place
 from kubectl_tas.place.node_cells import PlacementRequest, Space, Unit
 from kubectl_tas.place.node_resources import Domain, NodeResources, Vector, domain_of
 from kubectl_tas.place.queues import counted
-from kubectl_tas.quantities import NOTHING, Amounts, total
 
 MAX_ABOVE = 100
 """Deepest level of queues for which the order is computed."""

@@ -8,9 +8,9 @@ from dataclasses import field
 from types import MappingProxyType
 from typing import Any
 
-from kubectl_tas.gpus import ANNOTATIONS, MIG
-from kubectl_tas.late import dataclass
-from kubectl_tas.node_places import HOSTNAME
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.facts.gpus import ANNOTATIONS, MIG
+from kubectl_tas.facts.node_places import HOSTNAME
 from kubectl_tas.place.neighbours import REQUIRED, Selector, apart, has_own_address, taken
 from kubectl_tas.place.node_resources import NodeResources, Taint, requests
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any
 
-from kubectl_tas.late import dataclass
+from kubectl_tas.base.late import dataclass
 from kubectl_tas.place.node_cells import Cell, LeafDomain, Room, Unit
 from kubectl_tas.place.node_resources import Domain
 

@@ -8,9 +8,10 @@ from dataclasses import replace
 from functools import cached_property, lru_cache
 from itertools import islice, permutations
 
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.base.words import shortened
 from kubectl_tas.gangs.workflow_gang import ANY, build
 from kubectl_tas.kinds import SET
-from kubectl_tas.late import dataclass
 from kubectl_tas.place import kai_allocate, solver
 from kubectl_tas.place.feasibility import Existence, Shortage, exists, shortage_of
 from kubectl_tas.place.gangs_to_place import GangToPlace
@@ -20,7 +21,6 @@ from kubectl_tas.place.node_resources import NodeResources
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.topologies import Level
 from kubectl_tas.resolve.workflows import Requirement
-from kubectl_tas.words import shortened
 
 MAX_ORDERS = 120
 """Most orders of SubGroups that are tried: all orders of five."""

@@ -9,9 +9,9 @@ from itertools import accumulate, takewhile
 from operator import mul
 from typing import Any
 
-from kubectl_tas.gpus import GPU
-from kubectl_tas.late import dataclass
-from kubectl_tas.node_places import HOSTNAME
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.facts.gpus import GPU
+from kubectl_tas.facts.node_places import HOSTNAME
 
 
 @dataclass(frozen=True, slots=True)

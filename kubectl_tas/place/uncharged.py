@@ -11,17 +11,17 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, TasError, Waiving
-from kubectl_tas.late import dataclass
+from kubectl_tas.base.diagnostics import Diagnostic, Rule, Severity, TasError, Waiving
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.base.words import shortened
+from kubectl_tas.facts.quantities import said
 from kubectl_tas.live import kubectl
 from kubectl_tas.live.live_cluster import Cluster, Clusters, work_of
 from kubectl_tas.model.labels import POD_GROUP
 from kubectl_tas.place.node_resources import ENDED, read_nodes, requests
 from kubectl_tas.place.queues import CREATED, OF_KAI, counted, held_by_others, held_gangs
-from kubectl_tas.quantities import said
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.words import shortened
 
 GPUS_UNCHARGED = Rule(
     "gpus-uncharged",

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
-from kubectl_tas.late import dataclass
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.facts.quantities import NO_LIMIT, Amount, parse
 from kubectl_tas.live.live_cluster import LiveQueueUsage, state_of, work_of
 from kubectl_tas.live.reasons import ClusterAnswers, LiveGroup, LivePod, Saying, gathered, is_race, unnamed
 from kubectl_tas.model.labels import POD_GROUP
@@ -23,7 +24,6 @@ from kubectl_tas.place.pending_reasons import (
     CauseKind,
 )
 from kubectl_tas.place.pending_work import GangNow, State, gang_now, state_of_pods
-from kubectl_tas.quantities import NO_LIMIT, Amount, parse
 
 WITHOUT_FILES = "its pool, quota, levels and verdict: no file of a repository here declares it"
 """A note on all that a cluster alone does not tell."""

@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from kubectl_tas.diagnostics import Diagnostic, Location, Severity
-from kubectl_tas.late import dataclass, late_pattern
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Severity
+from kubectl_tas.base.late import dataclass, late_pattern
 
 FINDINGS = {
     "json": "kubectl_tas.report.json:render",

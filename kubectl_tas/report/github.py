@@ -6,7 +6,7 @@ import html
 import re
 from collections.abc import Iterator
 
-from kubectl_tas.diagnostics import Diagnostic, Location, Severity
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Severity
 from kubectl_tas.report import Findings
 from kubectl_tas.report.style import printable
 from kubectl_tas.report.text import summary as counted

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kubectl_tas.diagnostics import Location, Severity
+from kubectl_tas.base.diagnostics import Location, Severity
 from kubectl_tas.report import Findings, fingerprints
 from kubectl_tas.report.json import dump
 from kubectl_tas.report.style import printable

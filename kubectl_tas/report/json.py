@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from kubectl_tas.diagnostics import Diagnostic, Location
+from kubectl_tas.base.diagnostics import Diagnostic, Location
 from kubectl_tas.report.style import escaped
 
 if TYPE_CHECKING:

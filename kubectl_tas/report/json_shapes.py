@@ -11,7 +11,7 @@ from typing import Annotated, NotRequired
 from pydantic import WithJsonSchema
 from typing_extensions import TypedDict
 
-from kubectl_tas.quantities import Amount
+from kubectl_tas.facts.quantities import Amount
 
 Number = Annotated[Amount, WithJsonSchema({"type": "number"})]
 """GPUs. Work may request fractions."""

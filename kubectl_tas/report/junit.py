@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from xml.sax.saxutils import escape, quoteattr
 
-from kubectl_tas.diagnostics import Diagnostic
+from kubectl_tas.base.diagnostics import Diagnostic
 from kubectl_tas.report import Findings
 from kubectl_tas.report.style import printable
 from kubectl_tas.report.text import blocks

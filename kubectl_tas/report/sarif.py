@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from kubectl_tas import __version__
-from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Severity
+from kubectl_tas.base.resources import all_rules
 from kubectl_tas.report import Findings, fingerprints
 from kubectl_tas.report.json import dump
 from kubectl_tas.report.style import printable, unlinked
 from kubectl_tas.report.text import rule_page
-from kubectl_tas.resources import all_rules
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 ROOT = "%SRCROOT%"

@@ -8,9 +8,9 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from io import StringIO
 
-from kubectl_tas.diagnostics import Severity
-from kubectl_tas.late import late_pattern
-from kubectl_tas.yaml import UNPRINTABLE
+from kubectl_tas.base.diagnostics import Severity
+from kubectl_tas.base.late import late_pattern
+from kubectl_tas.base.yaml import UNPRINTABLE
 
 RESET = "\x1b[0m"
 BOLD = "\x1b[1m"
@@ -137,7 +137,7 @@ def unified(differences: Iterable[Difference]) -> str:
 def _diff(difference: Difference) -> str:
     from difflib import unified_diff  # most runs differ in nothing
 
-    from kubectl_tas.credentials import hidden_lines
+    from kubectl_tas.base.credentials import hidden_lines
 
     path, old, new = printable(difference[0]), *difference[1:]
     before = f"a/{path}" if old is not None else "/dev/null"

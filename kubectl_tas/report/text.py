@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity, Waiving
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Rule, Severity, Waiving
 from kubectl_tas.report.style import BLUE, BOLD, DIM, paint, printable, same_width, severity, width
 
 if TYPE_CHECKING:

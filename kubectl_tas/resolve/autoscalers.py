@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from kubectl_tas.base.late import dataclass
 from kubectl_tas.kinds import DEFAULT_SCALED
-from kubectl_tas.late import dataclass
 from kubectl_tas.resolve.companions import FleetCompanion
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.mentions import SCALED

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
-from kubectl_tas import grove, kai
-from kubectl_tas.diagnostics import Location
-from kubectl_tas.late import dataclass
+from kubectl_tas.base.diagnostics import Location
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.facts import grove, kai
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.config import Backend

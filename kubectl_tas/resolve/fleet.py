@@ -7,12 +7,13 @@ from dataclasses import field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from kubectl_tas.diagnostics import Location
-from kubectl_tas.late import dataclass, imported
+from kubectl_tas.base.diagnostics import Location
+from kubectl_tas.base.late import dataclass, imported
+from kubectl_tas.base.words import nothing_called, shortened
+from kubectl_tas.facts.quantities import NO_LIMIT, Amounts
 from kubectl_tas.model import labels
 from kubectl_tas.model.config import DEFAULTS, ConfigSpec
 from kubectl_tas.model.repository import Declared, Repository, Unread
-from kubectl_tas.quantities import NO_LIMIT, Amounts
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.autoscalers import counted
 from kubectl_tas.resolve.clusters import Dangling, FleetBackend, Grove, names_of, resolve_backend
@@ -38,7 +39,6 @@ from kubectl_tas.resolve.pools import (
 )
 from kubectl_tas.resolve.topologies import FleetTopology, cluster_topologies
 from kubectl_tas.resolve.workflows import FleetWorkflow, resolve_workflow
-from kubectl_tas.words import nothing_called, shortened
 
 if TYPE_CHECKING:
     from kubectl_tas.model.manifest import PodGroup

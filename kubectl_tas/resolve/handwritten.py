@@ -6,15 +6,15 @@ from collections.abc import Container, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from kubectl_tas.diagnostics import Location
-from kubectl_tas.kai import NON_PREEMPTIBLE_FROM, PRIORITY_CLASSES
-from kubectl_tas.late import dataclass
+from kubectl_tas.base.diagnostics import Location
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.facts.kai import NON_PREEMPTIBLE_FROM, PRIORITY_CLASSES
+from kubectl_tas.facts.quantities import Amounts, total
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.config import ConfigSpec
 from kubectl_tas.model.osmo_workflow import PRIORITIES, Priority
 from kubectl_tas.model.repository import Declared
-from kubectl_tas.quantities import Amounts, total
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import Dangling, FleetBackend
 from kubectl_tas.resolve.companions import namespaces_of

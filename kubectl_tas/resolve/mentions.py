@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from kubectl_tas.base.late import dataclass
 from kubectl_tas.kinds import DEFAULT_SCALED
 from kubectl_tas.kinds.backdoors import containers_in, pods_at
 from kubectl_tas.kinds.section import key_path, path_steps, values_at
-from kubectl_tas.late import dataclass
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Origin
 from kubectl_tas.resolve import names

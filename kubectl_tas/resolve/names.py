@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import count
 
-from kubectl_tas.late import late_pattern
+from kubectl_tas.base.late import late_pattern
 from kubectl_tas.model.labels import MAX_LABEL, MAX_NAME, TARGET_SEPARATOR
 
 MAX_FILE = 255

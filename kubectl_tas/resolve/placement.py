@@ -7,13 +7,13 @@ from dataclasses import field, replace
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any
 
-from kubectl_tas.gpus import Gpus
-from kubectl_tas.kai import Feature
-from kubectl_tas.late import dataclass
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.facts.gpus import Gpus
+from kubectl_tas.facts.kai import Feature
+from kubectl_tas.facts.quantities import Amounts
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import OWN_METADATA, KeyPath, whole_number
 from kubectl_tas.model.repository import Declared
-from kubectl_tas.quantities import Amounts
 from kubectl_tas.resolve.clusters import Dangling
 from kubectl_tas.resolve.pools import Declarations, FleetPool
 from kubectl_tas.resolve.topologies import FleetTopology, Level

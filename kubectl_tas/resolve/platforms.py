@@ -17,10 +17,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pydantic import ValidationError
 
-from kubectl_tas import quantities
-from kubectl_tas.diagnostics import Location
+from kubectl_tas.base.diagnostics import Location
+from kubectl_tas.base.late import dataclass, late_pattern
+from kubectl_tas.base.words import did_you_mean
+from kubectl_tas.facts import quantities
+from kubectl_tas.facts.quantities import Amounts
 from kubectl_tas.jinja.bounds import TEMPLATE_UNDEFINED, Budget, Refusal
-from kubectl_tas.late import dataclass, late_pattern
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.osmo_workflow import Resource, Task
 from kubectl_tas.model.platform import (
@@ -33,9 +35,7 @@ from kubectl_tas.model.platform import (
 )
 from kubectl_tas.model.pool_kinds import Pool
 from kubectl_tas.model.repository import Declared
-from kubectl_tas.quantities import Amounts
 from kubectl_tas.resolve.clusters import Dangling
-from kubectl_tas.words import did_you_mean
 
 if TYPE_CHECKING:
     from kubectl_tas.model.podtemplate import PodSpec

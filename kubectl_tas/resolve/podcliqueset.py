@@ -7,14 +7,14 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from kubectl_tas.diagnostics import Location
-from kubectl_tas.gpus import Gpus
-from kubectl_tas.grove import DEFAULT_TOPOLOGY, TEMPLATE
-from kubectl_tas.late import dataclass
+from kubectl_tas.base.diagnostics import Location
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.facts.gpus import Gpus
+from kubectl_tas.facts.grove import DEFAULT_TOPOLOGY, TEMPLATE
+from kubectl_tas.facts.quantities import Amounts, total
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Declared
-from kubectl_tas.quantities import Amounts, total
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import Dangling, FleetBackend, Grove
 from kubectl_tas.resolve.pools import Declarations, FleetPool, FleetSubpool, LabelledSubmission, Target

@@ -8,9 +8,21 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any, TypeVar
 
-from kubectl_tas.diagnostics import Location
-from kubectl_tas.gpus import Gpus
-from kubectl_tas.late import dataclass
+from kubectl_tas.base.diagnostics import Location
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.facts.gpus import Gpus
+from kubectl_tas.facts.quantities import (
+    NO_LIMIT,
+    RESOURCES,
+    UNLIMITED,
+    Amount,
+    Amounts,
+    ResourceName,
+    each,
+    share,
+    smaller,
+    total,
+)
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.config import ConfigSpec
@@ -27,18 +39,6 @@ from kubectl_tas.model.pool_kinds import (
     amount,
 )
 from kubectl_tas.model.repository import Declared, Repository
-from kubectl_tas.quantities import (
-    NO_LIMIT,
-    RESOURCES,
-    UNLIMITED,
-    Amount,
-    Amounts,
-    ResourceName,
-    each,
-    share,
-    smaller,
-    total,
-)
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import Dangling, FleetBackend, names_of, pick_backend
 from kubectl_tas.resolve.platforms import Platforms, RepositoryTemplates

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kubectl_tas.grove import DEFAULT_TOPOLOGY
-from kubectl_tas.late import dataclass
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.facts.grove import DEFAULT_TOPOLOGY
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.pool_kinds import Pool
 from kubectl_tas.model.repository import Declared

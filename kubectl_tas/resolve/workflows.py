@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from kubectl_tas.diagnostics import Location
-from kubectl_tas.late import dataclass
+from kubectl_tas.base.diagnostics import Location
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.facts.quantities import Amounts, total
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.osmo_workflow import Group, Priority, Resource, Task, Workflow
 from kubectl_tas.model.repository import Declared
-from kubectl_tas.quantities import Amounts, total
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import Dangling
 from kubectl_tas.resolve.platforms import FilledTemplates, FleetPlatform, asks_of, fill, values_of

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import ClassVar, Literal
 
+from kubectl_tas.base.late import dataclass
 from kubectl_tas.draw import html
 from kubectl_tas.draw.figure import Figure, within
-from kubectl_tas.late import dataclass
 
 ROWS = 200
 """Maximum number of rows of a table on one page."""

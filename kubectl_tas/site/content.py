@@ -8,12 +8,12 @@ from dataclasses import field
 from datetime import date
 from functools import cached_property
 
+from kubectl_tas.base.diagnostics import Diagnostic, Severity
+from kubectl_tas.base.late import dataclass
 from kubectl_tas.compare.impact import Impact
-from kubectl_tas.diagnostics import Diagnostic, Severity
 from kubectl_tas.draw.gangfigure import Picture, picture
 from kubectl_tas.gangs.admission import VERDICTS, Admission, Outcome, QueueUsage, Verdict
 from kubectl_tas.gangs.quota_usage import Account, accounts
-from kubectl_tas.late import dataclass
 from kubectl_tas.place.answers import Fit, FitOutcome, fit, settled
 from kubectl_tas.place.gangs_to_place import LeftOut, unplaced
 from kubectl_tas.place.node_resources import ClusterNodes

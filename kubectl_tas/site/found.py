@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
-from kubectl_tas.diagnostics import Diagnostic
+from kubectl_tas.base.diagnostics import Diagnostic
 from kubectl_tas.report import text
 from kubectl_tas.report.text import waiving
 from kubectl_tas.site import blocks, places

@@ -8,10 +8,10 @@ from kubectl_tas.draw import capacitypages
 from kubectl_tas.draw.poolfigure import figure
 from kubectl_tas.draw.pooltables import amount_text, facts, queues, quota_text, used_by
 from kubectl_tas.draw.topologytables import objects, sets
+from kubectl_tas.facts.gpus import GPU
+from kubectl_tas.facts.quantities import NO_LIMIT, OTHERS, Amounts, ResourceName, show
 from kubectl_tas.gangs.quota_usage import Account, totals
-from kubectl_tas.gpus import GPU
 from kubectl_tas.place.capacity import capacity
-from kubectl_tas.quantities import NO_LIMIT, OTHERS, Amounts, ResourceName, show
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.pools import FleetPool
 from kubectl_tas.resolve.topologies import FleetTopology

@@ -9,19 +9,19 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
+from kubectl_tas.base.diagnostics import Severity
+from kubectl_tas.base.words import shortened
 from kubectl_tas.compare.impact import Impact, QueueChange, WorkChange
-from kubectl_tas.diagnostics import Severity
 from kubectl_tas.draw.impacthtml import RISKS
 from kubectl_tas.draw.impactsections import NOTHING, ImpactSection, counted, quota_text, risk_line, sections
+from kubectl_tas.facts.quantities import show, total
 from kubectl_tas.gangs.quota_usage import totals
-from kubectl_tas.quantities import show, total
 from kubectl_tas.site import blocks, places
 from kubectl_tas.site.blocks import Badge, Block, Cell, Link, Page, Table, TextBlock, Tiles, Tone
 from kubectl_tas.site.content import Content
 from kubectl_tas.site.found import finding, worst
 from kubectl_tas.site.inventory import account_table, cluster_table
 from kubectl_tas.site.work import LOOK_AT, waiting
-from kubectl_tas.words import shortened
 
 _FIRST = 10
 """Rows to show of a table that another page shows completely."""

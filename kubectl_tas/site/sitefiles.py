@@ -10,9 +10,9 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
 
+from kubectl_tas.base.resources import read_resource, resource_root
 from kubectl_tas.emit.file_plan import SITE_MARK
 from kubectl_tas.report.style import printable
-from kubectl_tas.resources import read_resource, resource_root
 from kubectl_tas.site import found, inventory, overview, places, work
 from kubectl_tas.site.blocks import STYLE, Link, Page
 from kubectl_tas.site.content import Content

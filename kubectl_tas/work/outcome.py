@@ -15,16 +15,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
+from kubectl_tas.base.diagnostics import TasError, has_errors
+from kubectl_tas.base.late import dataclass
 from kubectl_tas.check import TASK_PLATFORMS, check_work
 from kubectl_tas.check.growth import waits_for_sums
 from kubectl_tas.check.visibledevices import config_maps
 from kubectl_tas.check.walk import walk
-from kubectl_tas.diagnostics import TasError, has_errors
 from kubectl_tas.gangs.admission import Admission
 from kubectl_tas.gangs.podgrouper import pod_group_name
 from kubectl_tas.gangs.summary import sent
 from kubectl_tas.kinds import DEFAULT_SCALED
-from kubectl_tas.late import dataclass
 from kubectl_tas.load.loading import Loaded, load_work
 from kubectl_tas.load.source import RawFile
 from kubectl_tas.model import labels

@@ -7,12 +7,12 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
-from kubectl_tas.diagnostics import Diagnostic, Location, Related, Severity, Suggestion
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Severity, Suggestion
+from kubectl_tas.base.resources import all_rules
+from kubectl_tas.facts.gpus import Gpus, Hundredths
+from kubectl_tas.facts.quantities import NO_LIMIT, Amounts
 from kubectl_tas.gangs.summary import Request, Sent
-from kubectl_tas.gpus import Gpus, Hundredths
 from kubectl_tas.model.repository import Unread, Waiver
-from kubectl_tas.quantities import NO_LIMIT, Amounts
-from kubectl_tas.resources import all_rules
 
 Plain = list[Any]
 """Data that JSON can express."""

@@ -18,8 +18,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import field
 from typing import NoReturn
 
-from kubectl_tas.diagnostics import TasError
-from kubectl_tas.late import dataclass
+from kubectl_tas.base.diagnostics import TasError
+from kubectl_tas.base.late import dataclass
 from kubectl_tas.load.source import RawFile
 from kubectl_tas.work.outcome import Outcome, SharedContext, outcome
 from kubectl_tas.work.plain import of_bytes, to_bytes

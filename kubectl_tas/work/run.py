@@ -14,12 +14,12 @@ from dataclasses import replace
 from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING
 
+from kubectl_tas.base.diagnostics import Diagnostic, Location, has_errors
+from kubectl_tas.base.folders import is_below, misspelled
+from kubectl_tas.base.late import dataclass
 from kubectl_tas.check import check_all, check_fleet, check_work
-from kubectl_tas.diagnostics import Diagnostic, Location, has_errors
-from kubectl_tas.folders import is_below, misspelled
 from kubectl_tas.gangs.admission import Admission
 from kubectl_tas.gangs.summary import ReleasedOrigin, Summary
-from kubectl_tas.late import dataclass
 from kubectl_tas.load.loading import Loaded, config_of, load_repository, load_work
 from kubectl_tas.load.source import CONFIG_FILE, RawFile, Source
 from kubectl_tas.model.config import VALUES_FOLDER as VALUES

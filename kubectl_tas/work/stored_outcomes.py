@@ -11,8 +11,8 @@ from pathlib import Path
 
 import kubectl_tas
 from kubectl_tas import __version__
+from kubectl_tas.base.resources import resource_root
 from kubectl_tas.load.source import RawFile
-from kubectl_tas.resources import resource_root
 from kubectl_tas.store.cache import AT_ONCE, Store
 from kubectl_tas.work.outcome import Outcome, SharedContext
 from kubectl_tas.work.plain import Plain, of_text, to_text

@@ -11,9 +11,9 @@ from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
-from kubectl_tas.diagnostics import Diagnostic
+from kubectl_tas.base.diagnostics import Diagnostic
+from kubectl_tas.base.late import dataclass
 from kubectl_tas.emit.disk import Stamps
-from kubectl_tas.late import dataclass
 from kubectl_tas.load.loading import Loaded
 from kubectl_tas.load.source import RawFile, Source
 from kubectl_tas.model.config import Setting

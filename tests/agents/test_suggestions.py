@@ -11,8 +11,8 @@ import pytest
 
 from kubectl_tas.agents import patching
 from kubectl_tas.agents.asking import AgentServer, Call, Said
-from kubectl_tas.diagnostics import TasError
-from kubectl_tas.late import dataclass
+from kubectl_tas.base.diagnostics import TasError
+from kubectl_tas.base.late import dataclass
 from tests.support.cli import write
 
 Answer = dict[str, Any]

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from kubectl_tas import process
 from kubectl_tas.agents import asking, mcp_server
 from kubectl_tas.agents.asking import AgentServer, Call, Said, page_of, started
 from kubectl_tas.agents.tool_table import TOOLS
-from kubectl_tas.diagnostics import TasError
-from kubectl_tas.late import dataclass
+from kubectl_tas.base import process
+from kubectl_tas.base.diagnostics import TasError
+from kubectl_tas.base.late import dataclass
 from tests.support.golden import GOLDEN, at
 
 BARE = AgentServer(Path("/r"), seconds=7.5)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from kubectl_tas import gpus
+from kubectl_tas.facts import gpus
 from kubectl_tas.kinds.backdoors import BACKDOORS, Decides, KeyPlace
 from tests.check.test_fields import KINDS, document
 from tests.support.cli import Result, kubectl_tas, pool, write

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from kubectl_tas.gpus import Gpus
+from kubectl_tas.facts.gpus import Gpus
 from kubectl_tas.kinds import LISTED, SET
 from kubectl_tas.kinds.kubernetes import OperatorShapes, Shapes, definition, operator_of, releases
 from tests.support.cli import pool, subpool

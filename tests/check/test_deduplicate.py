@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Severity
+from kubectl_tas.base.resources import all_rules
 from kubectl_tas.check import deduplicate
 from kubectl_tas.check.deduplicate import blamed_on_flags, gathered, without_consequences
-from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
-from kubectl_tas.resources import all_rules
 
 RULE = Rule("over-quota", Severity.ERROR, "", "")
 PATH = "sent.yaml"

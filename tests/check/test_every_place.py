@@ -15,7 +15,7 @@ import pytest
 from kubectl_tas.check.filled_in import expressions_of
 from kubectl_tas.check.keys import backdoors_of
 from kubectl_tas.check.visibledevices import devices_of
-from kubectl_tas.device_runtimes import MOUNTS
+from kubectl_tas.facts.device_runtimes import MOUNTS
 from kubectl_tas.kinds.backdoors import parts
 from kubectl_tas.kinds.environment import LISTS, MAPPINGS, MOUNT_PATHS, SETTINGS
 from kubectl_tas.kinds.kubernetes import OperatorShapes, Shape, Shapes, definition, operators, releases

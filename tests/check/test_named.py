@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from kubectl_tas.base.words import Misspellings
 from kubectl_tas.load.source import FolderSource
-from kubectl_tas.words import Misspellings
 from kubectl_tas.work.run import Effort
 from tests.support.cli import kubectl_tas, pool, write
 from tests.support.effort import in_a_minute

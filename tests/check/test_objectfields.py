@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_tas import spellings
+from kubectl_tas.facts import spellings
 from tests.slips.repository import FILES
 from tests.slips.test_slips import findings
 from tests.support.judged import told_of

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_tas import kai
+from kubectl_tas.facts import kai
 from kubectl_tas.model.manifest import PodGroupSpec, SubGroup
 from tests.support.cli import pool
 from tests.support.judged import told

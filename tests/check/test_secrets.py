@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from kubectl_tas.base.credentials import kind_of, shape_of
 from kubectl_tas.check.run_checks import settled
-from kubectl_tas.credentials import kind_of, shape_of
 from tests.check.test_backdoors import JOB, put, validated
 from tests.support.cli import kubectl_tas, pool, write
 from tests.support.effort import in_a_minute

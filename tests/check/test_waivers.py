@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 import yaml
 
-from kubectl_tas.diagnostics import Severity, Waiving
-from kubectl_tas.resources import all_rules
+from kubectl_tas.base.diagnostics import Severity, Waiving
+from kubectl_tas.base.resources import all_rules
 from tests.support.cli import kubectl_tas, pool, write
 from tests.support.golden import ROOT, case_input, name_of, rule_cases
 from tests.support.history import commit

@@ -8,9 +8,9 @@ from uuid import uuid4
 
 import pytest
 
+from kubectl_tas.base.yaml import block
 from kubectl_tas.kinds.page import Effect
 from kubectl_tas.model.kindlists import group_of
-from kubectl_tas.yaml import block
 from tests.compare.test_immutable import CHANGES, OBJECTS, changed
 from tests.support.server import Server
 

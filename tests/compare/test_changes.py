@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import pytest
 
+from kubectl_tas.base.diagnostics import Diagnostic, Location
 from kubectl_tas.compare.change import Change
 from kubectl_tas.compare.grove_changes import (
     changed_constraints,
@@ -17,7 +18,6 @@ from kubectl_tas.compare.grove_changes import (
 from kubectl_tas.compare.object_changes import changed_namespaces, unappliable_changes
 from kubectl_tas.compare.pool_changes import after_rename, changed_subpools, gone_pools, moved_pools
 from kubectl_tas.compare.topology_drift import check_drift, declared_uses, drifts
-from kubectl_tas.diagnostics import Diagnostic, Location
 from kubectl_tas.live.cliquesets import GroveState, LiveSet
 from kubectl_tas.resolve.topologies import Level
 from tests.support.cli import pool, subpool

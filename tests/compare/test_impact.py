@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import pytest
 
+from kubectl_tas.base.diagnostics import Diagnostic, Rule
 from kubectl_tas.compare.change import Change
 from kubectl_tas.compare.grove_changes import TOPOLOGY_REMOVED
 from kubectl_tas.compare.impact import (
@@ -26,10 +27,9 @@ from kubectl_tas.compare.impact import (
 )
 from kubectl_tas.compare.object_changes import CHANGE_KEPT, CHANGE_REFUSED, CHANGE_REPLACED
 from kubectl_tas.compile import compile_fleet
-from kubectl_tas.diagnostics import Diagnostic, Rule
 from kubectl_tas.emit.foreign import FileBeside
+from kubectl_tas.facts.quantities import Amounts
 from kubectl_tas.gangs.admission import Verdict
-from kubectl_tas.quantities import Amounts
 from tests.support.cli import pool, subpool
 from tests.support.fleets import fleet_of
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_tas.node_places import LIKE, PLACES, place_of
+from kubectl_tas.facts.node_places import LIKE, PLACES, place_of
 from tests.support.cli import Result, kubectl_tas, pool, write
 
 ZONE, CLIQUE, HOST = "topology.kubernetes.io/zone", "nvidia.com/gpu.clique", "kubernetes.io/hostname"

@@ -8,11 +8,11 @@ from typing import Any, ClassVar, cast
 
 import pytest
 
+from kubectl_tas.base.diagnostics import Diagnostic, TasError
 from kubectl_tas.compare.change import Change, Earlier, is_deployed, kept_sets, scheduled_pods
 from kubectl_tas.compare.grove_changes import changed_references
 from kubectl_tas.compare.topology_drift import check_drift, live_uses
 from kubectl_tas.compare.transitions import Comparison, compare
-from kubectl_tas.diagnostics import Diagnostic, TasError
 from kubectl_tas.live.cliquesets import GroveState, LiveSet
 from kubectl_tas.live.kubectl import ForbiddenError, NoSuchResourceError
 from kubectl_tas.live.live_cluster import Cluster, Clusters, LiveNode

@@ -12,13 +12,13 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubectl_tas import quantities
 from kubectl_tas.compile import cel
 from kubectl_tas.compile.cel import MAX_ENTRIES, amount_variables
-from kubectl_tas.gpus import GPU, cel_uncounted, cel_variables, is_uncounted
+from kubectl_tas.facts import quantities
+from kubectl_tas.facts.gpus import GPU, cel_uncounted, cel_variables, is_uncounted
+from kubectl_tas.facts.quantities import Amounts
 from kubectl_tas.kinds.backdoors import TIMES
 from kubectl_tas.model.podtemplate import PodTemplate
-from kubectl_tas.quantities import Amounts
 from tests.support.admission import (
     MAX_EXPRESSION,
     Object,

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubectl_tas.device_runtimes import (
+from kubectl_tas.facts.device_runtimes import (
     ANNOTATIONS,
     MOUNTS,
     VARIABLES,
@@ -24,7 +24,7 @@ from kubectl_tas.device_runtimes import (
     read_by,
     takes_devices,
 )
-from kubectl_tas.gpus import cel_variables as gpu_variables
+from kubectl_tas.facts.gpus import cel_variables as gpu_variables
 from tests.compile.test_guard import CASE, TEAM, Object, policies, update
 from tests.support.admission import Request, evaluate, refusals
 from tests.support.cli import pool, write

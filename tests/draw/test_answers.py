@@ -10,8 +10,8 @@ import pytest
 
 from kubectl_tas.compare.topology_drift import GroveCondition, TopologyUse
 from kubectl_tas.draw import capacitypages, fitpages, topologytables
+from kubectl_tas.facts.gpus import GPU
 from kubectl_tas.gangs.gang import Gang
-from kubectl_tas.gpus import GPU
 from kubectl_tas.place import solver
 from kubectl_tas.place.answers import Fit, FitOutcome, Spread
 from kubectl_tas.place.feasibility import Best, Lack, Shortage

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Rule, Severity
 from kubectl_tas.compare.impact import (
     Impact,
     ObjectCount,
@@ -23,11 +24,10 @@ from kubectl_tas.compare.impact import (
     TopologyChange,
     WorkChange,
 )
-from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
 from kubectl_tas.draw import impacthtml, impactjson, impactmarkdown, impactsections
 from kubectl_tas.draw.impactmarkdown import MAX_CELL
 from kubectl_tas.emit.foreign import FileBeside
-from kubectl_tas.quantities import NO_LIMIT, Amounts
+from kubectl_tas.facts.quantities import NO_LIMIT, Amounts
 from kubectl_tas.report import text
 from kubectl_tas.resolve.topologies import Level
 from tests.support.golden import ROOT

@@ -10,7 +10,8 @@ from typing import Any, cast
 import pytest
 
 from kubectl_tas.draw import pendingtable
-from kubectl_tas.gpus import GPU
+from kubectl_tas.facts.gpus import GPU
+from kubectl_tas.facts.quantities import Amounts
 from kubectl_tas.place.actions import Pending, Turn, TurnOutcome
 from kubectl_tas.place.fairshare import QueueTree, QuotaQueue, QuotaRefusal
 from kubectl_tas.place.gangs_to_place import GangToPlace
@@ -19,7 +20,6 @@ from kubectl_tas.place.scenarios import VictimPods
 from kubectl_tas.place.schedulers import ShardScheduler
 from kubectl_tas.place.scheduling_session import Place, SessionPod, ShardStart, Work
 from kubectl_tas.place.shapes import PodShape, Rules
-from kubectl_tas.quantities import Amounts
 
 NONE = Amounts()
 TREE = QueueTree(

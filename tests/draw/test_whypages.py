@@ -7,15 +7,15 @@ from typing import Any, cast
 
 import pytest
 
-from kubectl_tas.diagnostics import Location
+from kubectl_tas.base.diagnostics import Location
 from kubectl_tas.draw import tree, whypage
+from kubectl_tas.facts.quantities import NO_LIMIT, Amounts
 from kubectl_tas.gangs.workload_gang import PodSegment
 from kubectl_tas.live.live_cluster import LiveQueueUsage
 from kubectl_tas.live.reasons import Saying
 from kubectl_tas.place.gangs_to_place import LeftOut
 from kubectl_tas.place.pending_reasons import Cause, CauseKind
 from kubectl_tas.place.pending_work import GangNow, State, Why
-from kubectl_tas.quantities import NO_LIMIT, Amounts
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.pools import Submission
 

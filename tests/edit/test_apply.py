@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_tas.diagnostics import TasError
+from kubectl_tas.base.diagnostics import TasError
 from kubectl_tas.edit import subpool_edits as subpools
 from kubectl_tas.edit.apply import FileEdit, lock
 from kubectl_tas.edit.apply import write as write_edits

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from kubectl_tas.base.folders import MEBIBYTE
 from kubectl_tas.cli.options import RENAMED, RENAMED_OPTIONS
 from kubectl_tas.edit import migration
 from kubectl_tas.edit.migration import RenamedCommands, migrated
-from kubectl_tas.folders import MEBIBYTE
 from tests.support.cli import kubectl_tas, pool, write
 
 NAMES = RenamedCommands(RENAMED, RENAMED_OPTIONS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubectl_tas.diagnostics import Diagnostic
+from kubectl_tas.base.diagnostics import Diagnostic
 from kubectl_tas.edit.pool_edits import in_messages, rename, rename_level, rename_subpool
 from tests.support.cli import pool, subpool
 from tests.support.fleets import fleet_of

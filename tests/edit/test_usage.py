@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from kubectl_tas.diagnostics import TasError
+from kubectl_tas.base.diagnostics import TasError
 from kubectl_tas.edit.subpool_edits import Usage, ask, reason
+from kubectl_tas.facts.quantities import NOTHING, Amounts
 from kubectl_tas.live.live_cluster import Cluster, Clusters, ClusterState, LiveQueueUsage, RunningGroup, state_of
-from kubectl_tas.quantities import NOTHING, Amounts
 from kubectl_tas.resolve.fleet import Fleet
 from tests.support.cli import pool, subpool
 from tests.support.fleets import fleet_of

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_tas.diagnostics import TasError
+from kubectl_tas.base.diagnostics import TasError
 from kubectl_tas.emit import disk
 from kubectl_tas.emit.disk import MARK, TEMPORARY, Disk, Stamps
 from kubectl_tas.emit.file_plan import apply_plan, plan

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_tas.diagnostics import Location, TasError
+from kubectl_tas.base.diagnostics import Location, TasError
 from kubectl_tas.emit import disk
 from kubectl_tas.emit.create_only import WRITTEN, standing, write_missing, write_new, write_schemas
 from kubectl_tas.emit.disk import COARSE, MARK, TICK, Disk, Stamps, is_leftover, unreadable, write_file

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_tas.diagnostics import Location
+from kubectl_tas.base.diagnostics import Location
 from kubectl_tas.emit.disk import MARK
 from kubectl_tas.emit.foreign import FileBeside, Foreign, check_output, foreign, kept_changes, left_behind
 from kubectl_tas.model.config import ConfigSpec

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity, TasError
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Rule, Severity, TasError
+from kubectl_tas.facts.quantities import Amounts
 from kubectl_tas.gangs.admission import Admission, answers, over_quota_amounts, split_findings
 from kubectl_tas.load.loading import load_repository
 from kubectl_tas.load.source import FolderSource
-from kubectl_tas.quantities import Amounts
 from kubectl_tas.resolve.fleet import resolve
 from tests.support.cli import pool, subpool
 from tests.support.fleets import fleet_of

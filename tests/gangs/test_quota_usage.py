@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from kubectl_tas.facts.quantities import NO_LIMIT, Amounts
 from kubectl_tas.gangs.quota_usage import Account, accounts, depths, totals
-from kubectl_tas.quantities import NO_LIMIT, Amounts
 from kubectl_tas.resolve.fleet import Fleet
 from tests.gangs.test_admission import Used, job
 from tests.support.cli import pool, subpool

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from kubectl_tas.facts.quantities import Amounts
 from kubectl_tas.gangs.admission import Admission
 from kubectl_tas.gangs.lasting import Past
 from kubectl_tas.gangs.podgrouper import pod_group_name
 from kubectl_tas.gangs.workflow_gang import gangs_of_workflow
 from kubectl_tas.live.live_cluster import RunningGroup
-from kubectl_tas.quantities import Amounts
 from kubectl_tas.resolve.pools import Submission
 from tests.support.cli import pool, subpool
 from tests.support.fleets import fleet_of

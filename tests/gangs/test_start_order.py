@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 from yaml import safe_dump
 
-from kubectl_tas import kai
+from kubectl_tas.facts import kai
 from tests.support.judged import told_of
 from tests.support.workloads import Object
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_tas.diagnostics import TasError
+from kubectl_tas.base.diagnostics import TasError
+from kubectl_tas.base.folders import MAX_DEPTH
 from kubectl_tas.emit.disk import MARK
 from kubectl_tas.emit.foreign import foreign, kept_changes, left_behind
-from kubectl_tas.folders import MAX_DEPTH
 from kubectl_tas.model.config import ConfigSpec
 from tests.support.cli import Result, kubectl_tas, pool, subpool, write
 from tests.support.history import commit

@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 
-from kubectl_tas import process
+from kubectl_tas.base import process
+from kubectl_tas.base.process import LimitError, Limits, run
 from kubectl_tas.live import kubectl as caller
-from kubectl_tas.process import LimitError, Limits, run
 from tests.support.cli import Result, kubectl_tas, pool, subpool, write
 from tests.support.kubectl import GPU, FakeKubectl, node, pod_group, queue
 
@@ -236,7 +236,7 @@ class TestProgram:
 
     def test_an_interruption_ends_it(self) -> None:
         mark = f"1001.{os.getpid()}"
-        code = f"from kubectl_tas.process import run; run(['sleep', '{mark}'])"
+        code = f"from kubectl_tas.base.process import run; run(['sleep', '{mark}'])"
         started = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)
         while not is_running(f"sleep\0{mark}"):
             time.sleep(0.05)

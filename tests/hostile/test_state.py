@@ -12,9 +12,9 @@ from typing import Any
 import click
 import pytest
 
-from kubectl_tas import kai
+from kubectl_tas.base.diagnostics import TasError
 from kubectl_tas.cli.main import cli, load
-from kubectl_tas.diagnostics import TasError
+from kubectl_tas.facts import kai
 from kubectl_tas.imports.from_cluster import ImportOptions, import_cluster
 from kubectl_tas.live import cluster_state, kubectl
 from kubectl_tas.live.kubectl import ClusterAccess, NamedContent

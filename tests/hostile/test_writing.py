@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_tas.diagnostics import TasError
+from kubectl_tas.base.diagnostics import TasError
 from kubectl_tas.emit import disk
 from kubectl_tas.emit.create_only import WRITTEN, standing, write_new, write_schemas
 from kubectl_tas.emit.disk import MARK, TEMPORARY, Disk

@@ -15,9 +15,9 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
+from kubectl_tas.base.yaml import LargeNumber, block
 from kubectl_tas.compile.passthrough import with_demands
 from kubectl_tas.load.document import Document, parse
-from kubectl_tas.yaml import LargeNumber, block
 from tests.support.cli import kubectl_tas, pool, write
 from tests.support.effort import MINUTE, in_a_minute
 from tests.support.sweeps import IN_CI, examples

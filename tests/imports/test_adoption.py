@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from kubectl_tas.diagnostics import Severity
+from kubectl_tas.base.diagnostics import Severity
 from kubectl_tas.imports.adoption import adopt
 from kubectl_tas.imports.foreign_keys import scheduler_of
 from kubectl_tas.imports.written import Wishes

@@ -7,10 +7,10 @@ from typing import cast
 
 import pytest
 
-from kubectl_tas import spellings
+from kubectl_tas.base.yaml import LargeNumber
+from kubectl_tas.facts import spellings
 from kubectl_tas.kinds import kubernetes
 from kubectl_tas.kinds.kubernetes import OperatorShapes, Shapes
-from kubectl_tas.yaml import LargeNumber
 
 WORDS = """
     AppArmorProfile.type: Localhost RuntimeDefault Unconfined

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_tas.gpus import Gpus
+from kubectl_tas.facts.gpus import Gpus
 from kubectl_tas.kinds.step_pods import NO_LIMIT, StepPods
 from kubectl_tas.model.base import KeyPath
 

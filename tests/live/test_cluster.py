@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from kubectl_tas.diagnostics import TasError
+from kubectl_tas.base.diagnostics import TasError
+from kubectl_tas.facts.quantities import NOTHING, Amounts
 from kubectl_tas.live.live_cluster import LiveQueueUsage, from_file, work_of
 from kubectl_tas.live.owners import resources
-from kubectl_tas.quantities import NOTHING, Amounts
 from tests.support.kubectl import pod_group, queue
 
 

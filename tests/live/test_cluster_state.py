@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from kubectl_tas.diagnostics import TasError
+from kubectl_tas.base.diagnostics import TasError
 from kubectl_tas.live import kubectl
 from kubectl_tas.live.cluster_state import record
 from kubectl_tas.live.kubectl import ClusterAccess, ForbiddenError, NoSuchResourceError

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_tas.diagnostics import TasError
+from kubectl_tas.base.diagnostics import TasError
 from kubectl_tas.live.kubectl import parse
 from kubectl_tas.live.objects import read_object
 from tests.support.kubectl import pod_group, queue

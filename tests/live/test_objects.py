@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_tas.diagnostics import TasError
+from kubectl_tas.base.diagnostics import TasError
 from kubectl_tas.live import cliquesets, kubectl, owners
 from kubectl_tas.live.cliquesets import GroveState, LiveSet
 from kubectl_tas.live.kubectl import ClusterAccess, NamedContent, NoSuchResourceError, parse, read_file

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_tas.diagnostics import TasError
+from kubectl_tas.base.diagnostics import TasError
 from kubectl_tas.live import kubectl
 from kubectl_tas.live.kubectl import ClusterAccess, ForbiddenError
 from kubectl_tas.live.live_cluster import Cluster

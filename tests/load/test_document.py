@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from ruamel.yaml.nodes import Node
 
-from kubectl_tas.diagnostics import Location
+from kubectl_tas.base.diagnostics import Location
+from kubectl_tas.base.yaml import LargeNumber
 from kubectl_tas.load.compose import MAX_DEPTH
 from kubectl_tas.load.document import MANY_KEYS, RECENT, Document, parse
 from kubectl_tas.load.reader import MAX_VALUES
 from kubectl_tas.load.source import decode
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.yaml import LargeNumber
 
 COLON = "x: {image: python:3.13}\n"
 """A line that libyaml refuses and YAML 1.2 does not: what follows is composed in the other way."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubectl_tas.diagnostics import Location
+from kubectl_tas.base.diagnostics import Location
 from kubectl_tas.load.templates import FILE_STEPS, REPOSITORY_STEPS, Allowance
 from tests.support.cli import pool
 from tests.support.judged import told, told_of

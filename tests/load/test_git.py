@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_tas.diagnostics import TasError
+from kubectl_tas.base.diagnostics import TasError
 from kubectl_tas.load.git import WorkTree, _own_config, name_of, pointer, work_trees
 from kubectl_tas.load.revision import checked_out
 from tests.support.cli import kubectl_tas, pool, subpool, write

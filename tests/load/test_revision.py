@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from kubectl_tas.base.diagnostics import TasError
+from kubectl_tas.base.folders import MAX_DEPTH
 from kubectl_tas.cli import session
-from kubectl_tas.diagnostics import TasError
-from kubectl_tas.folders import MAX_DEPTH
 from kubectl_tas.load import revision
 from kubectl_tas.load.revision import checked_out
 from kubectl_tas.load.source import FolderSource, RawFile, Source

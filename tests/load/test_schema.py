@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubectl_tas.diagnostics import Diagnostic
+from kubectl_tas.base.diagnostics import Diagnostic
 from kubectl_tas.load.document import parse
 from kubectl_tas.load.kinds import Kind, recognise
 from kubectl_tas.load.schema import validate

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_tas.diagnostics import TasError
+from kubectl_tas.base.diagnostics import TasError
 from kubectl_tas.load.source import MAX_BYTES, FolderSource, MemorySource, OverlaySource, RawFile, is_read
 from tests.support.cli import kubectl_tas, pool, write
 from tests.support.process import as_nobody

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from kubectl_tas.diagnostics import TasError
+from kubectl_tas.base.diagnostics import TasError
+from kubectl_tas.base.yaml import scalar
 from kubectl_tas.load.document import parse
 from kubectl_tas.load.splice import (
     FIRST,
@@ -22,7 +23,6 @@ from kubectl_tas.load.splice import (
     without_document,
 )
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.yaml import scalar
 
 QUOTA, STATE = ("spec", "quota"), ("spec", "state")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from kubectl_tas.gpus import GPU
+from kubectl_tas.facts.gpus import GPU
 from kubectl_tas.place.node_cells import PlacementRequest, Room, Unit, room_for
 from kubectl_tas.place.node_resources import CPU, PODS, NodeResources, domain_of
 from kubectl_tas.place.shapes import PodShape, Rules

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from kubectl_tas.gpus import GPU
+from kubectl_tas.facts.gpus import GPU
+from kubectl_tas.facts.quantities import NO_LIMIT, Amounts, total
 from kubectl_tas.place import scenarios
 from kubectl_tas.place.actions import Pending, Turn, TurnOutcome, pending
 from kubectl_tas.place.fairshare import QueueTree, QuotaQueue
@@ -17,7 +18,6 @@ from kubectl_tas.place.node_cells import PlacementRequest, Space, Unit
 from kubectl_tas.place.node_resources import CPU, PODS, NodeResources
 from kubectl_tas.place.queues import counted
 from kubectl_tas.place.scheduling_session import SessionPod, ShardStart, Work
-from kubectl_tas.quantities import NO_LIMIT, Amounts, total
 from tests.place.clusters import LEVELS, shape
 
 ANSWERS = json.loads((Path(__file__).parent / "queues_of_kai_0_17.json").read_text())

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubectl_tas.cli.session import open_session
-from kubectl_tas.gpus import GPU
+from kubectl_tas.facts.gpus import GPU
 from kubectl_tas.place.capacity import Capacity, capacity, gpus_of
 from kubectl_tas.place.kai_allocate import find
 from kubectl_tas.place.node_cells import PlacementRequest, Unit, room_for

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 
-from kubectl_tas.gpus import GPU
+from kubectl_tas.facts.gpus import GPU
 from kubectl_tas.place import solver
 from kubectl_tas.place.feasibility import Existence, exists
 from kubectl_tas.place.kai_allocate import find

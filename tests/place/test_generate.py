@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_tas.node_places import LIKE
+from kubectl_tas.facts.node_places import LIKE
 from kubectl_tas.place.node_resources import domain_of, read_nodes
 from kubectl_tas.place.synthetic import Broken, Size, SyntheticCluster, SyntheticDomains
 from kubectl_tas.place.synthetic import generate as made_of

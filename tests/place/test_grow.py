@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kubectl_tas.facts.gpus import GPU
+from kubectl_tas.facts.node_places import HOSTNAME
 from kubectl_tas.gangs.gang import Constraint, Gang, Part, SubGroup
-from kubectl_tas.gpus import GPU
-from kubectl_tas.node_places import HOSTNAME
 from kubectl_tas.place.feasibility import Lack
 from kubectl_tas.place.gangs_to_place import GangToPlace
 from kubectl_tas.place.grow import ClusterGrowth, Waiting, grow

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kubectl_tas.facts.gpus import GPU
 from kubectl_tas.gangs.gang import Gang
-from kubectl_tas.gpus import GPU
 from kubectl_tas.place import mending, solver
 from kubectl_tas.place.gangs_to_place import GangToPlace
 from kubectl_tas.place.kai_allocate import find

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kubectl_tas.diagnostics import TasError
-from kubectl_tas.gpus import GPU
+from kubectl_tas.base.diagnostics import TasError
+from kubectl_tas.facts.gpus import GPU
 from kubectl_tas.place.node_resources import Taint, read_nodes, requests
 from tests.support.kubectl import node
 

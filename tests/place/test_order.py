@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubectl_tas.kai import NEWEST_RELEASE, release
+from kubectl_tas.facts.kai import NEWEST_RELEASE, release
 from kubectl_tas.place.feasibility import Existence, exists
 from kubectl_tas.place.kai_allocate import find
 from kubectl_tas.place.node_cells import PlacementRequest, Room, Unit, room_for

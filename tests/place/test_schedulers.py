@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from kubectl_tas.gpus import GPU
+from kubectl_tas.facts.gpus import GPU
+from kubectl_tas.facts.quantities import Amounts
 from kubectl_tas.model.labels import NODE_POOL
 from kubectl_tas.place.fairshare import QueueTree
 from kubectl_tas.place.gangs_to_place import GangToPlace, unplaced
 from kubectl_tas.place.node_resources import read_nodes
 from kubectl_tas.place.schedulers import SeenCluster, ShardScheduler, schedulers
 from kubectl_tas.place.scheduling_session import SessionPod, Work
-from kubectl_tas.quantities import Amounts
 from tests.support.cli import pool
 from tests.support.fleets import fleet_of
 from tests.support.kubectl import node

@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubectl_tas.compile.cluster_objects import compile_queues
+from kubectl_tas.facts.quantities import NO_LIMIT, UNLIMITED, Amount, Amounts
 from kubectl_tas.model import manifest
 from kubectl_tas.place.fairshare import QueueTree, QuotaQueue, Ranked, Standing, fair_shares, refusal
 from kubectl_tas.place.fairshare_report import QueueDemand, ShareBound, TargetKind, called, divide
 from kubectl_tas.place.queues import trees
-from kubectl_tas.quantities import NO_LIMIT, UNLIMITED, Amount, Amounts
 from tests.support.cli import pool, subpool
 from tests.support.fleets import fleet_of
 

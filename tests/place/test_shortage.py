@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubectl_tas.gpus import GPU
+from kubectl_tas.facts.gpus import GPU
 from kubectl_tas.place.feasibility import Best, Lack, Shortage, best_by_level, lacking, shortage_of
 from kubectl_tas.place.node_cells import PlacementRequest, Room, Unit, room_for, unusable
 from kubectl_tas.place.node_resources import CPU, NodeResources, Taint

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from kubectl_tas import kai
 from kubectl_tas.cli.session import open_session
 from kubectl_tas.compile.controllers import seen
+from kubectl_tas.facts import kai
 from kubectl_tas.live.kubectl import STATE
 from kubectl_tas.place.kai_snapshot import Doubts, SnapshotScheduler, snapshot
 from kubectl_tas.place.synthetic import Broken, Size, SyntheticCluster, SyntheticDomains, generate

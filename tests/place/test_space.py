@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kubectl_tas.gpus import GPU
+from kubectl_tas.facts.gpus import GPU
 from kubectl_tas.place.node_cells import Cell, PlacementRequest, Room, Space, Unit, ranked, room_for, without_copy
 from kubectl_tas.place.node_resources import CPU, PODS, NodeResources
 from kubectl_tas.place.shapes import PodShape, Rules

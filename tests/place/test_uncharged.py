@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from kubectl_tas.gpus import GPU
+from kubectl_tas.facts.gpus import GPU
+from kubectl_tas.facts.quantities import Amounts
 from kubectl_tas.place.node_resources import read_nodes
 from kubectl_tas.place.queues import HeldGang, counted, held_by_others, held_gangs, total_resources, trees
 from kubectl_tas.place.uncharged import Holdings, Objects, holdings
-from kubectl_tas.quantities import Amounts
 from tests.support.kubectl import node
 
 Item = dict[str, Any]

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from kubectl_tas.cli.session import check_source
-from kubectl_tas.gpus import GPU
+from kubectl_tas.facts.gpus import GPU
+from kubectl_tas.facts.node_places import HOSTNAME
 from kubectl_tas.load.source import FolderSource
-from kubectl_tas.node_places import HOSTNAME
 from kubectl_tas.place.answers import Fit, FitOutcome, fit
 from kubectl_tas.place.gangs_to_place import GangToPlace, LeftOut, unplaced
 from kubectl_tas.place.node_resources import NodeResources, Taint, read_nodes

@@ -14,8 +14,8 @@ import pytest
 from jsonschema import Draft4Validator
 
 from kubectl_tas import __version__
-from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
-from kubectl_tas.late import imported
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Severity
+from kubectl_tas.base.late import imported
 from kubectl_tas.report import FINDINGS, Findings, fingerprints, github, gitlab, junit, sarif
 from kubectl_tas.report.json import dump
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Suggestion
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Severity, Suggestion
 from kubectl_tas.report import Findings
 from kubectl_tas.report import json as report
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Severity
 from kubectl_tas.report import style, text
 
 ERROR = Rule("some-error", Severity.ERROR, "", "")

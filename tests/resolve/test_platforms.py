@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_tas.diagnostics import Location
+from kubectl_tas.base.diagnostics import Location
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.platform import Platform
 from kubectl_tas.resolve.platforms import Merged, tokens_in

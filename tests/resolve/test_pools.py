@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubectl_tas.quantities import NO_LIMIT, Amounts
+from kubectl_tas.facts.quantities import NO_LIMIT, Amounts
 from kubectl_tas.resolve.pools import requested_quota
 
 

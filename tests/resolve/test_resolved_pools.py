@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_tas.quantities import NO_LIMIT, Amounts
+from kubectl_tas.facts.quantities import NO_LIMIT, Amounts
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import Allowed, LeafQueue, access_to
 from tests.support.cli import pool, subpool

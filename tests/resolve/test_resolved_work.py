@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubectl_tas.kai import Feature
+from kubectl_tas.facts.kai import Feature
 from kubectl_tas.model.osmo_workflow import Resource, Task
 from kubectl_tas.model.platform import Nodes
 from kubectl_tas.resolve.platforms import UNKNOWABLE, NotFilledError, filled, values_of

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Severity
 from kubectl_tas.site import blocks, found, places
 from kubectl_tas.site.blocks import Badge, Link, Page, Pager, Table, TextBlock
 from kubectl_tas.site.content import Content, severity_badge

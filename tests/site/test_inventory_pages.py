@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_tas.gpus import GPU
+from kubectl_tas.facts.gpus import GPU
+from kubectl_tas.facts.quantities import Amounts
 from kubectl_tas.place.node_resources import read_nodes
-from kubectl_tas.quantities import Amounts
 from kubectl_tas.site import inventory, overview
 from kubectl_tas.site.blocks import (
     Badge,

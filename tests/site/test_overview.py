@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Rule, Severity
 from kubectl_tas.site import blocks, overview
 from kubectl_tas.site.blocks import Link, Page, Table, TextBlock, Tiles
 from kubectl_tas.site.content import Content

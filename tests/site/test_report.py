@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_tas.diagnostics import TasError
+from kubectl_tas.base.diagnostics import TasError
 from kubectl_tas.draw import html
 from kubectl_tas.emit.file_plan import SITE_MARK, plan_pages
 from kubectl_tas.site import blocks

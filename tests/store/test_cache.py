@@ -307,7 +307,7 @@ class TestTool:
         """An image or a package manager may give all files the same time."""
         really, digests = metadata.distribution, set()
         for digest in "ab":
-            record = f"kubectl_tas/kai.py,sha256={digest},7\n"
+            record = f"kubectl_tas/facts/kai.py,sha256={digest},7\n"
             installed = SimpleNamespace(version="1.0.0", read_text={"RECORD": record}.get)
             chosen = {"kubectl-tas": installed}
             monkeypatch.setattr(metadata, "distribution", lambda name, chosen=chosen: chosen.get(name) or really(name))

@@ -12,7 +12,7 @@ from typing import Any
 from mcp import Client, StdioServerParameters, stdio_client
 
 from kubectl_tas.agents.asking import AgentServer, Call, Said
-from kubectl_tas.late import dataclass
+from kubectl_tas.base.late import dataclass
 from tests.support.cli import kubectl_tas
 from tests.support.warm import tool
 

@@ -20,7 +20,7 @@ from celpy.adapter import json_to_cel
 from jsonschema import Draft202012Validator
 from jsonschema.validators import extend
 
-from kubectl_tas import kai
+from kubectl_tas.facts import kai
 from tests.support.golden import ROOT
 from tests.support.pyyaml import safe_load
 

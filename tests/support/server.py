@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_tas import grove
+from kubectl_tas.facts import grove
 from tests.support.crds import folder_of
 from tests.support.pyyaml import safe_load
 from tests.support.rendered import Object

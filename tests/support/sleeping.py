@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kubectl_tas.gpus import GPU
+from kubectl_tas.facts.gpus import GPU
 from tests.support.kubelets import node
 
 TAS = """\

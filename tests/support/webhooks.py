@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from kubectl_tas import kai
-from kubectl_tas.kai import Feature
+from kubectl_tas.facts import kai
+from kubectl_tas.facts.kai import Feature
 
 Object = dict[str, Any]
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from kubectl_tas.base.diagnostics import Diagnostic, TasError, has_errors
 from kubectl_tas.check.run_checks import judge, settled
 from kubectl_tas.compile import compile_fleet
-from kubectl_tas.diagnostics import Diagnostic, TasError, has_errors
 from kubectl_tas.emit import manifest_text
 from kubectl_tas.emit.file_plan import layout
 from kubectl_tas.load.source import FolderSource, MemorySource, Source

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from kubectl_tas.diagnostics import Diagnostic, Location, Related, Severity, Suggestion
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Severity, Suggestion
+from kubectl_tas.base.resources import all_rules
+from kubectl_tas.facts.gpus import Hundredths
+from kubectl_tas.facts.quantities import NO_LIMIT, Amounts
 from kubectl_tas.gangs.summary import Request, Sent
-from kubectl_tas.gpus import Hundredths
 from kubectl_tas.model.repository import Waiver
-from kubectl_tas.quantities import NO_LIMIT, Amounts
-from kubectl_tas.resources import all_rules
 from kubectl_tas.work.plain import (
     Plain,
     from_diagnostic,

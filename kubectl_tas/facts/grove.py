@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from functools import cache
 
-from kubectl_tas.late import dataclass
+from kubectl_tas.base.late import dataclass
 
 KAI_SCHEDULER = "kai-scheduler"
 """Grove's name for KAI Scheduler, the only scheduler of Grove that places by topology."""

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any
 
-from kubectl_tas.late import imported
+from kubectl_tas.base.late import imported
 
 Refusal = tuple[str, str] | None
 """The rule that a value violates, and a hint; None for a valid value."""

@@ -8,7 +8,7 @@ from enum import Enum
 from functools import cached_property
 from operator import attrgetter
 
-from kubectl_tas.late import dataclass
+from kubectl_tas.base.late import dataclass
 
 MAX_TEXT = 4000
 """The most characters of a message or a hint."""
@@ -137,7 +137,7 @@ class Diagnostic:
             f"{self.message}{self.hint}{self.location.source if self.location else ''}".upper(),
         )
         if any(mark in words for mark in _MARKS):
-            from kubectl_tas.credentials import hidden  # most runs find nothing of that kind
+            from kubectl_tas.base.credentials import hidden  # most runs find nothing of that kind
 
             object.__setattr__(self, "message", hidden(self.message))
             if self.fix is None:

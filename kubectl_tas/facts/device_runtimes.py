@@ -11,9 +11,9 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 
-from kubectl_tas import gpus
-from kubectl_tas.gpus import VISIBLE_DEVICES
-from kubectl_tas.late import dataclass, late_pattern
+from kubectl_tas.base.late import dataclass, late_pattern
+from kubectl_tas.facts import gpus
+from kubectl_tas.facts.gpus import VISIBLE_DEVICES
 
 _NOTHING = r"([ \t\r\n,]|none|void)*"
 

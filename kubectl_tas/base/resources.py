@@ -6,13 +6,13 @@ import json
 from functools import cache
 from pathlib import Path
 
-from kubectl_tas.diagnostics import Rule, Severity, Waiving
+from kubectl_tas.base.diagnostics import Rule, Severity, Waiving
 
 
 @cache
 def resource_root() -> Path:
     """Returns the folder that holds ``schemas/`` and ``templates/``."""
-    package = Path(__file__).resolve().parent
+    package = Path(__file__).resolve().parent.parent
     return package if (package / "schemas").is_dir() else package.parent
 
 
@@ -24,7 +24,7 @@ def read_resource(name: str) -> str:
 @cache
 def all_rules() -> dict[str, Rule]:
     """Returns every rule by code, sorted."""
-    table = json.loads(Path(__file__).with_name("rules.json").read_text(encoding="utf-8"))
+    table = json.loads((Path(__file__).parent.parent / "rules.json").read_text(encoding="utf-8"))
     return {code: _rule(code, **fields) for code, fields in table.items()}
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from operator import itemgetter
 
-from kubectl_tas.diagnostics import Suggestion
+from kubectl_tas.base.diagnostics import Suggestion
 
 MAX_LENGTH = 253
 """The longest word that is compared, since no name is longer and a comparison takes the product of two lengths."""

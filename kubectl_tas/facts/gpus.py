@@ -19,7 +19,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 
-from kubectl_tas.late import dataclass
+from kubectl_tas.base.late import dataclass
 
 GPU = "nvidia.com/gpu"
 """The resource name for whole GPUs in Kubernetes."""

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from kubectl_tas.late import dataclass
-from kubectl_tas.words import did_you_mean, shortened
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.base.words import did_you_mean, shortened
 
 HOSTNAME = "kubernetes.io/hostname"
 GPU_CLIQUE = "nvidia.com/gpu.clique"

@@ -9,8 +9,8 @@ import stat
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
-from kubectl_tas.diagnostics import TasError
-from kubectl_tas.late import late_pattern
+from kubectl_tas.base.diagnostics import TasError
+from kubectl_tas.base.late import late_pattern
 
 MAX_NAME = 255
 """The most bytes in the name of a file or folder, on every common file system."""

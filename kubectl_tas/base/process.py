@@ -13,9 +13,9 @@ from pathlib import Path
 from threading import Thread
 from typing import IO
 
-from kubectl_tas.diagnostics import TasError
-from kubectl_tas.folders import MEBIBYTE
-from kubectl_tas.late import dataclass
+from kubectl_tas.base.diagnostics import TasError
+from kubectl_tas.base.folders import MEBIBYTE
+from kubectl_tas.base.late import dataclass
 
 _CHUNK = 64 * 1024
 _GRACE = 1.0

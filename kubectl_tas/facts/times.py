@@ -12,8 +12,8 @@ from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
-from kubectl_tas.late import dataclass, late_pattern
-from kubectl_tas.words import did_you_mean, question
+from kubectl_tas.base.late import dataclass, late_pattern
+from kubectl_tas.base.words import did_you_mean, question
 
 _UNITS = {"ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9}
 _PART = late_pattern(r"(?=\.?[0-9])([0-9]*)(?:\.([0-9]*))?(ns|us|µs|μs|ms|s|m|h)", re.ASCII)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from kubectl_tas.late import late_pattern
+from kubectl_tas.base.late import late_pattern
 
 _SHAPES = late_pattern(
     r"\b(?P<aws>A(?:KI|SI)A[0-9A-Z]{16})\b"

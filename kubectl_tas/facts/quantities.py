@@ -16,8 +16,8 @@ from fractions import Fraction
 from functools import lru_cache, reduce
 from typing import Literal
 
-from kubectl_tas.gpus import Gpus, Hundredths
-from kubectl_tas.late import dataclass, late_pattern
+from kubectl_tas.base.late import dataclass, late_pattern
+from kubectl_tas.facts.gpus import Gpus, Hundredths
 
 ResourceName = Literal["gpu", "cpu", "memory"]
 RESOURCES: tuple[ResourceName, ...] = ("gpu", "cpu", "memory")

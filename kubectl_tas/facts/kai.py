@@ -9,7 +9,7 @@ import re
 from enum import Enum, auto
 from typing import cast
 
-from kubectl_tas.late import dataclass
+from kubectl_tas.base.late import dataclass
 
 
 class Feature(Enum):

@@ -1,0 +1,1 @@
+"""Says what Kubernetes, KAI, Grove and container runtimes define: releases, GPUs, nodes, amounts, times, spellings."""
