@@ -5,6 +5,7 @@ pkg/apis/core/validation and batch/validation of Kubernetes 1.35, and the valida
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 from kubectl_tas.base.diagnostics import Diagnostic, Rule, Severity, Waiving
@@ -13,7 +14,7 @@ from kubectl_tas.check import containers, jobs
 from kubectl_tas.check.conflicts import Check, Fields, Found, all_of, one_of
 from kubectl_tas.check.node_labels import node_label
 from kubectl_tas.check.resource_requests import RESOURCE_NAME
-from kubectl_tas.facts import quantities
+from kubectl_tas.facts import gpus, quantities
 from kubectl_tas.kinds import page_of_document
 from kubectl_tas.kinds.kubernetes import SPARK_PODS
 from kubectl_tas.kinds.section import listed, mappings, written
@@ -26,6 +27,14 @@ RESOURCE_AMOUNT = Rule(
     "The API server refuses a request above its limit, parts of a device, and amounts of huge pages that differ from "
     "their limit or are no whole number of pages. In memory, 512m is half a byte, and no container starts with it: "
     "write 512M or 512Mi.",
+)
+AMOUNT_DOUBTFUL = Rule(
+    "amount-doubtful",
+    Severity.WARNING,
+    "A container asks for far more or far less than any container has.",
+    "The unit is probably wrong. cpu: 64000 is 64,000 processors, and no node has them: the pod stays Pending. memory: "
+    "64 is 64 bytes. A limit of 64Mi stops a program that uses GPUs when it starts, since CUDA alone takes more. Write "
+    "64000m, or 64Gi.",
 )
 GPU_LIMIT = Rule(
     "gpu-limit",
@@ -60,6 +69,10 @@ _PROJECTED = ("clusterTrustBundle", "configMap", "downwardAPI", "podCertificate"
 _OF_PODS = ("cpu", "memory")
 """Resources that a pod as a whole may request, besides huge pages."""
 _BYTES = ("memory", "ephemeral-storage")
+_PLAUSIBLE = {"cpu": (Decimal(0), Decimal(4096)), "memory": (Decimal(2**20), Decimal(2**47))}
+"""The least and the most of a resource that a container of a machine can have, in processors and bytes."""
+_WITH_GPUS = 100 * 2**20
+"""Bytes: less than the memory of a process with a CUDA context."""
 _HUGE = "hugepages-"
 _CLAIMS: tuple[KeyPath, ...] = (
     ("spec", "volumeClaimTemplates"),
@@ -140,9 +153,12 @@ def _node_selector(fields: Fields) -> Found:
 
 def _resources(fields: Fields) -> Found:
     limits, requests = fields.below("limits"), fields.below("requests")
+    uses_gpus = any(map(gpus.is_counted, limits.value))
     for amounts in (limits, requests):
         for name, amount in amounts.value.items():
             number = quantities.parse(amount)
+            if name in _PLAUSIBLE and number and (name == "cpu" or number == int(number)):
+                yield from _doubtful(amounts, name, number, uses_gpus=uses_gpus)
             if name in _BYTES and number is not None and number != int(number):
                 problem = f"is {amount}, which is {number.normalize():f} bytes"
                 yield _amount(amounts, name, f"{amounts.at(name)} {problem}", _whole_bytes(str(amount)))
@@ -169,6 +185,27 @@ def _resources(fields: Fields) -> Found:
             yield _amount(requests, name, f"{message}, which must be the same", f"Write {declared_limit}.")
         elif request is not None and limit is not None and request > limit:
             yield _amount(requests, name, message, f"Lower it to {declared_limit}, or raise the limit.")
+
+
+def _doubtful(amounts: Fields, name: str, number: Decimal, *, uses_gpus: bool) -> Found:
+    """Checks an amount of cpu or memory whose unit may be wrong. Fractions of a byte are refused elsewhere."""
+    amount = amounts.get(name)
+    smallest, largest = _PLAUSIBLE[name]
+    if number > largest and name == "cpu":
+        problem, hint = f"is {amount} processors; no node has so many", f"Write {int(number)}m if you mean millicores."
+    elif number > largest:
+        problem, hint = f"is {amount}; no node has so much", "Write the amount that the program needs."
+    elif smallest > number >= 1:
+        number_alone = str(amount).isdigit()
+        problem = f"is {amount}{' bytes' if number_alone else ''}; no program starts with so little"
+        hint = f"Write {amount}Gi or {amount}Mi." if number_alone else "Write the amount that the program needs."
+    elif uses_gpus and number < _WITH_GPUS and name == "memory" and amounts.path[-1] == "limits":
+        problem = f"is {amount}; a program that uses GPUs is stopped when it starts"
+        hint = f"Write {str(amount)[:-2]}Gi." if str(amount).endswith("Mi") else "Write what the program needs."
+    else:
+        return
+    place = amounts.origin.locate((*amounts.path, name))
+    yield Diagnostic(AMOUNT_DOUBTFUL, f"{amounts.at(name)} {problem}", place, hint=hint)
 
 
 def _amount(fields: Fields, name: str, message: str, hint: str) -> Diagnostic:
