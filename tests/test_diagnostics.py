@@ -75,13 +75,13 @@ def test_places_and_the_fix_of_a_finding() -> None:
     here, there = Location("a.yaml", 1, 2), Location("b.yaml")
     fix = Suggestion("Did you mean b?", "a", "b")
     found = Diagnostic(ERROR, "", here, (Related("", there), Related("", None)), fix)
-    assert (found.places, found.fix is fix, [str(place) for place in found.places]) == (
+    assert (found.places, found.fix is fix.fix, [str(place) for place in found.places]) == (
         *((here, there), True),
         ["a.yaml:1:2", "b.yaml"],
     )
     plain = Diagnostic(ERROR, "", None, hint="Use b.")
     assert (plain.places, plain.fix) == ((), None)
-    assert (fix.written, fix.meant) == ("a", "b")
+    assert (fix.fix.written, fix.fix.meant) == ("a", "b")
 
 
 def test_the_source_of_a_place_is_no_part_of_it() -> None:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from kubectl_tas.base.diagnostics import Diagnostic, Severity, Suggestion
+from kubectl_tas.base.diagnostics import Diagnostic, Severity
 from kubectl_tas.check.run_checks import judge, settled
 from kubectl_tas.load.source import FolderSource
 from tools.goldens import Case, lay_out
@@ -51,9 +51,10 @@ def followed(text: str, finding: Diagnostic) -> str | None:
     end = start + place.length
     new = next((match for pattern in _NEW if (match := pattern.search(hint))), None)
     plain = _PLAIN.search(hint)
-    if isinstance(hint, Suggestion):
-        at = line.find(hint.written, start)
-        changed = None if at < 0 else line[:at] + hint.meant + line[at + len(hint.written) :]
+    if finding.fix is not None:
+        written, meant = finding.fix.written, finding.fix.meant
+        at = line.find(written, start)
+        changed = None if at < 0 else line[:at] + meant + line[at + len(written) :]
     elif _REMOVE.search(str(hint)):
         return _without(lines, place.line - 1, start, end)
     elif plain is not None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, get_args
 
 import click
 
-from kubectl_tas.cli.options import FOLDER, MANIFEST, Word
+from kubectl_tas.cli import options
 from kubectl_tas.kinds import BY_NAME
+from kubectl_tas.model.topology_kinds import ClusterTopology
 from tools.declared import declared_rules
 from tools.schemas import schema_texts
 
@@ -18,9 +19,9 @@ def text(contexts: Iterable[click.Context]) -> str:
     """Returns the table of all commands, from their contexts."""
     table = {
         "commands": {_path(context): _command(context) for context in contexts},
-        "rules": {code: rule.summary for code, rule in declared_rules().items()},
-        "schemas": sorted(name.removesuffix(".json") for name in schema_texts()),
+        "words": {_key(word): _word(word) for word in vars(options).values() if isinstance(word, options.Word)},
         "submissions": ["Workflow", "PodCliqueSet", "PodGroup", *BY_NAME],
+        "topologies": list(get_args(ClusterTopology.model_fields["kind"].annotation)),
     }
     return json.dumps(table, indent=1, ensure_ascii=False) + "\n"
 
@@ -53,10 +54,23 @@ def _option(item: click.Option) -> dict[str, Any]:
     return {"names": names, "takes": takes, "many": item.multiple, "help": item.help or ""}
 
 
+def _word(word: options.Word) -> dict[str, Any]:
+    values: dict[str, str] = {}
+    if word is options.RULE:
+        values = {code: rule.summary for code, rule in declared_rules().items()}
+    elif word is options.SCHEMA:
+        values = {name.removesuffix(".json"): "" for name in sorted(schema_texts())}
+    return {"name": word.name, "states": word.states, "shell": word.shell, "values": values}
+
+
+def _key(word: options.Word) -> str:
+    return " ".join((word.name, *word.states))
+
+
 def _takes(item: click.Parameter) -> str | list[str]:
-    """Returns the possible values, or the kind of thing that a value names; '' for free text."""
+    """Returns the possible values, or the key of the word that a value is; '' for free text."""
     if isinstance(item.type, click.Choice):
         return [str(choice) for choice in item.type.choices]
     if isinstance(item.type, click.Path):
-        return MANIFEST.name if item.type.file_okay else FOLDER.name
-    return item.type.name if isinstance(item.type, Word) else ""
+        return _key(options.MANIFEST if item.type.file_okay else options.FOLDER)
+    return _key(item.type) if isinstance(item.type, options.Word) else ""

@@ -244,7 +244,7 @@ def _field_docs(model: type[BaseModel]) -> dict[str, str]:
         field: text
         for base in reversed(model.__mro__)
         if issubclass(base, BaseModel) and base.__module__.startswith(("kubectl_tas.", workload_models.__name__))
-        for field, text in _own_field_docs(base).items()
+        for field, text in field_docs(base).items()
     }
 
 
@@ -256,7 +256,7 @@ def _classes(module: str) -> dict[str, ast.ClassDef]:
 
 
 @cache
-def _own_field_docs(model: type[BaseModel]) -> dict[str, str]:
+def field_docs(model: type) -> dict[str, str]:
     """Returns the docstrings under the fields of the class alone. It is cached, since reading sources is slow."""
     if model.__module__ == workload_models.__name__:
         return {}  # made of a page, with its descriptions

@@ -10,19 +10,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from kubectl_tas.agents.asking import Call, Said, node_words
+from kubectl_tas.base.contract import json_fields
 from kubectl_tas.base.credentials import hidden
 from kubectl_tas.base.diagnostics import TasError
 from kubectl_tas.base.folders import MEBIBYTE, inside, normal, read_plain
 from kubectl_tas.load.source import MAX_BYTES
 from kubectl_tas.load.splice import sent_elsewhere
+from kubectl_tas.report.json import as_json
 from kubectl_tas.report.style import unified
 from kubectl_tas.resolve.fleet import is_called
 
 Meant = str | Callable[[re.Match[str]], str]
-VERSION = 1
 MAX_TRIED = 12
 """Maximum number of edits that are tried."""
 MAX_LEVELS = 8
@@ -65,6 +66,18 @@ _ITEM = re.compile(r"^(\s*)- ")
 _IMAGE, _TASKS = re.compile(r"\bimage[\"']?:"), re.compile(r"\btasks[\"']?:")
 _RESOURCE = re.compile(r"\bresource[\"']?:\s*[\"']?([\w.-]+)")
 _LEVEL = r"((?:key|[\w./-]*required-placement|requiredTopologyLevel)[\"']?:\s*[\"']?){}(?=[\"'\s,}}]|$)"
+
+
+@json_fields("version:1 patch message others")
+class Patch(NamedTuple):
+    """The smallest change that solves the problem."""
+
+    patch: str | None
+    """A unified diff for git apply in the repository. None if no edit of a file is known to help."""
+    message: str
+    """The effect of the patch, or the reason why no patch exists."""
+    others: list[str]
+    """Other changes that help or are needed, in words."""
 
 
 def suggest(call: Call, arguments: Mapping[str, Any]) -> Said:
@@ -329,4 +342,4 @@ def _shown(path: str, before: str, after: str, message: str, messages: list[str]
 
 
 def _patch(patch: str | None, message: str, messages: list[str]) -> Said:
-    return Said({"version": VERSION, "patch": patch, "message": message, "others": messages}, "")
+    return Said(as_json(Patch(patch, message, messages)), "")

@@ -8,6 +8,7 @@ from enum import Enum
 from functools import cached_property
 from operator import attrgetter
 
+from kubectl_tas.base.contract import json_fields
 from kubectl_tas.base.late import dataclass
 
 MAX_TEXT = 4000
@@ -38,7 +39,20 @@ class Waiving(Enum):
     ANYBODY = "the Config, or a comment"
     """The rule protects the author of the file."""
 
+    @property
+    def sentence(self) -> str:
+        """The people who may change the rule, and the place."""
+        if self is Waiving.NOBODY:
+            return "It cannot be made milder."
+        if self is Waiving.CONFIG:
+            return (
+                "It protects others: only `spec.rules` of the Config can change it. "
+                "With `--base`, the base's Config counts."
+            )
+        return "`spec.rules` of the Config can change it, and a comment `# kubectl-tas: ignore[RULE]` waives it."
 
+
+@json_fields("code severity summary rationale waiving=waiving.sentence")
 @dataclass(frozen=True, slots=True)
 class Rule:
     """One possible problem, declared next to the code that finds it."""
@@ -59,6 +73,7 @@ class Rule:
         return self.protects or (Waiving.NOBODY if self.severity is Severity.ERROR else Waiving.ANYBODY)
 
 
+@json_fields("path line|null column|null")
 @dataclass(frozen=True, slots=True, order=True)
 class Location:
     """A place in an input file, or the file as a whole."""
@@ -80,6 +95,7 @@ class Location:
         return f"{self.path}:{self.line}:{self.column}" if self.line else self.path
 
 
+@json_fields("message location")
 @dataclass(frozen=True, slots=True)
 class Related:
     """Another place that belongs to a finding."""
@@ -97,21 +113,30 @@ def _cut(text: str) -> str:
     return text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]}..."
 
 
-class Suggestion(str):
-    """A hint that suggests a replacement: its text for people, and two words for programs."""
+@json_fields("written meant")
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """The exact replacement for the text at the place of a finding."""
 
     written: str
     """The text in the file, without quotes."""
     meant: str
     """The suggested text."""
 
+
+class Suggestion(str):
+    """A hint that suggests a replacement: its text for people, and two words for programs."""
+
+    fix: Replacement
+
     def __new__(cls, text: str, written: str, meant: str) -> Suggestion:
         """Makes the hint ``text``, which suggests ``meant``."""
         suggestion = super().__new__(cls, text)
-        suggestion.written, suggestion.meant = written, meant
+        suggestion.fix = Replacement(written, meant)
         return suggestion
 
 
+@json_fields("rule=rule.code severity message hint fix location related waiver")
 @dataclass(frozen=True)
 class Diagnostic:
     """One finding. ``location`` is None if no place in a file is known."""
@@ -121,10 +146,11 @@ class Diagnostic:
     location: Location | None
     related: tuple[Related, ...] = ()
     hint: str = ""
+    """A way to fix the problem."""
     level: Severity | None = None
     """The severity set by the Config or for this case; None for the severity of the rule."""
     waiver: Location | None = None
-    """The comment that waives the finding."""
+    """The comment that waives the finding. A waived finding does not count."""
     cause: Location | None = None
     """The place that several documents may contradict; findings with the same cause are shown as one."""
 
@@ -151,9 +177,9 @@ class Diagnostic:
         return self.level or self.rule.severity
 
     @property
-    def fix(self) -> Suggestion | None:
+    def fix(self) -> Replacement | None:
         """The replacement for the text at ``location``, if the hint is sure."""
-        return self.hint if isinstance(self.hint, Suggestion) else None
+        return self.hint.fix if isinstance(self.hint, Suggestion) else None
 
     @property
     def places(self) -> tuple[Location, ...]:

@@ -23,9 +23,9 @@ from kubectl_tas.cli.session import (
     show_findings,
     tell_errors,
 )
-from kubectl_tas.cli.terminal import hand_over_data, show
+from kubectl_tas.cli.terminal import hand_over_answer, show
 from kubectl_tas.draw import verdicts as pages
-from kubectl_tas.gangs.admission import VERDICTS, Answer, answers, sent_by, split_findings
+from kubectl_tas.gangs.admission import VERDICTS, AdmissionAnswers, Answer, answers, sent_by, split_findings
 from kubectl_tas.load.source import FolderSource, OverlaySource
 from kubectl_tas.load.splice import sent_elsewhere
 from kubectl_tas.model.osmo_workflow import Priority
@@ -82,7 +82,7 @@ def admit(
     asked = named_clusters(session.fleet, cluster, live=live)
     found = list(_answers(session.fleet, sent, used, asked, is_new=is_new))
     if output == "json":
-        hand_over_data(pages.told_data(found))
+        hand_over_answer(AdmissionAnswers(found))
     else:
         show(pages.told(found))
     code = tell_errors(replace(session, diagnostics=others))

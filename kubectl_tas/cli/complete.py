@@ -18,11 +18,10 @@ from kubectl_tas.base.late import late_pattern
 from kubectl_tas.load.outline import WORKFLOW, OutlineDocument, backends, outline, refs
 from kubectl_tas.resolve.names import SEPARATOR, fold
 
-NO_FILES, FILES, SUFFIXES, FOLDERS = 4, 0, 8, 16
-"""Directives for kubectl's shells: offer nothing more, files, files with some suffixes, or folders."""
-KEEP_ORDER = 32
-"""The directive to keep the order of the choices."""
-MANIFESTS = ("yaml", "yml", "json")
+NO_FILES, SUFFIXES, KEEP_ORDER = 4, 8, 32
+"""Directives for kubectl's shells: offer nothing more, offer files with some suffixes, or keep the order."""
+DIRECTIVES = {"": NO_FILES, "files": 0, "manifests": SUFFIXES, "folders": 16}
+"""The directive for what a shell offers besides."""
 
 
 class WordOffered(NamedTuple):
@@ -41,6 +40,8 @@ class Asked(NamedTuple):
     """The arguments before the last word."""
     options: dict[str, str]
     """The last value of each option before the last word, by the longest name of the option."""
+    states: list[str]
+    """The states of the subpools that fit."""
 
     @property
     def root(self) -> str:
@@ -64,49 +65,37 @@ def _pools(asked: Asked) -> Iterator[WordOffered]:
         yield WordOffered(fold(item.name), f"pool: {known}" if known else "pool")
 
 
-def _subpools(asked: Asked, states: tuple[str, ...]) -> Iterator[tuple[str, str, WordOffered]]:
-    """Yields the pool, the name and the choice of each subpool in one of these states."""
+def _subpools(asked: Asked) -> Iterator[tuple[str, str, WordOffered]]:
+    """Yields the pool, the name and the choice of each subpool that fits."""
     for item in outline(asked.root, ["Subpool"]):
         state = item.fields.get("state", "ACTIVE")
-        if state in states:
+        if state in asked.states:
             pool, name = fold(item.fields.get("parent", "")), fold(item.name)
             quota = f", quota {item.fields['quota']}" if "quota" in item.fields else ""
             yield pool, name, WordOffered(f"{pool}{SEPARATOR}{name}", f"subpool: {state}{quota}")
 
 
-STATES = ("ACTIVE", "DELETING", "ARCHIVED")
+def _targets(asked: Asked) -> Iterator[WordOffered]:
+    yield from _pools(asked)
+    yield from (choice for _, _, choice in _subpools(asked))
 
 
-def _targets(*states: str) -> Callable[[Asked], Iterator[WordOffered]]:
-    def offer(asked: Asked) -> Iterator[WordOffered]:
-        yield from _pools(asked)
-        yield from (choice for _, _, choice in _subpools(asked, states))
-
-    return offer
-
-
-def _parents(state: str) -> Callable[[Asked], Iterator[WordOffered]]:
-    def offer(asked: Asked) -> Iterator[WordOffered]:
-        found = list(_subpools(asked, (state,)))
-        parents = {pool for pool, _, _ in found}
-        yield from (choice for choice in _pools(asked) if choice.value in parents)
-        yield from (choice for _, _, choice in found)
-
-    return offer
+def _parents(asked: Asked) -> Iterator[WordOffered]:
+    subpools = list(_subpools(asked))
+    parents = {pool for pool, _, _ in subpools}
+    yield from (choice for choice in _pools(asked) if choice.value in parents)
+    yield from (choice for _, _, choice in subpools)
 
 
-def _own(state: str) -> Callable[[Asked], Iterator[WordOffered]]:
-    def offer(asked: Asked) -> Iterator[WordOffered]:
-        for pool, name, choice in _subpools(asked, (state,)):
-            if pool == fold(asked.words[-1]):
-                yield WordOffered(name, choice.about)
-
-    return offer
+def _subpools_of_pool(asked: Asked) -> Iterator[WordOffered]:
+    """Yields the subpools of the pool that the word before names."""
+    for pool, name, choice in _subpools(asked):
+        if pool == fold(asked.words[-1]):
+            yield WordOffered(name, choice.about)
 
 
 def _topologies(asked: Asked) -> Iterator[WordOffered]:
-    kinds = ("ClusterTopology", "ClusterTopologyBinding")
-    yield from (WordOffered(item.name, item.path) for item in outline(asked.root, kinds))
+    yield from (WordOffered(item.name, item.path) for item in outline(asked.root, asked.table["topologies"]))
 
 
 def _submissions(asked: Asked) -> Iterator[WordOffered]:
@@ -156,14 +145,6 @@ def _backends(asked: Asked) -> Iterator[WordOffered]:
     yield from (WordOffered(name, "backend") for name in backends(asked.root))
 
 
-def _rules(asked: Asked) -> Iterator[WordOffered]:
-    yield from (WordOffered(code, summary) for code, summary in asked.table["rules"].items())
-
-
-def _schemas(asked: Asked) -> Iterator[WordOffered]:
-    yield from (WordOffered(name) for name in asked.table["schemas"])
-
-
 def _commands(asked: Asked) -> Iterator[WordOffered]:
     """Yields the commands of the group that the words before name."""
     path = " ".join(asked.words)
@@ -173,24 +154,17 @@ def _commands(asked: Asked) -> Iterator[WordOffered]:
 
 OFFERS: dict[str, Callable[[Asked], Iterator[WordOffered]]] = {
     "pool": _pools,
-    "target": _targets(*STATES),
-    "open-target": _targets("ACTIVE"),
-    "ACTIVE-parent": _parents("ACTIVE"),
-    "ARCHIVED-parent": _parents("ARCHIVED"),
-    "ACTIVE-subpool": _own("ACTIVE"),
-    "ARCHIVED-subpool": _own("ARCHIVED"),
+    "target": _targets,
+    "parent": _parents,
+    "subpool": _subpools_of_pool,
     "topology": _topologies,
     "submission": _submissions,
     "backend": _backends,
     "revision": _revisions,
     "context": _contexts,
-    "rule": _rules,
-    "schema": _schemas,
     "command": _commands,
 }
-"""The choices by kind of word. A kind that is not a key here is a file, a folder or free text."""
-DIRECTIVES = {"submission": FILES, "file": FILES, "folder": FOLDERS, "manifest": SUFFIXES}
-"""Additional offers of the shell by kind of word; for a kind that is not a key here, nothing."""
+"""The choices by the name of a word. The table has the values of rules and schemas; other words are free text."""
 
 
 _PLAIN = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_./@%+=-]*")
@@ -293,9 +267,13 @@ class _Line:
     def _named(self, takes: str | list[str]) -> Answer:
         if isinstance(takes, list):
             return [WordOffered(value) for value in takes], NO_FILES | KEEP_ORDER
-        offer = OFFERS.get(takes)
-        found = list(offer(Asked(self.table, tuple(self.words), self.options))) if offer else []
-        return found, DIRECTIVES.get(takes, NO_FILES)
+        word = self.table["words"].get(takes)
+        if word is None:
+            return [], NO_FILES
+        found = [WordOffered(*value) for value in word["values"].items()]
+        if offer := OFFERS.get(word["name"]):
+            found += offer(Asked(self.table, tuple(self.words), self.options, word["states"]))
+        return found, DIRECTIVES[word["shell"]]
 
 
 def text(words: list[str]) -> str:
@@ -306,7 +284,7 @@ def text(words: list[str]) -> str:
         line[-1:] = [name, value]  # what stands before the sign is the shell's
     found, directive = complete(line)
     if directive == SUFFIXES and not found:
-        return "".join(f"{suffix}\n" for suffix in MANIFESTS) + f":{directive}\n"
+        return "".join(f"{suffix}\n" for suffix in ("yaml", "yml", "json")) + f":{directive}\n"
     lines = (f"{choice.value}\t{_told(choice.about)}".rstrip() for choice in found)
     return "".join(f"{line}\n" for line in lines) + f":{directive}\n"
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from functools import partial
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -15,15 +15,11 @@ from kubectl_tas.cli.backends import backend_option, chosen_backends
 from kubectl_tas.cli.options import kubectl_options, output_option, repository_option, together
 from kubectl_tas.cli.session import open_session
 from kubectl_tas.cli.terminal import hand_over, say, waiting
-from kubectl_tas.imports.examination import OK, PROBLEM, UNKNOWN, Check, examined_checkout, examined_cluster
+from kubectl_tas.imports.examination import OK, PROBLEM, UNKNOWN, Check, Checks, examined_checkout, examined_cluster
 from kubectl_tas.live.kubectl import ClusterAccess, get, told
 from kubectl_tas.report import json as report
 from kubectl_tas.resolve.clusters import FleetBackend
 
-if TYPE_CHECKING:
-    from kubectl_tas.report import json_shapes as shapes
-
-VERSION = 1
 _NAMESPACED = ("deployments.apps",)
 
 
@@ -51,18 +47,7 @@ def doctor(output: str, context: str | None, kubeconfig: str | None, backend: st
             ask = partial(_listed, accesses[item.name])
             checks += examined_cluster(session.fleet, item, ask, has_errors=has_errors(session.diagnostics))
     if output == "json":
-        told_checks: list[shapes.CheckedJson] = [
-            {
-                "subject": each.subject,
-                "about": each.about,
-                "state": each.state,
-                "message": each.message,
-                "todo": each.todo,
-            }
-            for each in checks
-        ]
-        data: shapes.DoctorJson = {"version": VERSION, "checks": told_checks}
-        hand_over(report.dump(data))
+        hand_over(report.render(Checks(checks)))
     else:
         _show(checks)
     return int(any(check.state == PROBLEM for check in checks))

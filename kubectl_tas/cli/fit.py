@@ -13,7 +13,7 @@ from kubectl_tas.cli.addressing import meant, open_work, work_arguments
 from kubectl_tas.cli.backends import NodeSource, chosen_backends, nodes_options, refuse_several
 from kubectl_tas.cli.options import PICTURES, POOL, TEXT, output_option, repository_option, template_options
 from kubectl_tas.cli.session import Session, open_session, refuse_errors, tell_errors
-from kubectl_tas.cli.terminal import hand_over_data, progress, say, show, show_figures, waiting
+from kubectl_tas.cli.terminal import hand_over_answer, progress, say, show, show_figures, waiting
 from kubectl_tas.compile.cluster_objects import compile_queues
 from kubectl_tas.draw import capacitypages
 from kubectl_tas.draw import fitpages as pages
@@ -24,10 +24,9 @@ from kubectl_tas.gangs.admission import VERDICTS
 from kubectl_tas.model import manifest
 from kubectl_tas.model.osmo_workflow import PRIORITIES
 from kubectl_tas.place.actions import pending
-from kubectl_tas.place.answers import FitOutcome, fit, in_order, nodes_of, running_of, settled
+from kubectl_tas.place.answers import FitOutcome, Fits, fit, in_order, nodes_of, running_of, settled
 from kubectl_tas.place.fairshare_report import called
 from kubectl_tas.place.gangs_to_place import GangToPlace, LeftOut, unplaced
-from kubectl_tas.place.grow import ClusterGrowth
 from kubectl_tas.place.grow import grow as growth_of
 from kubectl_tas.place.queues import held_gangs, trees
 from kubectl_tas.place.schedulers import SeenCluster, ShardScheduler, schedulers
@@ -108,7 +107,7 @@ def fit_command(
     answers = list(in_order(answer for _, answer in known if answer is not None))
     left_out = [item for item, answer in known if isinstance(item, LeftOut) and answer is None]
     if output == "json":
-        hand_over_data(pages.data(answers, left_out))
+        hand_over_answer(Fits(answers, left_out))
     elif output in PICTURES and answers:
         show_figures([figure(one, source.nodes(one.sent.pool.backend.name), source.given) for one in answers], output)
     elif answers:
@@ -159,9 +158,9 @@ def _all(
         for scheduler in found:
             _tell_unknown(scheduler)
             with waiting("Placing"):
-                answers.append((scheduler, pending(scheduler.start, scheduler.jobs)))
+                answers.append(queue_pages.ShardAnswer(scheduler, pending(scheduler.start, scheduler.jobs)))
     if output == "json":
-        hand_over_data(queue_pages.data(answers, left_out))
+        hand_over_answer(queue_pages.PendingAnswers(answers, left_out))
     elif answers:
         show(queue_pages.render(answers, source.given))
     turns = [turn for _, found in answers for turn in (*found.turns, *found.further)]
@@ -190,14 +189,16 @@ def _grow(
     for item in sorted(gangs, key=lambda item: (PRIORITIES.index(item.sent.priority), item.sent.name, item.gang.name)):
         pool = item.sent.pool
         shards.setdefault((pool.backend.name, pool.shard), []).append(item)
-    found: list[tuple[str, ClusterGrowth]] = []
+    found: list[capacitypages.BackendGrowth] = []
     for (backend, _), own in shards.items():
         nodes = source.nodes(backend)
         copies = [(item, max(0, item.copies - len(running_of(item, nodes)))) for item in own]
         with waiting("Placing"):
-            found += [(backend, growth) for growth in growth_of(copies, nodes_of(own[0], nodes))]
+            found += [
+                capacitypages.BackendGrowth(backend, growth) for growth in growth_of(copies, nodes_of(own[0], nodes))
+            ]
     if output == "json":
-        hand_over_data(capacitypages.growth_data(found, left_out))
+        hand_over_answer(capacitypages.GrowthAnswer(found, left_out))
     elif found:
         show(capacitypages.growth_text(found))
     return _finish(session, left_out, is_placed=not any(growth.waiting for _, growth in found))

@@ -6,11 +6,12 @@ Each command must answer at once and needs modules that the others do not, so ea
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from kubectl_tas import __version__
+from kubectl_tas.base.contract import json_fields
 from kubectl_tas.cli.options import COMMAND, FOLDER, RULE, SCHEMA, output_option
 from kubectl_tas.cli.terminal import hand_over, say, show
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from kubectl_tas.base.diagnostics import Rule
-    from kubectl_tas.report import json_shapes as shapes
 
 
 @click.command("help", epilog="Example: kubectl tas help pool list")
@@ -35,8 +35,21 @@ def help_command(words: tuple[str, ...]) -> None:
     show(f"{context.get_help()}\n")
 
 
-VERSION = 1
-"""The version of the JSON formats: raised when a field changes its meaning or is removed."""
+@json_fields("version:1 tool python kai grove")
+class Releases(NamedTuple):
+    """The release of the tool, and the releases of KAI and Grove that it knows."""
+
+    tool: str
+    python: str
+    kai: list[str]
+    grove: list[str]
+
+
+@json_fields("version:1 rules")
+class RuleList(NamedTuple):
+    """One named rule, or all rules."""
+
+    rules: tuple[Rule, ...]
 
 
 @click.command(epilog="Example: kubectl tas version -o json")
@@ -51,14 +64,7 @@ def version(output: str) -> None:
     schedulers = [f"{major}.{minor}.{patch}" for (major, minor), patch in sorted(kai.NEWEST_PATCHES.items())]
     operators = [release.since for release in grove.TABLE]
     if output == "json":
-        found: shapes.VersionJson = {
-            "version": VERSION,
-            "tool": __version__,
-            "python": platform.python_version(),
-            "kai": schedulers,
-            "grove": operators,
-        }
-        hand_over(json.dump(found))
+        hand_over(json.render(Releases(__version__, platform.python_version(), schedulers, operators)))
         return
     rows = (
         ("kubectl-tas", __version__),
@@ -80,7 +86,7 @@ def rule(code: str | None, output: str) -> None:
     from kubectl_tas.base.resources import all_rules
     from kubectl_tas.base.words import did_you_mean
     from kubectl_tas.report import json, style
-    from kubectl_tas.report.text import rule_data, rule_page
+    from kubectl_tas.report.text import rule_page
 
     rules = all_rules()
     if code is not None and code not in rules:
@@ -91,9 +97,7 @@ def rule(code: str | None, output: str) -> None:
         hint = did_you_mean(code, rules, "`kubectl tas rule` lists them")
         raise click.UsageError(f'no rule "{code}"; {hint[0].lower()}{hint[1:]}')
     if output == "json":
-        wanted = list(rules.values()) if code is None else [rules[code]]
-        found: shapes.RulesJson = {"version": VERSION, "rules": list(map(rule_data, wanted))}
-        hand_over(json.dump(found))
+        hand_over(json.render(RuleList(tuple(rules.values()) if code is None else (rules[code],))))
     elif code is None:
         rows = [(item.code, item.severity.value, item.summary) for item in rules.values()]
         show(style.table(("RULE", "SEVERITY", "FIRES WHEN"), rows))

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 
@@ -14,35 +14,44 @@ from kubectl_tas.base.late import imported
 
 if TYPE_CHECKING:
     from kubectl_tas.model.config import Setting
+    from kubectl_tas.model.pool_kinds import SubpoolState
+
+
+Offered = Literal["", "files", "manifests", "folders"]
 
 
 class Word(click.ParamType):  # type: ignore[type-arg]
-    """A word of any text; ``cli/complete.py`` finds its possible values by its name."""
+    """A word of any text; ``cli/complete.py`` finds its possible values by its name, and by the states of subpools."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(
+        self, name: str, *states: SubpoolState, shell: Literal["", "files", "manifests", "folders"] = ""
+    ) -> None:
         self.name = name
+        self.states = states
+        self.shell = shell
+        """Further choices that the shell offers."""
 
 
 POOL = Word("pool")
-TARGET = Word("target")
+TARGET = Word("target", "ACTIVE", "DELETING", "ARCHIVED")
 """A pool, or pool--subpool."""
-OPEN_TARGET = Word("open-target")
+OPEN_TARGET = Word("target", "ACTIVE")
 """A pool, or a pool--subpool that accepts work."""
-ACTIVE_PARENT, ARCHIVED_PARENT = Word("ACTIVE-parent"), Word("ARCHIVED-parent")
+ACTIVE_PARENT, ARCHIVED_PARENT = Word("parent", "ACTIVE"), Word("parent", "ARCHIVED")
 """A pool with a subpool of that state, or pool--subpool with such a subpool."""
-ACTIVE, ARCHIVED = Word("ACTIVE-subpool"), Word("ARCHIVED-subpool")
+ACTIVE, ARCHIVED = Word("subpool", "ACTIVE"), Word("subpool", "ARCHIVED")
 """A subpool of that state, in the pool that the word before names."""
 TOPOLOGY = Word("topology")
-SUBMISSION = Word("submission")
+SUBMISSION = Word("submission", shell="files")
 """A workflow, a workload or a PodCliqueSet, or its file."""
 BACKEND = Word("backend")
 REVISION = Word("revision")
 CONTEXT = Word("context")
 RULE = Word("rule")
 SCHEMA = Word("schema")
-FOLDER = Word("folder")
-FILE = Word("file")
-MANIFEST = Word("manifest")
+FOLDER = Word("folder", shell="folders")
+FILE = Word("file", shell="files")
+MANIFEST = Word("manifest", shell="manifests")
 """A file that a repository could have."""
 COMMAND = Word("command")
 

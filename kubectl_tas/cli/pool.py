@@ -42,7 +42,7 @@ from kubectl_tas.cli.options import (
     template_options,
 )
 from kubectl_tas.cli.session import open_session, open_summaries, refuse_errors, tell_errors, tell_unread
-from kubectl_tas.cli.terminal import gap, hand_over, hand_over_data, say, show, show_figures, show_list
+from kubectl_tas.cli.terminal import gap, hand_over, hand_over_answer, say, show, show_figures, show_list
 from kubectl_tas.draw import pooltables as pages
 from kubectl_tas.draw.poolfigure import figure
 from kubectl_tas.edit import pool_edits
@@ -105,6 +105,7 @@ def list_pools(
         listed += accounts(fleet.of_backend(name), queues, archived=True, free=partial(_free, held))
     found = _chosen(listed, targets, archived=archived)
     source = CLUSTER if asked else DECLARED
+    charged_to_nobody = [pages.UnchargedWork(name, work) for name, works in uncharged.items() for work in works]
     if output == "csv":
         hand_over(pages.comma_separated(found, [str(document.place) for document in fleet.not_counted]))
     elif output == "html":
@@ -114,7 +115,7 @@ def list_pools(
     else:
         show_list(
             output,
-            data=lambda: pages.data(found, source, uncharged if asked else None),
+            answer=lambda: pages.PoolList(source, found, charged_to_nobody if asked else None),
             names=lambda: (account.name for account in found),
             table=lambda: pages.render(found, wide=output == "wide"),
             none="There are no pools.",
@@ -180,7 +181,7 @@ def describe(name: str, output: str, live: bool, directory: str | None, **cluste
     rows = _at_or_below(accounts(fleet.of_backend(backend), queues, archived=True, free=partial(_free, held)), target)
     source = CLUSTER if asked else DECLARED
     if output == "json":
-        hand_over_data(pages.describe_data(fleet, target, rows, source))
+        hand_over_answer(pages.PoolPage(*target, source, rows, pages.work_of(fleet, rows)))
     elif output == TEXT:
         show(pages.page(fleet, target, rows))
         say(f"Used: {USED[source]}.", err=True)
@@ -367,7 +368,7 @@ def plan(
     found = [_planned(fleet, pool, source.nodes(pool.backend.name), gpus) for pool in pools]
     broken = [item for name in sorted({pool.backend.name for pool in pools}) for item in _not_kept(fleet, source, name)]
     if output == "json":
-        hand_over_data(capacitypages.plan_data(found, broken))
+        hand_over_answer(capacitypages.PoolPlans(found, list(map(capacitypages.BrokenGuarantee, broken))))
     else:
         show(capacitypages.plan_text(found, broken))
     tell_errors(session)

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 FORMATS = {
     "text": "kubectl_tas.draw.impactsections:render_text",
-    "json": "kubectl_tas.draw.impactjson:render",
+    "json": "kubectl_tas.report.json:render",
     "markdown": "kubectl_tas.draw.impactmarkdown:render",
     "html": "kubectl_tas.draw.impacthtml:render",
 }

@@ -21,7 +21,7 @@ from kubectl_tas.cli.backends import (
 )
 from kubectl_tas.cli.options import TARGET, output_option, repository_option, template_options
 from kubectl_tas.cli.session import open_session, refuse_errors, tell_errors
-from kubectl_tas.cli.terminal import hand_over_data, say, show
+from kubectl_tas.cli.terminal import hand_over_answer, say, show
 from kubectl_tas.compile.cluster_objects import compile_queues
 from kubectl_tas.draw import sharetables as pages
 from kubectl_tas.facts.quantities import NO_LIMIT, NOTHING, Amounts, larger
@@ -101,7 +101,9 @@ def share(
     if gpus is not None and len(chosen) > 1:
         raise click.UsageError("each shard of the scheduler divides its own nodes: name pools of one shard")
     if output == "json":
-        hand_over_data(pages.data(chosen, names, CLUSTER if asked else DECLARED))
+        hand_over_answer(
+            pages.Shares(CLUSTER if asked else DECLARED, [pages.ShownDivision(one, names) for one in chosen])
+        )
     else:
         show(pages.render(chosen, names))
         but = ", but for --demand" if demands else ""

@@ -232,7 +232,7 @@ def list_subpools(parent: str | None, output: str, directory: str | None) -> int
         raise click.UsageError(nothing_called("pool", parent, _parents(session.fleet)))
     show_list(
         output,
-        data=lambda: pages.subpools_data(found),
+        answer=lambda: pages.SubpoolList(found),
         names=lambda: (item.canonical for item in found),
         table=lambda: pages.subpools(found, wide=output == "wide"),
         none="There are no subpools.",

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
+from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 import click
 
@@ -91,15 +91,15 @@ def hand_over(text: str, *, is_safe: bool = False) -> None:
         click.echo(text, nl=False, color=True)
 
 
-def hand_over_data(answer: Mapping[str, Any], output: str = "json") -> None:
+def hand_over_answer(answer: object, output: str = "json") -> None:
     """Prints an answer as JSON or YAML. It names the documents that are not counted."""
     from kubectl_tas.base import yaml
     from kubectl_tas.report import json
 
-    lacking = gap()
+    record, lacking = json.as_json(answer), gap()
     if lacking is not None:
-        answer = {**answer, "notCounted": [json.place_data(place) for place in lacking.places]}
-    hand_over((json.dump if output == "json" else yaml.block)(answer))
+        record["notCounted"] = json.as_json(lacking.places)
+    hand_over((json.dump if output == "json" else yaml.block)(record))
 
 
 def hand_over_parts(parts: Iterator[str]) -> None:
@@ -118,14 +118,14 @@ def hand_over_bytes(content: bytes) -> None:
 def show_list(
     output: str,
     *,
-    data: Callable[[], Mapping[str, Any]],
+    answer: Callable[[], object],
     names: Callable[[], Iterable[str]],
     table: Callable[[], str],
     none: str,
 ) -> None:
     """Prints a list in one of the formats of LIST; for people, prints ``none`` if the list is empty."""
     if output in ("json", "yaml"):
-        hand_over_data(data(), output)
+        hand_over_answer(answer(), output)
     elif output == "name":
         show_names(names())
     elif any(names()):

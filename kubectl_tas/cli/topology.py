@@ -15,12 +15,12 @@ from kubectl_tas.base.words import nothing_called
 from kubectl_tas.cli.backends import cluster_options, given_clusters, named_clusters, refuse_several, target_of
 from kubectl_tas.cli.options import LIST, POOL, TARGET, TOPOLOGY, CommandGroup, output_option, repository_option
 from kubectl_tas.cli.session import Session, open_session, open_summaries, tell_errors, tell_unread
-from kubectl_tas.cli.terminal import hand_over, hand_over_data, say, show, show_list
+from kubectl_tas.cli.terminal import hand_over, hand_over_answer, say, show, show_list
 from kubectl_tas.compare.cluster_nodes import Coverage, coverage, may_use
 from kubectl_tas.compare.nodelevels import suggest as suggested
 from kubectl_tas.compare.topology_drift import Drift, TopologyUse, declared_uses, drifts, live_uses
 from kubectl_tas.draw import topologytables as pages
-from kubectl_tas.draw.pooltables import keys, keys_data
+from kubectl_tas.draw.pooltables import TopologyKeys, keys
 from kubectl_tas.facts import spellings
 from kubectl_tas.live.cliquesets import GroveState
 from kubectl_tas.live.kubectl import NoSuchResourceError
@@ -49,7 +49,7 @@ def list_topologies(output: str, pool: str | None, directory: str | None) -> int
     session = open_session(directory)
     show_list(
         output,
-        data=lambda: pages.data(session.fleet),
+        answer=lambda: pages.listed(session.fleet),
         names=lambda: _names(session.fleet),
         table=lambda: pages.render(session.fleet, wide=output == "wide"),
         none="This repository has no topologies.",
@@ -62,7 +62,7 @@ def _list_keys(session: Session, name: str, output: str) -> int:
     pool, _ = target_of(session.fleet, name)
     show_list(
         output,
-        data=lambda: keys_data(pool),
+        answer=lambda: TopologyKeys(pool),
         names=lambda: [level.key for level in pool.levels],
         table=lambda: keys(pool, wide=output == "wide"),
         none=f"Pool {pool.name} has no topology keys.",
@@ -131,7 +131,7 @@ def suggest(
             raise TasError(f"no node {f'is for pods of pool {pool}' if pool else 'is in the cluster'}", hint=hint)
         suggestion = suggested(found, labels)
         if output == "json":
-            hand_over_data(pages.suggested_data(suggestion))
+            hand_over_answer(suggestion)
         elif output == "table":
             show(pages.suggested(suggestion))
         elif suggestion.levels:
@@ -166,7 +166,7 @@ def usage(output: str, check: bool, live: bool, directory: str | None, **cluster
     uses = seen.uses if seen else declared_uses(fleet)
     if output == "json":
         parts = (seen.drifts, seen.nodes) if seen else (None, None)
-        hand_over_data(pages.uses_data(uses, "cluster" if seen else "repository", *parts))
+        hand_over_answer(pages.TopologyUses("cluster" if seen else "repository", pages.in_order(uses), *parts))
     elif uses:
         show(pages.conditions(uses) if check else pages.uses(uses))
     elif seen is None:

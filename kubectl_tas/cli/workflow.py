@@ -22,12 +22,12 @@ from kubectl_tas.cli.options import (
     template_options,
 )
 from kubectl_tas.cli.session import Session, open_session, open_summaries, refuse_errors, tell_errors
-from kubectl_tas.cli.terminal import hand_over_data, show, show_figures, show_list
+from kubectl_tas.cli.terminal import hand_over_answer, show, show_figures, show_list
 from kubectl_tas.draw import tree
 from kubectl_tas.draw import verdicts as pages
-from kubectl_tas.draw.gangfigure import Picture, as_data, figure, picture, segments_as_data
+from kubectl_tas.draw.gangfigure import Picture, Pictures, WorkSegment, WorkSegments, figure, picture
 from kubectl_tas.gangs.admission import VERDICTS
-from kubectl_tas.gangs.workload_gang import PodSegment, segments_of_pods
+from kubectl_tas.gangs.workload_gang import segments_of_pods
 from kubectl_tas.model.labels import WORKFLOW
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
@@ -67,7 +67,7 @@ def list_workflows(output: str, live: bool, directory: str | None, **cluster: An
     states = _states(fleet, chosen, given_clusters(fleet, cluster, live=live)) if is_asked else None
     show_list(
         output,
-        data=lambda: pages.data(fleet, chosen, states),
+        answer=lambda: pages.listed(fleet, chosen, states),
         names=lambda: pages.names(chosen),
         table=lambda: pages.render(fleet, chosen, states, wide=output == "wide"),
         none="There are no workflows.",
@@ -125,21 +125,21 @@ def explain(work: str, output: str, pod_index: int | None, directory: str | None
 
 def _draw(pictures: Sequence[Picture], output: str) -> None:
     if output == "json":
-        hand_over_data(as_data(pictures))
+        hand_over_answer(pictures[0] if len(pictures) == 1 else Pictures(pictures))
     else:
         show_figures([figure(item) for item in pictures], output)
 
 
-def _tell_segments(index: int, found: Sequence[tuple[FleetWorkload, PodSegment]], output: str) -> None:
+def _tell_segments(index: int, found: Sequence[WorkSegment], output: str) -> None:
     if output == "json":
-        hand_over_data(segments_as_data(index, found))
+        hand_over_answer(WorkSegments(index, found))
     elif output == "tree":
         show(tree.pod_segments(index, found))
     else:
         raise click.UsageError(f"--pod-index has the formats tree and json, not {output}")
 
 
-def _segments(items: Sequence[Submission], index: int) -> list[tuple[FleetWorkload, PodSegment]]:
+def _segments(items: Sequence[Submission], index: int) -> list[WorkSegment]:
     """Returns the segments of the pods with ``index``. Raises a usage error if there are none."""
     divided = [item for item in items if isinstance(item, FleetWorkload) and item.is_segmented]
     if not divided:
@@ -147,7 +147,7 @@ def _segments(items: Sequence[Submission], index: int) -> list[tuple[FleetWorklo
     found = segments_of_pods(divided, index)
     if not found:
         raise click.UsageError(f"no segment of {', '.join(item.name for item in divided)} has a pod {index}")
-    return found
+    return [WorkSegment(*segment) for segment in found]
 
 
 @workflow.command("why", epilog="Example: kubectl tas workflow why train")
@@ -206,7 +206,7 @@ def _tell_why(answers: Sequence[Why | UndeclaredWhy], cluster_words: str, output
     from kubectl_tas.draw import whypage  # only this command asks a cluster
 
     if output == "json":
-        hand_over_data(whypage.data(answers))
+        hand_over_answer(whypage.Whys(answers))
     else:
         show(whypage.render(answers, cluster_words))
     return 0 if all(answer.state.is_well for answer in answers) else 1

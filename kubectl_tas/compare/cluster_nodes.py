@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, pairwise
+from typing import NamedTuple
 
+from kubectl_tas.base.contract import json_fields
 from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
 from kubectl_tas.base.late import dataclass
 from kubectl_tas.base.words import shortened
@@ -69,6 +71,16 @@ LEVELS_NOT_NESTED = Rule(
 )
 
 
+@json_fields("key=level.key label=level.label nodes")
+class LackingNodes(NamedTuple):
+    """Nodes without the label of a level."""
+
+    level: Level
+    nodes: tuple[str, ...]
+    """Names of the nodes."""
+
+
+@json_fields("backend topology nodes outside missing")
 @dataclass(frozen=True, slots=True)
 class Coverage:
     """The nodes that a topology can use, and the labels that other nodes lack."""
@@ -78,8 +90,8 @@ class Coverage:
     """Number of nodes in the cluster."""
     outside: tuple[str, ...]
     """Sorted names of nodes that are unusable for gangs placed by the topology."""
-    missing: tuple[tuple[Level, tuple[str, ...]], ...]
-    """Levels whose label is missing on some nodes, coarsest first, with the names of these nodes."""
+    missing: tuple[LackingNodes, ...]
+    """Levels whose label is missing on some nodes, coarsest first."""
     backend: str | None = None
     """The cluster, if the fleet has several."""
 
@@ -97,7 +109,7 @@ def coverage(fleet: Fleet, backend: str, nodes: Sequence[LiveNode]) -> list[Cove
         if topology.backend is not None and topology.backend.name != backend:
             continue
         lacking = [(level, [n.name for n in nodes if level.label not in n.labels]) for level in topology.levels]
-        missing = tuple((level, tuple(sorted(names))) for level, names in lacking if names)
+        missing = tuple(LackingNodes(level, tuple(sorted(names))) for level, names in lacking if names)
         outside = tuple(sorted({name for _, names in missing for name in names}))
         coverages.append(Coverage(topology.name, len(nodes), outside, missing, cluster))
     return coverages

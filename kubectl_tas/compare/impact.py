@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
+from kubectl_tas.base.contract import json_fields
 from kubectl_tas.base.diagnostics import Diagnostic, Severity
 from kubectl_tas.base.late import dataclass
 from kubectl_tas.base.resources import all_rules
@@ -34,9 +35,10 @@ if TYPE_CHECKING:
 
 ChangeKind = Literal["made", "changed", "dropped", "recreated"]
 """Kind of a change."""
-Risk = Literal["none", "low", "medium", "high"]
+RiskLevel = Literal["none", "low", "medium", "high"]
 
 
+@json_fields("of=target container=is_container parent quota limit weight=weight.by_name priority labels annotations")
 @dataclass(frozen=True, slots=True)
 class QueueState:
     """A queue before or after the change."""
@@ -55,6 +57,7 @@ class QueueState:
     """Whether the queue has child queues, and takes no work itself."""
 
 
+@json_fields("cluster=backend queue=name change=kind before after")
 @dataclass(frozen=True, slots=True)
 class QueueChange:
     """A changed, new or removed queue."""
@@ -82,6 +85,7 @@ class QueueChange:
         return self.before is None or self.after is None or self.before.quota != self.after.quota
 
 
+@json_fields("subpool=name before after")
 @dataclass(frozen=True, slots=True)
 class SubpoolStep:
     """A subpool that changes its state."""
@@ -93,6 +97,7 @@ class SubpoolStep:
     """State after; None if the document is removed."""
 
 
+@json_fields("topology=name change=kind before after")
 @dataclass(frozen=True, slots=True)
 class TopologyChange:
     """A changed, new or removed topology."""
@@ -103,6 +108,7 @@ class TopologyChange:
     kind: ChangeKind
 
 
+@json_fields("pool=target queue priority asks verdict=verdict.outcome rule=verdict.rule.code message=verdict.text")
 @dataclass(frozen=True, slots=True)
 class WorkState:
     """A workflow or a workload before or after the change."""
@@ -114,6 +120,7 @@ class WorkState:
     verdict: Verdict
 
 
+@json_fields("cluster=backend kind=work_kind name change=kind before after")
 @dataclass(frozen=True, slots=True)
 class WorkChange:
     """A workflow or a workload that is new, removed, or judged differently."""
@@ -136,6 +143,7 @@ class WorkChange:
         return was and self.after is not None and self.after.verdict.outcome not in ("admitted", "draining")
 
 
+@json_fields("kind before=name after=successor why=reason")
 @dataclass(frozen=True, slots=True)
 class Restart:
     """Running work that ends and starts again."""
@@ -149,6 +157,7 @@ class Restart:
     reason: str
 
 
+@json_fields("setting=path before after")
 @dataclass(frozen=True, slots=True)
 class SettingChange:
     """A changed setting that decides which files are read, or which objects are applied."""
@@ -159,6 +168,7 @@ class SettingChange:
     after: str
 
 
+@json_fields("rule=code before after")
 @dataclass(frozen=True, slots=True)
 class RuleChange:
     """A rule with a new severity."""
@@ -169,6 +179,7 @@ class RuleChange:
     is_milder: bool
 
 
+@json_fields("cluster=backend policy=name change=kind what=changed_parts")
 @dataclass(frozen=True, slots=True)
 class PolicyChange:
     """A changed admission policy of the guard."""
@@ -180,9 +191,10 @@ class PolicyChange:
     """Changed parts: variables, conditions, validations, actions."""
 
 
+@json_fields("kind made changed dropped")
 @dataclass(frozen=True, slots=True)
 class ObjectCount:
-    """Numbers of changed objects of a kind."""
+    """Numbers of objects of a kind that are created, changed and deleted."""
 
     kind: str
     made: int
@@ -190,6 +202,31 @@ class ObjectCount:
     dropped: int
 
 
+@json_fields("before after rules policies")
+@dataclass(frozen=True, slots=True)
+class GuardChange:
+    """The changes of the guard."""
+
+    before: str | None
+    """Mode before; None if the mode is unchanged."""
+    after: str | None
+    """Mode after; None if the mode is unchanged."""
+    rules: tuple[RuleChange, ...]
+    policies: tuple[PolicyChange, ...]
+
+
+@json_fields("level reasons")
+class Risk(NamedTuple):
+    """The risk of a change, with reasons."""
+
+    level: RiskLevel
+    reasons: tuple[str, ...]
+
+
+@json_fields(
+    "version:1 base=revision risk settings beside queues subpools topologies work restarts guard=guard_change objects "
+    "diagnostics=findings notCompared=unread"
+)
 @dataclass(frozen=True)
 class Impact:
     """All effects of a change."""
@@ -222,16 +259,22 @@ class Impact:
         return not any((*changes, self.guard, self.objects, self.unread, self.settings, self.beside, self.listed))
 
     @property
-    def risk(self) -> tuple[Risk, tuple[str, ...]]:
+    def guard_change(self) -> GuardChange:
+        """The changes of the guard, of its rules and its policies."""
+        before, after = self.guard or (None, None)
+        return GuardChange(before, after, self.rules, self.policies)
+
+    @property
+    def risk(self) -> Risk:
         """Level of risk, and its reasons."""
         high, medium = list(self._high()), list(self._medium())
         if high:
-            return "high", (*high, *medium)
+            return Risk("high", (*high, *medium))
         if medium:
-            return "medium", tuple(medium)
-        return (
-            ("none", ("nothing changes",)) if self.is_empty else ("low", ("nothing restarts and nothing is dropped",))
-        )
+            return Risk("medium", tuple(medium))
+        if self.is_empty:
+            return Risk("none", ("nothing changes",))
+        return Risk("low", ("nothing restarts and nothing is dropped",))
 
     def _high(self) -> Iterator[str]:
         refused = sum(finding.rule is CHANGE_REFUSED for finding in self.findings)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from typing import NamedTuple
 
+from kubectl_tas.base.contract import json_fields
 from kubectl_tas.base.late import dataclass
 from kubectl_tas.base.words import shortened
 from kubectl_tas.facts.node_places import HOSTNAME, place_of, rank
@@ -16,6 +18,16 @@ _MOST_OUTSIDE = 0.1
 """Fraction of nodes that may lack a suggested label. These nodes are then outside of the topology."""
 
 
+@json_fields("name nodes gpus")
+class DomainNodes(NamedTuple):
+    """A domain of nodes."""
+
+    name: str
+    nodes: int
+    gpus: int
+
+
+@json_fields("key label setBy=maker|null nodesWithout=lacking domains=counted")
 @dataclass(frozen=True)
 class Domains:
     """The domains of one label."""
@@ -29,6 +41,13 @@ class Domains:
     """Nodes by the value of the label."""
     lacking: tuple[str, ...]
     """Sorted names of nodes without the label."""
+
+    @property
+    def counted(self) -> tuple[DomainNodes, ...]:
+        """The domains with their numbers of nodes and GPUs."""
+        return tuple(
+            DomainNodes(name, len(nodes), sum(node.gpus for node in nodes)) for name, nodes in self.nodes.items()
+        )
 
     @cached_property
     def sizes(self) -> tuple[int, int]:
@@ -51,6 +70,17 @@ class Domains:
         return next(self.split(coarser), None) is None
 
 
+@json_fields(
+    "key=level.key label=level.label setBy=level.maker|null nodesWithout=level.lacking domains=level.counted reason"
+)
+class UnusedLabel(NamedTuple):
+    """A node label that is not a level, and the reason."""
+
+    level: Domains
+    reason: str
+
+
+@json_fields("version:1 nodes=considered withoutGpus=nodes_without_gpus levels leftOut=left_out")
 @dataclass(frozen=True, slots=True)
 class SuggestedLevels:
     """A suggested topology for some nodes."""
@@ -61,8 +91,8 @@ class SuggestedLevels:
     """Number of other nodes, which have no GPUs."""
     levels: tuple[Domains, ...]
     """Levels from the coarsest to the finest."""
-    left_out: tuple[tuple[Domains, str], ...]
-    """The other labels, each with the reason."""
+    left_out: tuple[UnusedLabel, ...]
+    """The other labels."""
 
 
 def split(domains: Mapping[str, Sequence[LiveNode]], coarser: str) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -91,15 +121,15 @@ def suggest(nodes: Sequence[LiveNode], labels: Sequence[str] = ()) -> SuggestedL
     candidates = [_domains(considered, label) for label in sorted(named, key=lambda label: (rank(label), label))]
     several = any(len(candidate.nodes) > 1 for candidate in candidates if candidate.label != HOSTNAME)
     levels: list[Domains] = []
-    left_out: list[tuple[Domains, str]] = []
+    left_out: list[UnusedLabel] = []
     for candidate in sorted(candidates, key=_worth):
         reason = _unfit(candidate, len(considered), several=several and not labels) or _against(candidate, levels)
         if reason:
-            left_out.append((candidate, reason))
+            left_out.append(UnusedLabel(candidate, reason))
         else:
             levels.append(candidate)
     levels.sort(key=lambda level: (len(level.nodes), rank(level.label)))
-    left_out.sort(key=lambda pair: (rank(pair[0].label), pair[0].label))
+    left_out.sort(key=lambda unused: (rank(unused.level.label), unused.level.label))
     return SuggestedLevels(len(considered), len(nodes) - len(considered), tuple(_named_apart(levels)), tuple(left_out))
 
 

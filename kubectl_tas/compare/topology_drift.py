@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from kubectl_tas.base.contract import json_fields
 from kubectl_tas.base.diagnostics import Diagnostic, Rule, Severity, TasError, Waiving
 from kubectl_tas.base.late import dataclass
 from kubectl_tas.facts.grove import DEFAULT_TOPOLOGY
-from kubectl_tas.live.cliquesets import GroveState, Levels, LiveSet, SetKey
+from kubectl_tas.live.cliquesets import DomainKey, GroveState, Levels, LiveSet, SetKey
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.podcliqueset import FleetPodCliqueSet
@@ -61,6 +62,7 @@ class PlacedSet(Protocol):
         """The domains that the set asks for."""
 
 
+@json_fields("type status reason missing")
 @dataclass(frozen=True, slots=True)
 class GroveCondition:
     """Grove's report about the levels that a set uses."""
@@ -71,7 +73,13 @@ class GroveCondition:
     missing: tuple[str, ...] = ()
     """Requested domains that are missing."""
 
+    @property
+    def type(self) -> str:
+        """The name of the condition, which is true if levels are unavailable."""
+        return CONDITION
 
+
+@json_fields("backend topology=name repository=declared cluster=live")
 @dataclass(frozen=True, slots=True)
 class Drift:
     """A cluster topology whose levels differ."""
@@ -91,6 +99,7 @@ class Drift:
         return f"{self.backend}/{self.name}" if self.backend else self.name
 
 
+@json_fields("namespace name backend topology default=is_default condition")
 @dataclass(frozen=True, slots=True)
 class TopologyUse:
     """A PodCliqueSet and the cluster topology that it uses."""
@@ -202,7 +211,7 @@ def condition(placed_set: PlacedSet, topologies: Mapping[str, Collection[str]]) 
 def declared_levels(fleet: Fleet) -> dict[str, Levels]:
     """Returns the levels of every cluster topology in the repository."""
     return {
-        name: tuple((level.key, level.label) for level in topology.levels)
+        name: tuple(DomainKey(level.key, level.label) for level in topology.levels)
         for name, topology in fleet.cluster_topologies.items()
     }
 

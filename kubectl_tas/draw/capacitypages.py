@@ -6,21 +6,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Literal, NamedTuple
 
+from kubectl_tas.base.contract import json_fields
 from kubectl_tas.base.diagnostics import Diagnostic
 from kubectl_tas.base.late import dataclass
-from kubectl_tas.draw.fitpages import (
-    lacks_data,
-    left_out_data,
-    must_share,
-    nodes_text,
-    not_tried,
-    place_name,
-)
+from kubectl_tas.draw.fitpages import nodes_text
 from kubectl_tas.facts.gpus import Gpus
-from kubectl_tas.facts.quantities import NO_LIMIT, Amount, as_data
-from kubectl_tas.place.answers import lacks_text
+from kubectl_tas.facts.quantities import NO_LIMIT, Amount
+from kubectl_tas.place.answers import lacks_text, must_share, not_tried, place_name
 from kubectl_tas.place.capacity import Capacity, DomainRoom, LevelRoom
 from kubectl_tas.place.gangs_to_place import LeftOut
 from kubectl_tas.place.grow import ClusterGrowth, Waiting
@@ -28,11 +22,6 @@ from kubectl_tas.report import style
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.pools import FleetPool
 
-if TYPE_CHECKING:
-    from kubectl_tas.report import json_shapes as shapes
-
-
-PLAN_VERSION = 1
 HEADER = ("WITHIN ONE", "DOMAINS", "LARGEST GANG", "IN", "FREE GPUS THERE", "NEXT BEST")
 """Column titles of ``rows``."""
 _NEXT = 2
@@ -40,6 +29,33 @@ _NEXT = 2
 _OUTSIDE = "of these only for gangs without a level, for want of the label"
 
 
+@json_fields("message=finding.message hint=finding.hint")
+class BrokenGuarantee(NamedTuple):
+    """A guarantee that the nodes cannot fulfil."""
+
+    finding: Diagnostic
+
+
+@json_fields(
+    "level=room.level.key label=room.level.label placed=room.is_placed largestGang=largest domains=room.domains"
+)
+class PlannedLevel(NamedTuple):
+    """The room in the domains of a level, or on all nodes."""
+
+    room: LevelRoom
+    pod_gpus: int
+
+    @property
+    def largest(self) -> dict[Literal["pods", "gpus"], int]:
+        """The largest gang for which a domain has room."""
+        pods = self.room.best.pods if self.room.best and self.room.is_placed else 0
+        return {"pods": pods, "gpus": pods * self.pod_gpus}
+
+
+@json_fields(
+    "pool=pool.name backend=pool.backend.name guarantee=pool.guarantee.gpu maximum=pool.maximum.gpu declared "
+    "nodes=capacity podGpus=capacity.pod_gpus levels"
+)
 @dataclass(frozen=True, slots=True)
 class Planned:
     """A pool and the work declared for it and its subpools, but not for its child pools."""
@@ -52,6 +68,24 @@ class Planned:
     """GPUs that HIGH and NORMAL work asks for."""
     preemptible: Gpus
     """GPUs that LOW work asks for."""
+
+    @property
+    def declared(self) -> dict[Literal["fixed", "preemptible"], Gpus]:
+        """GPUs that the work in the repository requests."""
+        return {"fixed": self.fixed, "preemptible": self.preemptible}
+
+    @property
+    def levels(self) -> tuple[PlannedLevel, ...]:
+        """The room on all nodes, then in the domains of each level."""
+        return tuple(PlannedLevel(room, self.capacity.pod_gpus) for room in self.capacity.levels)
+
+
+@json_fields("version:1 pools guaranteesNotKept=broken")
+class PoolPlans(NamedTuple):
+    """The room for pools."""
+
+    pools: Sequence[Planned]
+    broken: Sequence[BrokenGuarantee]
 
 
 def plan_text(plans: Sequence[Planned], broken: Sequence[Diagnostic]) -> str:
@@ -146,57 +180,61 @@ def _called(domain_room: DomainRoom) -> str:
     return place_name(domain_room.domain) if domain_room.domain else "-"
 
 
-def plan_data(plans: Sequence[Planned], broken: Sequence[Diagnostic]) -> shapes.PlanJson:
-    """Returns the plan as JSON data, with all domains."""
-    shortages: list[shapes.NotGuaranteedJson] = [
-        {"message": shortage.message, "hint": shortage.hint} for shortage in broken
-    ]
-    return {"version": PLAN_VERSION, "pools": list(map(_pool_record, plans)), "guaranteesNotKept": shortages}
+@json_fields(
+    "kind=last.to_place.sent.kind name=last.to_place.sent.name workflow=last.to_place.sent.name "
+    "podGroup=last.to_place.gang.name copies more=last.racks lacks=last.lacks"
+)
+class WaitingGangs(NamedTuple):
+    """A gang that needs more racks, or several equal ones."""
+
+    last: Waiting
+    copies: int
 
 
-def _pool_record(plan: Planned) -> shapes.PlannedPoolJson:
-    capacity, pool = plan.capacity, plan.pool
-    return {
-        "pool": pool.name,
-        "backend": pool.backend.name,
-        "guarantee": as_data("gpu", pool.guarantee.gpu),
-        "maximum": as_data("gpu", pool.maximum.gpu),
-        "declared": {"fixed": plan.fixed, "preemptible": plan.preemptible},
-        "nodes": {"all": capacity.nodes, "unusable": dict(capacity.unusable), "withoutLevel": dict(capacity.outside)},
-        "podGpus": capacity.pod_gpus,
-        "levels": [_level_record(level, capacity.pod_gpus) for level in capacity.levels],
-    }
+@json_fields(
+    "backend pools level like=growth.like nodes=growth.rack.len gpus=growth.gpus missingLabel=growth.missing.label "
+    "gangs=growth.gangs more=growth.racks_needed atOnce=growth.at_once waiting"
+)
+class BackendGrowth(NamedTuple):
+    """The number of additional racks that one cluster needs."""
+
+    backend: str
+    growth: ClusterGrowth
+
+    @property
+    def pools(self) -> list[str]:
+        """Names of the pools of the gangs."""
+        return sorted({gang.sent.pool.name for gang in self.growth.to_place})
+
+    @property
+    def level(self) -> str | None:
+        """The level of a rack; None: a rack is a node."""
+        return self.growth.levels[-1].key if self.growth.levels else None
+
+    @property
+    def waiting(self) -> list[WaitingGangs]:
+        """Each waiting gang once, as the last of its equal gangs, with the number of them that wait."""
+        last = {id(waiting.to_place): waiting for waiting in self.growth.waiting}
+        copies = Counter(id(waiting.to_place) for waiting in self.growth.waiting)
+        return [WaitingGangs(waiting, copies[key]) for key, waiting in last.items()]
 
 
-def _level_record(room: LevelRoom, pod_gpus: int) -> shapes.PlannedLevelJson:
-    pods = room.best.pods if room.best and room.is_placed else 0
-    return {
-        "level": room.level.key if room.level else None,
-        "label": room.level.label if room.level else None,
-        "placed": room.is_placed,
-        "largestGang": {"pods": pods, "gpus": pods * pod_gpus},
-        "domains": [
-            {
-                "domain": list(domain_room.domain),
-                "gpus": domain_room.gpus,
-                "freeGpus": domain_room.free,
-                "pods": domain_room.pods,
-            }
-            for domain_room in room.domains
-        ],
-    }
+@json_fields("version:2 clusters leftOut=left_out")
+class GrowthAnswer(NamedTuple):
+    """The number of additional racks that all gangs need, with --grow."""
+
+    clusters: Sequence[BackendGrowth]
+    left_out: Sequence[LeftOut]
 
 
-GROWTH_VERSION = 2
-
-
-def growth_text(growths: Sequence[tuple[str, ClusterGrowth]]) -> str:
+def growth_text(growths: Sequence[BackendGrowth]) -> str:
     """Renders the facts about each named cluster, with a blank line between."""
-    return "\n".join(style.pairs(_growth_facts(*named_growth)) for named_growth in growths)
+    return "\n".join(style.pairs(_growth_facts(backend_growth)) for backend_growth in growths)
 
 
-def _growth_facts(backend: str, growth: ClusterGrowth) -> list[tuple[str, str]]:
-    waiting, pools = growth.waiting, _pools(growth)
+def _growth_facts(backend_growth: BackendGrowth) -> list[tuple[str, str]]:
+    backend, growth = backend_growth
+    waiting, pools = growth.waiting, backend_growth.pools
     facts = [
         ("Backend", backend),
         *([("Pools" if pools[1:] else "Pool", ", ".join(pools))] if pools else []),
@@ -215,13 +253,9 @@ def _growth_facts(backend: str, growth: ClusterGrowth) -> list[tuple[str, str]]:
         *facts,
         *(
             (f"  {last_waiting.to_place.sent.name}", _when(last_waiting, copies, growth))
-            for last_waiting, copies in _by_item(waiting)
+            for last_waiting, copies in backend_growth.waiting
         ),
     ]
-
-
-def _pools(growth: ClusterGrowth) -> list[str]:
-    return sorted({gang.sent.pool.name for gang in growth.to_place})
 
 
 def _needs(growth: ClusterGrowth) -> str:
@@ -233,13 +267,6 @@ def _needs(growth: ClusterGrowth) -> str:
     one_by_one = "" if growth.at_once else ", added one after the other"
     needed = plural(growth.racks_needed, growth.word) if growth.racks_needed else f"no {growth.word}"
     return f"{needed} more{one_by_one}{never}"
-
-
-def _by_item(waiting: Sequence[Waiting]) -> list[tuple[Waiting, int]]:
-    """Returns each item once, with the last of its equal gangs and the number of them that wait."""
-    last = {id(waiting_gang.to_place): waiting_gang for waiting_gang in waiting}
-    counts = Counter(id(waiting_gang.to_place) for waiting_gang in waiting)
-    return [(waiting_gang, counts[key]) for key, waiting_gang in last.items()]
 
 
 def _when(waiting: Waiting, copies: int, growth: ClusterGrowth) -> str:
@@ -256,39 +283,3 @@ def _when(waiting: Waiting, copies: int, growth: ClusterGrowth) -> str:
     return (
         f"{helps}: {must_share(short, short.level, waiting.to_place.gang)}, and one has room for {short.best[0].pods}"
     )
-
-
-def growth_data(growths: Sequence[tuple[str, ClusterGrowth]], left_out: Sequence[LeftOut]) -> shapes.GrowthJson:
-    """Returns the growth of the clusters as JSON data."""
-    return {
-        "version": GROWTH_VERSION,
-        "clusters": [_cluster_record(*named_growth) for named_growth in growths],
-        "leftOut": left_out_data(left_out),
-    }
-
-
-def _cluster_record(backend: str, growth: ClusterGrowth) -> shapes.GrowthClusterJson:
-    return {
-        "backend": backend,
-        "pools": _pools(growth),
-        "level": growth.levels[-1].key if growth.levels else None,
-        "like": list(growth.like),
-        "nodes": len(growth.rack),
-        "gpus": growth.gpus,
-        "missingLabel": growth.missing.label if growth.missing else None,
-        "gangs": growth.gangs,
-        "more": growth.racks_needed,
-        "atOnce": growth.at_once,
-        "waiting": [
-            {
-                "kind": last_waiting.to_place.sent.kind,
-                "name": last_waiting.to_place.sent.name,
-                "workflow": last_waiting.to_place.sent.name,
-                "podGroup": last_waiting.to_place.gang.name,
-                "copies": copies,
-                "more": last_waiting.racks,
-                "lacks": lacks_data(last_waiting.lacks),
-            }
-            for last_waiting, copies in _by_item(growth.waiting)
-        ],
-    }

@@ -4,24 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
-from kubectl_tas.gangs.gang import Gang
 from kubectl_tas.place import solver
-from kubectl_tas.place.answers import Fit, FitOutcome, Spread, lacks_text
-from kubectl_tas.place.feasibility import Lack, Shortage
-from kubectl_tas.place.gangs_to_place import LeftOut
-from kubectl_tas.place.mending import PlacementChange
-from kubectl_tas.place.node_cells import without_copy
+from kubectl_tas.place.answers import Fit, FitOutcome, Spread, lacks_text, place_name
 from kubectl_tas.place.node_resources import Domain
 from kubectl_tas.report import style
 from kubectl_tas.report.text import plural
-from kubectl_tas.resolve.topologies import Level
 
-if TYPE_CHECKING:
-    from kubectl_tas.report import json_shapes as shapes
-
-VERSION = 2
 _SHOWN = 4
 """Maximum number of domains that are shown for a SubGroup."""
 _EXISTS = {
@@ -66,7 +55,7 @@ def about(answer: Fit, node_options: str) -> list[tuple[str, str]]:
     facts += [(f"  {name}", _places(counts)) for name, counts in answer.placed.items()]
     facts += [("Not kept", _spread(answer, spread)) for spread in answer.spreads]
     if answer.outcome is not FitOutcome.FITS:
-        facts += [("Why", why(answer)), ("Room", _room(answer))]
+        facts += [("Why", answer.why), ("Room", _room(answer))]
     if answer.lacks:
         facts.append(("Lacks", lacks_text(answer.lacks)))
     facts += [("Helps" if not index else "or", change.text) for index, change in enumerate(answer.changes)]
@@ -99,11 +88,6 @@ def _places(counts: dict[Domain | None, int]) -> str:
     return ", ".join((*shown, *hidden))
 
 
-def place_name(domain: Domain | None) -> str:
-    """Returns the displayed name of a domain. None means: outside of the topology."""
-    return "outside of the topology" if domain is None else "/".join(domain) or "any node"
-
-
 def level_words(key: str, domain: Domain | None) -> tuple[str, ...]:
     """Returns the level to print before a domain's name; empty if the name contains the level, as in zone-1."""
     is_said = domain and re.match(rf"{re.escape(key)}[^a-z]", domain[-1], re.IGNORECASE)
@@ -113,25 +97,6 @@ def level_words(key: str, domain: Domain | None) -> tuple[str, ...]:
 def _spread(answer: Fit, spread: Spread) -> str:
     unit_name = "the gang" if spread.unit == answer.gang.name else spread.unit
     return f"{unit_name} prefers one {spread.level.key}, and is in {spread.domains}"
-
-
-def why(answer: Fit) -> str:
-    """Says why KAI places no gang."""
-    short = answer.shortage
-    if short is not None:
-        return _short(short, answer.gang)
-    if answer.not_tried is not None:
-        return not_tried(answer.not_tried.key)
-    if answer.outcome is FitOutcome.MISSED:
-        return "SubGroups go in the order of their names, the tightest domain first; what one takes, another needs"
-    if answer.outcome is FitOutcome.UNKNOWN:
-        return "each kind of pod has room by itself, but KAI's order finds no placement for all"
-    return "each part has room by itself, but not all of them at once"
-
-
-def not_tried(key: str) -> str:
-    """Says why KAI places no gang that requires this level."""
-    return f"KAI places no gang that requires {key}, since all nodes of the topology are in one domain of a finer level"
 
 
 def _room(answer: Fit) -> str:
@@ -145,97 +110,3 @@ def _room(answer: Fit) -> str:
     ]
     phrases = [f"{best.pods} {inside}" for (_, best), inside in zip(answer.best, places, strict=True)]
     return f"for {', '.join(phrases)}, of {pods}"
-
-
-def _short(short: Shortage, gang: Gang) -> str:
-    if short.level is None:
-        return f"the nodes have room for {short.best[0].pods} of {_pods_of(short, gang)}"
-    shared = must_share(short, short.level, gang)
-    if not short.best:
-        return f"{shared}, and no node is in any"
-    rooms = ", ".join(f"{place_name(best.domain)} has room for {best.pods} of {short.pods}" for best in short.best)
-    return f"{shared}: {rooms}"
-
-
-def must_share(short: Shortage, level: Level, gang: Gang) -> str:
-    """Says which pods must share a domain of the level of a shortage."""
-    return f"{_pods_of(short, gang)} must share one {level.key}"
-
-
-def _pods_of(short: Shortage, gang: Gang) -> str:
-    unit, pods = without_copy(short.unit), plural(short.pods, "pod")
-    if unit != gang.name:
-        return f"{pods} of {unit}"
-    return f"its {pods}" if short.pods == 1 else f"all {pods}"
-
-
-def data(answers: Sequence[Fit], left_out: Sequence[LeftOut] = ()) -> shapes.FitsJson:
-    """Returns the answers, and the work without an answer, as JSON data."""
-    return {
-        "version": VERSION,
-        "gangs": [_record(answer) for answer in answers],
-        "leftOut": left_out_data(left_out),
-    }
-
-
-def lacks_data(lacks: Sequence[Lack]) -> list[shapes.LackJson]:
-    """Returns the resources that no node has enough of, as JSON data."""
-    return [{"resource": lack.resource, "asked": lack.requested, "most": lack.most} for lack in lacks]
-
-
-def left_out_data(left_out: Sequence[LeftOut]) -> list[shapes.LeftOutJson]:
-    """Returns the work without an answer, as JSON data."""
-    return [{"kind": work.sent.kind, "name": work.sent.name, "reason": work.reason} for work in left_out]
-
-
-def _record(answer: Fit) -> shapes.FitGangJson:
-    gang = answer.gang
-    return {
-        "kind": answer.sent.kind,
-        "name": answer.sent.name,
-        "workflow": answer.sent.name,
-        "podGroup": gang.name,
-        "copies": answer.to_place.copies,
-        "startsWith": answer.starts_with,
-        "pods": gang.pods,
-        "gpus": gang.gpus,
-        "outcome": answer.outcome.value,
-        "why": None if answer.outcome in (FitOutcome.FITS, FitOutcome.RUNS) else why(answer),
-        "notTried": answer.not_tried.key if answer.not_tried else None,
-        "levels": [level.key for level in answer.levels],
-        "nodes": {"all": answer.nodes, "unusable": dict(answer.unusable)},
-        "placed": [
-            {"part": name, "domain": None if domain is None else list(domain), "pods": count}
-            for name, counts in answer.placed.items()
-            for domain, count in counts.items()
-        ],
-        "notKept": [
-            {"part": spread.unit, "level": spread.level.key, "domains": spread.domains} for spread in answer.spreads
-        ],
-        "shortage": _shortage_record(answer.shortage) if answer.shortage else None,
-        "lacks": lacks_data(answer.lacks),
-        "best": [
-            {"level": level.key if level else None, "domain": list(best.domain), "pods": best.pods}
-            for level, best in answer.best
-        ],
-        "changes": [_change_record(change) for change in answer.changes],
-    }
-
-
-def _shortage_record(shortage: Shortage) -> shapes.ShortageJson:
-    return {
-        "part": shortage.unit,
-        "level": shortage.level.key if shortage.level else None,
-        "pods": shortage.pods,
-        "best": [{"domain": list(best.domain), "pods": best.pods} for best in shortage.best],
-    }
-
-
-def _change_record(change: PlacementChange) -> shapes.ChangeJson:
-    return {
-        "kind": change.kind,
-        "text": change.text,
-        "nodes": list(change.nodes),
-        "pods": list(change.pods),
-        "fewer": change.fewer,
-    }

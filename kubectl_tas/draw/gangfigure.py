@@ -6,8 +6,9 @@ As JSON, the shape of these pictures, and of the segments of pods, is a versione
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import Literal, NamedTuple
 
+from kubectl_tas.base.contract import json_fields
 from kubectl_tas.base.late import dataclass
 from kubectl_tas.draw.figure import CUT, MOST_DEEP, Box, BoxLook, Facts, Figure, folded
 from kubectl_tas.gangs import podgrouper
@@ -23,16 +24,54 @@ from kubectl_tas.resolve.handwritten import SubmittedPodGroup
 from kubectl_tas.resolve.placement import Segments
 from kubectl_tas.resolve.podcliqueset import MAX_PREVIEWED, FleetPodCliqueSet, SubmittedSet
 from kubectl_tas.resolve.pools import Submission
-from kubectl_tas.resolve.topologies import Level
 from kubectl_tas.resolve.workflows import FleetWorkflow
 
-if TYPE_CHECKING:
-    from kubectl_tas.report import json_shapes as shapes
+
+@json_fields("name text")
+class Fact(NamedTuple):
+    """A line of text for people."""
+
+    name: str
+    text: str
 
 
+@json_fields(
+    "kind name=unit.name pods=unit.pods minMember=minimum gpus=unit.gpus required=unit.constraint.required "
+    "preferred=unit.constraint.preferred children indices=unit.indices?"
+)
+class PreviewedPart(NamedTuple):
+    """A gang or one of its SubGroups."""
+
+    gang: Gang
+    unit: Part
+
+    @property
+    def kind(self) -> str:
+        """SubGroup, or the kind of the gang."""
+        return "SubGroup" if isinstance(self.unit, SubGroup) else self.gang.kind
+
+    @property
+    def minimum(self) -> int | None:
+        """The minimum of a part without SubGroups; None if it is unknown, or if the part has SubGroups."""
+        return None if self.gang.below(self.unit) else self.unit.minimum
+
+    @property
+    def children(self) -> tuple[PreviewedPart | Member, ...]:
+        """The parts directly below, then the tasks."""
+        return (*(PreviewedPart(self.gang, child) for child in self.gang.below(self.unit)), *self.unit.members)
+
+
+@json_fields(
+    "version:2 kind=submission.kind name=submission.name workflow=submission.name "
+    "file=submission.declared.origin.path pool=submission.target backend=submission.pool.backend.name "
+    "queue=submission.queue priority=submission.priority preemptible=submission.is_preemptible gpus=submission.gpus "
+    "topology verdict=verdict.outcome rule=verdict.rule.code inQuota=verdict.in_quota.gpus "
+    "overQuota=verdict.over_quota.gpus message=verdict.text hint=verdict.hint admission podGroups=pod_groups "
+    "facts=named_facts"
+)
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """The result of rendering one submission."""
+    """The queue of one piece of work, its verdict and its PodGroups."""
 
     submission: Submission
     verdict: Verdict
@@ -42,6 +81,47 @@ class Picture:
     gangs: tuple[Gang, ...]
     facts: Facts
     """Further facts about the submission."""
+
+    @property
+    def admission(self) -> Verdict:
+        """The old place of ``verdict``, as ``outcome``, and of the fields after it, for one release."""
+        return self.verdict
+
+    @property
+    def pod_groups(self) -> tuple[PreviewedPart, ...]:
+        """The gangs, each with its parts."""
+        return tuple(PreviewedPart(gang, gang) for gang in self.gangs)
+
+    @property
+    def named_facts(self) -> tuple[Fact, ...]:
+        """Further facts about the submission."""
+        return tuple(Fact(*fact) for fact in self.facts)
+
+
+@json_fields("version:2 items=pictures")
+class Pictures(NamedTuple):
+    """The queue, verdict and PodGroups of each piece of work with one name."""
+
+    pictures: Sequence[Picture]
+
+
+@json_fields(
+    "kind=workload.kind workload=workload.name replicaType=segment.replica_type segment=segment.segment "
+    "indices=segment.indices indexLabel=segment.index_label"
+)
+class WorkSegment(NamedTuple):
+    """The segment of one workload that contains a pod."""
+
+    workload: FleetWorkload
+    segment: PodSegment
+
+
+@json_fields("version:2 podIndex=pod_index segments")
+class WorkSegments(NamedTuple):
+    """The segments that contain the pods with one index."""
+
+    pod_index: int
+    segments: Sequence[WorkSegment]
 
 
 def picture(fleet: Fleet, submission: Submission, admission: Admission | None = None) -> Picture:
@@ -195,88 +275,3 @@ def _indices(start: int, last: int) -> str:
 
 def _task(member: Member) -> Box:
     return Box(member.name, words=(plural(member.gpus, "GPU"),), look=BoxLook.ITEM)
-
-
-VERSION = 2
-
-
-def as_data(pictures: Sequence[Picture]) -> shapes.ExplainedJson | shapes.SeveralExplainedJson:
-    """Returns the facts and gangs as JSON data; several pictures become a list in one object."""
-    records = [_record(picture) for picture in pictures]
-    several: shapes.SeveralExplainedJson = {"version": VERSION, "items": records}
-    return records[0] if len(records) == 1 else several
-
-
-def segments_as_data(index: int, segments_of_work: Sequence[tuple[FleetWorkload, PodSegment]]) -> shapes.SegmentsJson:
-    """Returns the segments that contain the pods with ``index``."""
-    segments: list[shapes.SegmentJson] = [
-        {
-            "kind": workload.kind,
-            "workload": workload.name,
-            "replicaType": segment.replica_type,
-            "segment": segment.segment,
-            "indices": list(segment.indices),
-            "indexLabel": segment.index_label,
-        }
-        for workload, segment in segments_of_work
-    ]
-    return {"version": VERSION, "podIndex": index, "segments": segments}
-
-
-def _record(picture: Picture) -> shapes.ExplainedJson:
-    submission, verdict = picture.submission, picture.verdict
-    admission: shapes.AdmissionJson = {
-        "outcome": verdict.outcome,
-        "rule": verdict.rule.code if verdict.rule else None,
-        "message": verdict.text,
-        "inQuota": verdict.in_quota.gpu,
-        "overQuota": verdict.over_quota.gpu,
-        "hint": verdict.hint,
-    }
-    return {
-        "version": VERSION,
-        "kind": submission.kind,
-        "name": submission.name,
-        "workflow": submission.name,
-        "file": submission.declared.origin.path,
-        "pool": submission.target,
-        "backend": submission.pool.backend.name,
-        "queue": submission.queue,
-        "priority": submission.priority,
-        "preemptible": submission.is_preemptible,
-        "gpus": submission.gpus,
-        "topology": picture.topology,
-        "verdict": admission["outcome"],
-        "rule": admission["rule"],
-        "inQuota": admission["inQuota"],
-        "overQuota": admission["overQuota"],
-        "message": admission["message"],
-        "hint": admission["hint"],
-        "admission": admission,
-        "podGroups": [_part_record(gang, gang) for gang in picture.gangs],
-        "facts": [{"name": name, "text": text} for name, text in picture.facts],
-    }
-
-
-def _part_record(gang: Gang, unit: Part) -> shapes.PartJson:
-    below = gang.below(unit)
-    tasks: list[shapes.PartJson] = [
-        {"kind": "Task", "name": member.name, "gpus": member.gpus} for member in unit.members
-    ]
-    record: shapes.PartJson = {
-        "kind": "SubGroup" if isinstance(unit, SubGroup) else gang.kind,
-        "name": unit.name,
-        "pods": unit.pods,
-        "minMember": None if below else unit.minimum,
-        "gpus": unit.gpus,
-        "required": _level_record(unit.constraint.required if unit.constraint else None),
-        "preferred": _level_record(unit.constraint.preferred if unit.constraint else None),
-        "children": [*(_part_record(gang, child) for child in below), *tasks],
-    }
-    if unit.indices:
-        record["indices"] = list(unit.indices)
-    return record
-
-
-def _level_record(level: Level | None) -> shapes.LevelJson | None:
-    return None if level is None else {"key": level.key, "label": level.label}

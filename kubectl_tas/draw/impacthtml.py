@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubectl_tas.compare.impact import Impact, Risk
+from kubectl_tas.compare.impact import Impact, RiskLevel
 from kubectl_tas.draw import plainpage
 from kubectl_tas.draw.impactsections import ImpactSection, counted, risk_line, sections
 from kubectl_tas.draw.plainpage import Html, Tone
 from kubectl_tas.report import text
 
-RISKS: dict[Risk, Tone] = {"none": "good", "low": "good", "medium": "fair", "high": "bad"}
+RISKS: dict[RiskLevel, Tone] = {"none": "good", "low": "good", "medium": "fair", "high": "bad"}
 
 
 def render(impact: Impact) -> str:
@@ -19,7 +19,7 @@ def render(impact: Impact) -> str:
 
 
 def _body(impact: Impact) -> Iterator[Html]:
-    risk = impact.risk[0]
+    risk = impact.risk.level
     yield plainpage.paragraph(Html(f"{plainpage.badge(risk, RISKS[risk])} {plainpage.text(risk_line(impact))}"))
     yield from map(_section, sections(impact))
     if impact.findings:

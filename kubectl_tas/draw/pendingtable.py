@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
-from kubectl_tas.draw.fitpages import left_out_data, place_name
-from kubectl_tas.facts.quantities import as_data, said, show
+from kubectl_tas.base.contract import json_fields
+from kubectl_tas.facts.quantities import Amounts, said, show
 from kubectl_tas.kinds import SET
 from kubectl_tas.place.actions import Pending, Turn, TurnOutcome
-from kubectl_tas.place.fairshare import QuotaRefusal
+from kubectl_tas.place.answers import place_name
+from kubectl_tas.place.fairshare import QuotaQueue, QuotaRefusal
 from kubectl_tas.place.gangs_to_place import GangToPlace, LeftOut
 from kubectl_tas.place.scenarios import VictimPods
 from kubectl_tas.place.schedulers import ShardScheduler
@@ -19,19 +19,91 @@ from kubectl_tas.report import style
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.workflows import FleetWorkflow
 
-if TYPE_CHECKING:
-    from kubectl_tas.report import json_shapes as shapes
-
-VERSION = 2
 _FEWER = "; KAI may end less"
 _NOT_ALL = "; KAI may end or move other work for it"
 _SHOWN = 3
 """Maximum number of names or domains that are shown for one gang."""
-Answer = tuple[ShardScheduler, Pending]
 Row = tuple[str, str, str, str, str, str, str]
 
 
-def render(answers: Sequence[Answer], node_options: str) -> str:
+@json_fields(
+    "name=queue.name parent=queue.parent guarantee=queue.quota.gpu limit=queue.limit.gpu holds=holds.gpus "
+    "asks=asks.gpus fairShare=fair.gpus"
+)
+class PendingQueue(NamedTuple):
+    """GPUs of a queue."""
+
+    queue: QuotaQueue
+    holds: Amounts
+    """GPUs that gangs of the queue hold."""
+    asks: Amounts
+    """GPUs that gangs of the queue hold or wait for."""
+    fair: Amounts
+    """The share that KAI gives the queue."""
+
+
+@json_fields(
+    "kind=gang.sent.kind name=gang.sent.name workflow=gang.sent.name podGroup=turn.work.name queue=turn.work.queue "
+    "priority=gang.sent.priority pods=gang.request.unit.all_pods.len gpus=turn.asks.gpus outcome=turn.outcome "
+    "placed=turn.placed_pods ahead=turn.ahead refusal=turn.refusal action=turn.action|null evicted=turn.evicted "
+    "moved=turn.moved limited=turn.is_cut"
+)
+class PendingGang(NamedTuple):
+    """The outcome for a pending gang."""
+
+    turn: Turn
+    gang: GangToPlace
+
+
+@json_fields(
+    "kind=gang.sent.kind name=gang.sent.name workflow=gang.sent.name podGroup=gang.gang.name gangs=pod_groups.len"
+)
+class RunningGang(NamedTuple):
+    """A gang that runs."""
+
+    gang: GangToPlace
+    pod_groups: tuple[str, ...]
+
+
+@json_fields(
+    "backend=scheduler.backend shard=scheduler.shard gpus=pending.start.total.gpus queues gangs running "
+    "further=pending.further"
+)
+class ShardAnswer(NamedTuple):
+    """The outcome for all pending gangs of one shard of KAI's scheduler."""
+
+    scheduler: ShardScheduler
+    pending: Pending
+
+    @property
+    def queues(self) -> list[PendingQueue]:
+        """All queues of the shard."""
+        pending = self.pending
+        return [
+            PendingQueue(queue, pending.allocated[name], pending.requests[name], pending.fair[name])
+            for name, queue in pending.start.tree.by_name.items()
+        ]
+
+    @property
+    def gangs(self) -> list[PendingGang]:
+        """The pending gangs, in KAI's order."""
+        return [PendingGang(turn, self.scheduler.gangs[turn.work.name]) for turn in self.pending.turns]
+
+    @property
+    def running(self) -> list[RunningGang]:
+        """The gangs that already have pods on nodes."""
+        return [RunningGang(*running) for running in self.scheduler.running]
+
+
+@json_fields("version:2 schedulers leftOut=left_out")
+class PendingAnswers(NamedTuple):
+    """The gangs that start and the gangs that stay pending, with --all."""
+
+    schedulers: Sequence[ShardAnswer]
+    left_out: Sequence[LeftOut]
+
+
+def render(answers: Sequence[ShardAnswer], node_options: str) -> str:
     """Renders the gangs and queues of each scheduler. ``node_options`` names the source of the nodes."""
     return "\n".join(_one(scheduler, pending, node_options) for scheduler, pending in answers)
 
@@ -217,109 +289,3 @@ def _listed(names: Sequence[str]) -> str:
     hidden = [f"{len(names) - _SHOWN} more"] if len(names) > _SHOWN else []
     shown = [*names[:_SHOWN], *hidden]
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
-
-
-def data(answers: Sequence[Answer], left_out: Sequence[LeftOut] = ()) -> shapes.PendingJson:
-    """Returns the answers, and the work without an answer, as JSON data."""
-    return {
-        "version": VERSION,
-        "schedulers": [_record(scheduler, pending) for scheduler, pending in answers],
-        "leftOut": left_out_data(left_out),
-    }
-
-
-def _record(scheduler: ShardScheduler, pending: Pending) -> shapes.PendingSchedulerJson:
-    tree = pending.start.tree
-    return {
-        "backend": scheduler.backend,
-        "shard": scheduler.shard,
-        "gpus": pending.start.total.gpu,
-        "queues": [
-            {
-                "name": name,
-                "parent": queue.parent,
-                "guarantee": as_data("gpu", queue.quota.gpu),
-                "limit": as_data("gpu", queue.limit.gpu),
-                "holds": pending.allocated[name].gpu,
-                "asks": pending.requests[name].gpu,
-                "fairShare": pending.fair[name].gpu,
-            }
-            for name, queue in tree.by_name.items()
-        ],
-        "gangs": [_turn(turn, scheduler.gangs[turn.work.name]) for turn in pending.turns],
-        "running": [
-            {
-                "kind": gang.sent.kind,
-                "name": gang.sent.name,
-                "workflow": gang.sent.name,
-                "podGroup": gang.gang.name,
-                "gangs": len(groups),
-            }
-            for gang, groups in scheduler.running
-        ],
-        "further": [
-            {"podGroup": turn.work.name, "queue": turn.work.queue, "placed": _placed(turn), **_others(turn)}
-            for turn in pending.further
-        ],
-    }
-
-
-def _placed(turn: Turn) -> list[shapes.PlacedJson]:
-    """Counts the placed pods of a gang by SubGroup and domain."""
-    counts = Counter((pod.unit, domain) for pod, _, domain in turn.placed)
-    return [
-        {"part": name, "domain": None if domain is None else list(domain), "pods": count}
-        for (name, domain), count in counts.items()
-    ]
-
-
-def _turn(turn: Turn, gang: GangToPlace) -> shapes.PendingGangJson:
-    work, refused = turn.work, turn.refusal
-    return {
-        "kind": gang.sent.kind,
-        "name": gang.sent.name,
-        "workflow": gang.sent.name,
-        "podGroup": work.name,
-        "queue": work.queue,
-        "priority": gang.sent.priority,
-        "pods": len(gang.request.unit.all_pods),
-        "gpus": turn.asks.gpu,
-        "outcome": turn.outcome.value,
-        "placed": _placed(turn),
-        "ahead": list(turn.ahead),
-        "refusal": None
-        if refused is None
-        else {
-            "reason": refused.reason,
-            "queue": refused.queue,
-            "resource": refused.resource,
-            "most": refused.most,
-            "held": refused.held,
-            "asked": refused.requested,
-        },
-        **_others(turn),
-    }
-
-
-def _others(turn: Turn) -> shapes.ConsequencesJson:
-    """Returns what KAI evicts and moves for the gang."""
-    return {
-        "action": turn.action or None,
-        "evicted": [_batch(batch) for batch in turn.evicted],
-        "moved": [_batch(batch) for batch in turn.moved],
-        "limited": turn.is_cut,
-    }
-
-
-def _batch(batch: VictimPods) -> shapes.BatchJson:
-    work = batch.work
-    runs = not work.age[0]
-    return {
-        "podGroup": work.name,
-        "queue": work.queue,
-        "priority": work.priority,
-        "gpus": sum_of(batch.pods).gpu,
-        "pods": [pod.name for pod in batch.pods] if runs else [],
-        "podCount": len(batch.pods),
-        "podsOfGang": len(work.pods),
-    }

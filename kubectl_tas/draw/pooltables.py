@@ -4,26 +4,25 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kubectl_tas.base.contract import json_fields
 from kubectl_tas.draw import plainpage
 from kubectl_tas.facts.quantities import (
     NO_LIMIT,
     OTHERS,
     RESOURCES,
     UNITS,
-    Amount,
     Amounts,
     ResourceName,
-    as_data,
     said,
     show,
     total,
 )
 from kubectl_tas.gangs.quota_usage import Account, Total, depths, totals
-from kubectl_tas.model.pool_kinds import QuotaAmounts
 from kubectl_tas.report import style
+from kubectl_tas.report.json import as_json
 from kubectl_tas.report.style import printable, width
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.platforms import FleetPlatform
@@ -32,7 +31,6 @@ from kubectl_tas.resolve.pools import Allowed, FleetPool, FleetSubpool, Submissi
 if TYPE_CHECKING:
     from kubectl_tas.model.platform import Toleration
     from kubectl_tas.place.uncharged import Uncharged
-    from kubectl_tas.report import json_shapes as shapes
 
 HEADER = ("Pool", "Status", "Subpool State", "GPU Quota", "Used", "Available")
 WIDTHS = (14, 13, 13, 15, 4, 9)
@@ -178,53 +176,31 @@ def _wide_cells(row: Account) -> tuple[str, ...]:
     return (*mine, *cells, running, row.pool.backend.name, row.queue or "-", row.file)
 
 
-def data(
-    rows: Sequence[Account], source: str, uncharged: Mapping[str, Iterable[Uncharged]] | None = None
-) -> shapes.PoolListJson:
-    """Returns the rows as JSON data. ``source`` says where ``used`` comes from. ``uncharged`` is by backend."""
-    sums = [_total_record(cluster_total) for cluster_total in totals(rows)]
-    record: shapes.PoolListJson = {
-        "version": 1,
-        "usedFrom": source,
-        "pools": [_record(row) for row in rows],
-        "totals": sums,
-    }
-    if uncharged is not None:
-        record["uncharged"] = [
-            {
-                "backend": backend,
-                "gpus": holding.gpus,
-                "work": holding.work,
-                "namespace": holding.namespace,
-                "since": holding.since or None,
-                "why": f"held {holding.reason}",
-            }
-            for backend, holdings in uncharged.items()
-            for holding in holdings
-        ]
-    return record
+@json_fields(
+    "backend gpus=holding.gpus work=holding.work namespace=holding.namespace since=holding.since|null "
+    "why=holding.sentence"
+)
+class UnchargedWork(NamedTuple):
+    """GPUs that count against no queue."""
+
+    backend: str
+    holding: Uncharged
 
 
-def _total_record(cluster_total: Total) -> shapes.TotalJson:
-    return {
-        "backend": cluster_total.backend,
-        **_total_amounts(cluster_total, "gpu"),
-        "cpu": _total_amounts(cluster_total, "cpu"),
-        "memory": _total_amounts(cluster_total, "memory"),
-    }
+@json_fields("version:1 usedFrom=source pools totals uncharged?")
+class PoolList(NamedTuple):
+    """Pools and subpools with their quota, used and available resources."""
 
+    source: str
+    """The source of ``used``: cluster or declared."""
+    pools: Sequence[Account]
+    uncharged: Sequence[UnchargedWork] | None
+    """None if no cluster was asked."""
 
-def _total_amounts(cluster_total: Total, resource: ResourceName) -> shapes.TotalAmountsJson:
-    return {
-        "quota": _amount(resource, cluster_total.quota),
-        "used": _amount(resource, cluster_total.used),
-        "available": _amount(resource, cluster_total.available),
-    }
-
-
-def _amount(resource: ResourceName, amounts: Amounts | None) -> Amount | str | None:
-    """Returns GPUs as a number, and others as Kubernetes quantities. None means: no limit, or not known."""
-    return None if amounts is None else as_data(resource, amounts.of(resource))
+    @property
+    def totals(self) -> list[Total]:
+        """The sums of each cluster."""
+        return totals(self.pools)
 
 
 def comma_separated(rows: Sequence[Account], not_counted: Sequence[str] = ()) -> str:
@@ -235,7 +211,7 @@ def comma_separated(rows: Sequence[Account], not_counted: Sequence[str] = ()) ->
     writer = csv.DictWriter(out, FIELDS, lineterminator="\n")
     writer.writeheader()
     for row in rows:
-        record: dict[str, Any] = {**_record(row), "notCounted": " ".join(not_counted)}
+        record: dict[str, Any] = {**as_json(row), "notCounted": " ".join(not_counted)}
         for resource in OTHERS:
             amounts = record.pop(resource).items()
             record |= {f"{resource}{field[0].upper()}{field[1:]}": value for field, value in amounts}
@@ -244,41 +220,12 @@ def comma_separated(rows: Sequence[Account], not_counted: Sequence[str] = ()) ->
     return out.getvalue()
 
 
-def _record(row: Account) -> shapes.PoolQueueJson:
-    return {
-        "name": row.name,
-        "kind": "pool" if row.state is None else "subpool",
-        "state": row.state,
-        **_amounts_of(row, "gpu"),
-        "running": row.running,
-        "backend": row.pool.backend.name,
-        "queue": row.queue,
-        "file": row.file,
-        "cpu": {**_amounts_of(row, "cpu"), "weight": int(row.weight.cpu)},
-        "memory": {**_amounts_of(row, "memory"), "weight": int(row.weight.memory)},
-        "parent": row.parent,
-        "depth": row.depth,
-    }
-
-
-def _amounts_of(row: Account, resource: ResourceName) -> shapes.QueueAmountsJson:
-    return {
-        "quota": _amount(resource, row.quota),
-        "total": _amount(resource, row.total),
-        "used": _amount(resource, row.used),
-        "available": _amount(resource, row.available),
-        "limit": _amount(resource, row.limit),
-        "weight": _amount(resource, row.weight),
-        "totalUsed": _amount(resource, row.whole),
-    }
-
-
 def subpools(listed_subpools: Sequence[FleetSubpool], *, wide: bool = False) -> str:
     """Renders subpools as a table."""
     header = ("POOL", "NAME", "STATE", "DECLARED", "QUOTA", "FILE")
     rows = []
     for subpool in listed_subpools:
-        wide_cells = (_all(subpool.maximum), weight(subpool.weight), _queue(subpool) or "-") if wide else ()
+        wide_cells = (_all(subpool.maximum), weight(subpool.weight), subpool.current_queue or "-") if wide else ()
         declared = subpool.declared.spec.spec.quota_text
         rows.append(
             (subpool.pool, subpool.name, subpool.state, declared, _all(subpool.quota), _file(subpool), *wide_cells)
@@ -286,32 +233,11 @@ def subpools(listed_subpools: Sequence[FleetSubpool], *, wide: bool = False) -> 
     return style.table((*header, *(("LIMIT", "WEIGHT", "QUEUE") if wide else ())), rows)
 
 
-def _queue(subpool: FleetSubpool) -> str | None:
-    return subpool.queue if subpool.state != "ARCHIVED" else None
+@json_fields("version:1 subpools")
+class SubpoolList(NamedTuple):
+    """Subpools."""
 
-
-def subpools_data(listed: Sequence[FleetSubpool]) -> shapes.SubpoolListJson:
-    """Returns subpools as JSON data."""
-    records: list[shapes.ListedSubpoolJson] = [
-        {
-            "pool": subpool.pool,
-            "name": subpool.name,
-            "state": subpool.state,
-            "declaredQuota": _declared_quota(subpool),
-            "quota": subpool.quota.gpu,
-            "cpu": as_data("cpu", subpool.quota.cpu),
-            "memory": as_data("memory", subpool.quota.memory),
-            "queue": _queue(subpool),
-            "file": _file(subpool),
-        }
-        for subpool in listed
-    ]
-    return {"version": 1, "subpools": records}
-
-
-def _declared_quota(subpool: FleetSubpool) -> int | str | dict[str, int | str]:
-    quota = subpool.declared.spec.spec.quota
-    return quota.model_dump(exclude_unset=True) if isinstance(quota, QuotaAmounts) else quota
+    subpools: Sequence[FleetSubpool]
 
 
 def _all(amounts: Amounts) -> str:
@@ -327,10 +253,11 @@ def keys(pool: FleetPool, *, wide: bool = False) -> str:
     return style.table(("KEY", "LABEL", *(("TOPOLOGY",) if wide else ())), rows)
 
 
-def keys_data(pool: FleetPool) -> shapes.TopologyKeysJson:
-    """Returns the topology keys of a pool as JSON data."""
-    levels: list[shapes.LevelJson] = [{"key": level.key, "label": level.label} for level in pool.levels]
-    return {"version": 1, "pool": pool.name, "topologyKeys": levels}
+@json_fields("version:1 pool=pool.name topologyKeys=pool.levels")
+class TopologyKeys(NamedTuple):
+    """The topology keys of a pool, from the coarsest."""
+
+    pool: FleetPool
 
 
 def _file(subpool: FleetSubpool) -> str:
@@ -435,7 +362,7 @@ def _subpool_facts(pool: FleetPool, subpool: FleetSubpool) -> list[tuple[str, st
         *((("Maximum", _sentence(subpool.maximum)),) if subpool.declared.spec.spec.maximum is not None else ()),
         *((("Weight", weight(subpool.weight)),) if subpool.declared.spec.spec.weight is not None else ()),
         *_order(subpool.declared.spec.spec.priority),
-        ("Queue", subpool.queue if subpool.state != "ARCHIVED" else "none"),
+        ("Queue", subpool.current_queue or "none"),
         *([("Namespaces", ", ".join(namespaces))] if namespaces else []),
         *_access(access_to(pool, subpool)),
     ]
@@ -482,28 +409,28 @@ def _used(amounts: Amounts | None) -> str:
     return ", ".join((show("gpu", amounts.gpu), *used_amounts))
 
 
-def describe_data(fleet: Fleet, target: Target, rows: Sequence[Account], source: str) -> shapes.PoolPageJson:
-    """Returns the page as JSON data. ``source`` says where ``used`` comes from."""
-    pool, subpool = target
-    return {
-        "version": 1,
-        "name": subpool.canonical if subpool else pool.name,
-        "kind": "subpool" if subpool else "pool",
-        "usedFrom": source,
-        "queues": [_record(row) for row in rows],
-        "topology": pool.topology.name if pool.topology else None,
-        "topologyKeys": [{"key": level.key, "label": level.label} for level in pool.levels],
-        "workflows": [
-            {
-                "kind": submission.kind,
-                "name": submission.name,
-                "pool": submission.target,
-                "priority": submission.priority,
-                "gpus": submission.gpus,
-            }
-            for submission in work_of(fleet, rows)
-        ],
-    }
+@json_fields(
+    "version:1 name kind usedFrom=source queues topology=pool.topology.name topologyKeys=pool.levels workflows=work"
+)
+class PoolPage(NamedTuple):
+    """A pool or a subpool with its queues and its work."""
+
+    pool: FleetPool
+    subpool: FleetSubpool | None
+    source: str
+    """The source of ``used``: cluster or declared."""
+    queues: Sequence[Account]
+    work: list[Submission]
+
+    @property
+    def name(self) -> str:
+        """The name of the pool, or POOL--SUBPOOL."""
+        return self.subpool.canonical if self.subpool else self.pool.name
+
+    @property
+    def kind(self) -> str:
+        """pool or subpool."""
+        return "subpool" if self.subpool else "pool"
 
 
 def work_of(fleet: Fleet, rows: Sequence[Account]) -> list[Submission]:
@@ -527,7 +454,7 @@ def _work_cells(submission: Submission) -> tuple[str, ...]:
 
 def _quota_and_declared(subpool: FleetSubpool) -> str:
     """Returns the quota that counts, and what the file says where that is something else, such as a share."""
-    written, counted = _declared_quota(subpool), _sentence(subpool.quota)
+    written, counted = subpool.declared_quota, _sentence(subpool.quota)
     amounts = written if isinstance(written, dict) else {"gpu": written}
     declared = ", ".join(_as_written(name, amounts[name]) for name in RESOURCES if name in amounts)
     return counted if declared in ("", counted) else f"{counted} (declared: {declared})"

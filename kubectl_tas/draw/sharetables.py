@@ -3,19 +3,98 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
-from kubectl_tas.facts.quantities import NO_LIMIT, OTHERS, RESOURCES, Amount, Amounts, ResourceName, as_data, said, show
+from kubectl_tas.base.contract import json_fields
+from kubectl_tas.facts.quantities import NO_LIMIT, OTHERS, RESOURCES, Amount, ResourceName, by_meaning, said, show
 from kubectl_tas.place.fairshare_report import FairShareDivision, QueueShare, ShareBound, TargetKind
 from kubectl_tas.report import style
 
-if TYPE_CHECKING:
-    from kubectl_tas.report import json_shapes as shapes
-
-VERSION = 1
 _HEADER = ("Pool", "Guarantee", "Asks", "Share", "Why")
 _HELD = ("Pool", "Guarantee", "Holds", "Asks", "Share", "Why")
 _INDENT = "  "
+
+
+@json_fields("guarantee limit weight asked held share bound")
+class ResourceShare(NamedTuple):
+    """The division of one resource."""
+
+    guarantee: Amount | str | None
+    limit: Amount | str | None
+    """None: no limit."""
+    weight: Amount
+    asked: Amount | str | None
+    held: Amount | str | None
+    """None if no cluster was asked."""
+    share: Amount | str | None
+    bound: ShareBound
+    """The reason why the queue gets no more."""
+
+
+@json_fields(
+    "name=queue_share.called.name kind=queue_share.called.kind queue=queue_share.queue.name "
+    "parent=queue_share.queue.parent depth priority=queue_share.queue.priority gpu cpu memory"
+)
+class ShownShare(NamedTuple):
+    """The share of one queue."""
+
+    queue_share: QueueShare
+    depth: int
+    """The number of shown queues above."""
+
+    @property
+    def gpu(self) -> ResourceShare:
+        """GPUs as numbers."""
+        return self._of("gpu")
+
+    @property
+    def cpu(self) -> ResourceShare:
+        """cpu as Kubernetes quantities."""
+        return self._of("cpu")
+
+    @property
+    def memory(self) -> ResourceShare:
+        """memory as Kubernetes quantities."""
+        return self._of("memory")
+
+    def _of(self, resource: ResourceName) -> ResourceShare:
+        queue_share, queue = self.queue_share, self.queue_share.queue
+        amounts = {
+            "guarantee": queue.quota,
+            "limit": queue.limit,
+            "asked": queue_share.requested,
+            "held": queue_share.held,
+            "share": queue_share.share,
+        }
+        bound, weight = queue_share.bound(resource), queue.weight.of(resource)
+        return ResourceShare(**by_meaning(resource, amounts), weight=weight, bound=bound)
+
+
+@json_fields("backend=division.backend shard=division.shard capacity=division.capacity queues notes")
+class ShownDivision(NamedTuple):
+    """The division of one shard's resources among queues."""
+
+    division: FairShareDivision
+    targets: Sequence[str]
+
+    @property
+    def queues(self) -> list[ShownShare]:
+        """The queues that users know."""
+        return [ShownShare(*shown) for shown in self.division.shown(self.targets)]
+
+    @property
+    def notes(self) -> list[str]:
+        """Facts that the numbers alone do not show."""
+        return list(_notes(self.division, [shown.queue_share for shown in self.queues]))
+
+
+@json_fields("version:1 askedFrom=source clusters")
+class Shares(NamedTuple):
+    """The division of clusters by KAI's scheduler."""
+
+    source: str
+    """The source of the requested amounts."""
+    clusters: Sequence[ShownDivision]
 
 
 def render(divisions: Sequence[FairShareDivision], targets: Sequence[str]) -> str:
@@ -156,54 +235,3 @@ def _of_part(queue_share: QueueShare, *, is_leaf: bool) -> Iterator[str]:
     over = 0 if queue_share.held is None else queue_share.held.gpu - queue_share.share.gpu
     if over > 0 and queue_share.called.kind is TargetKind.POOL:
         yield f"{name} holds {said('gpu', over)} more than its share: others may reclaim what LOW work holds of it."
-
-
-def data(divisions: Sequence[FairShareDivision], targets: Sequence[str], source: str) -> shapes.SharesJson:
-    """Returns the divisions as JSON data. ``source`` says where the requested amounts come from."""
-    return {"version": VERSION, "askedFrom": source, "clusters": [_record(division, targets) for division in divisions]}
-
-
-def _record(division: FairShareDivision, targets: Sequence[str]) -> shapes.ShareJson:
-    rows = list(division.shown(targets))
-    return {
-        "backend": division.backend,
-        "shard": division.shard,
-        "capacity": {
-            "gpu": _value("gpu", division.capacity),
-            "cpu": _value("cpu", division.capacity),
-            "memory": _value("memory", division.capacity),
-        },
-        "queues": [_queue(queue_share, depth) for queue_share, depth in rows],
-        "notes": list(_notes(division, [queue_share for queue_share, _ in rows])),
-    }
-
-
-def _queue(queue_share: QueueShare, depth: int) -> shapes.ShareQueueJson:
-    return {
-        "name": queue_share.called.name,
-        "kind": queue_share.called.kind.value,
-        "queue": queue_share.queue.name,
-        "parent": queue_share.queue.parent,
-        "depth": depth,
-        "priority": queue_share.queue.priority,
-        "gpu": _amounts(queue_share, "gpu"),
-        "cpu": _amounts(queue_share, "cpu"),
-        "memory": _amounts(queue_share, "memory"),
-    }
-
-
-def _amounts(queue_share: QueueShare, name: ResourceName) -> shapes.ShareAmountsJson:
-    queue = queue_share.queue
-    return {
-        "guarantee": _value(name, queue.quota),
-        "limit": _value(name, queue.limit),
-        "weight": queue.weight.of(name),
-        "asked": _value(name, queue_share.requested),
-        "held": None if queue_share.held is None else _value(name, queue_share.held),
-        "share": _value(name, queue_share.share),
-        "bound": queue_share.bound(name).value,
-    }
-
-
-def _value(resource: ResourceName, amounts: Amounts) -> Amount | str | None:
-    return as_data(resource, amounts.of(resource))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
+from kubectl_tas.base.contract import json_fields
 from kubectl_tas.base.words import shortened
 from kubectl_tas.compare.cluster_nodes import Coverage
-from kubectl_tas.compare.nodelevels import Domains, SuggestedLevels
+from kubectl_tas.compare.nodelevels import SuggestedLevels
 from kubectl_tas.compare.topology_drift import (
-    CONDITION,
     Drift,
     GroveCondition,
     TopologyUse,
@@ -26,9 +26,6 @@ from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.podcliqueset import FleetPodCliqueSet
 from kubectl_tas.resolve.topologies import FleetTopology
-
-if TYPE_CHECKING:
-    from kubectl_tas.report import json_shapes as shapes
 
 AVAILABLE = "ALL LEVELS AVAILABLE"
 HEADER = ("TOPOLOGY", "PODCLIQUESET", AVAILABLE, "REASON", "MISSING")
@@ -49,30 +46,56 @@ def render(fleet: Fleet, *, wide: bool = False) -> str:
             topology.name,
             topology.declared.spec.kind,
             " > ".join(level.key for level in topology.levels),
-            ", ".join(_pools(fleet, topology)) or NONE,
-            ", ".join(_set_names(fleet, topology)) or NONE,
+            ", ".join(pools) or NONE,
+            ", ".join(sets) or NONE,
             *((" > ".join(level.label for level in topology.levels), topology.declared.origin.path) if wide else ()),
         )
-        for topology in fleet.topologies
+        for topology, pools, sets in listed(fleet).topologies
     ]
     header = ("NAME", "FROM", "LEVELS", "POOLS", "PODCLIQUESETS")
     return style.table((*header, *(("LABELS", "FILE") if wide else ())), rows)
 
 
-def data(fleet: Fleet) -> shapes.TopologyListJson:
-    """Returns all topologies as JSON data."""
-    records: list[shapes.ListedTopologyJson] = [
-        {
-            "name": topology.name,
-            "kind": topology.declared.spec.kind,
-            "file": topology.declared.origin.path,
-            "levels": [{"key": level.key, "label": level.label} for level in topology.levels],
-            "pools": _pools(fleet, topology),
-            "podCliqueSets": _set_names(fleet, topology),
-        }
-        for topology in fleet.topologies
-    ]
-    return {"version": 1, "topologies": records}
+@json_fields(
+    "name=topology.name kind=topology.declared.spec.kind file=topology.declared.origin.path levels=topology.levels "
+    "pools podCliqueSets=sets"
+)
+class ListedTopology(NamedTuple):
+    """A topology, and the pools and sets that use it."""
+
+    topology: FleetTopology
+    pools: list[str]
+    sets: list[str]
+
+
+@json_fields("version:1 topologies")
+class TopologyList(NamedTuple):
+    """All topologies."""
+
+    topologies: list[ListedTopology]
+
+
+def listed(fleet: Fleet) -> TopologyList:
+    """Returns all topologies with their users."""
+    return TopologyList(
+        [
+            ListedTopology(topology, _pools(fleet, topology), _set_names(fleet, topology))
+            for topology in fleet.topologies
+        ]
+    )
+
+
+@json_fields("version:1 from=source podCliqueSets=uses differences=drifts? nodes=coverages?")
+class TopologyUses(NamedTuple):
+    """The topology of each PodCliqueSet."""
+
+    source: str
+    """cluster or repository."""
+    uses: list[TopologyUse]
+    drifts: Sequence[Drift] | None
+    """Topologies that differ in the cluster; None if nothing was compared."""
+    coverages: Sequence[Coverage] | None
+    """The nodes that each topology covers; None if no nodes are known."""
 
 
 def page(fleet: Fleet, topology: FleetTopology) -> str:
@@ -143,13 +166,13 @@ def sets(fleet: Fleet, topology: FleetTopology) -> Iterator[tuple[str, str]]:
 
 def uses(topology_uses: Sequence[TopologyUse]) -> str:
     """Renders a line for each PodCliqueSet, grouped by topology."""
-    rows = [(use.label, use.full_name) for use in _in_order(topology_uses)]
+    rows = [(use.label, use.full_name) for use in in_order(topology_uses)]
     return style.table(("", ""), rows).partition("\n")[2]
 
 
 def conditions(topology_uses: Sequence[TopologyUse]) -> str:
     """Renders a line for each PodCliqueSet, with the condition that Grove reports."""
-    rows = [(use.label, use.full_name, *_condition_cells(use.condition)) for use in _in_order(topology_uses)]
+    rows = [(use.label, use.full_name, *_condition_cells(use.condition)) for use in in_order(topology_uses)]
     return style.table(HEADER, rows)
 
 
@@ -211,98 +234,15 @@ def suggested_topology(suggestion: SuggestedLevels, name: str) -> dict[str, Any]
     }
 
 
-def suggested_data(suggestion: SuggestedLevels) -> shapes.SuggestedTopologyJson:
-    """Returns the suggestion as JSON data."""
-    return {
-        "version": 1,
-        "nodes": suggestion.considered,
-        "withoutGpus": suggestion.nodes_without_gpus,
-        "levels": [_domains_data(level) for level in suggestion.levels],
-        "leftOut": [{**_domains_data(level), "reason": reason} for level, reason in suggestion.left_out],
-    }
-
-
-def _domains_data(level: Domains) -> shapes.SuggestedLevelJson:
-    return {
-        "key": level.key,
-        "label": level.label,
-        "setBy": level.maker or None,
-        "nodesWithout": list(level.lacking),
-        "domains": [
-            {"name": name, "nodes": len(nodes), "gpus": sum(node.gpus for node in nodes)}
-            for name, nodes in level.nodes.items()
-        ],
-    }
-
-
 def _between(sizes: tuple[int, int]) -> str:
     least, most = sizes
     return str(least) if least == most else f"{least} to {most}"
 
 
-def uses_data(
-    topology_uses: Sequence[TopologyUse], source: str, drifts: Sequence[Drift] | None, nodes: Sequence[Coverage] | None
-) -> shapes.TopologyUses:
-    """Returns the uses as JSON data. ``drifts`` is None if nothing was compared, ``nodes`` if no nodes are known."""
-    record: shapes.TopologyUses = {
-        "version": 1,
-        "from": source,
-        "podCliqueSets": [
-            {
-                "namespace": use.namespace,
-                "name": use.name,
-                "backend": use.backend,
-                "topology": use.topology,
-                "default": use.is_default,
-                "condition": _condition(use.condition),
-            }
-            for use in _in_order(topology_uses)
-        ],
-    }
-    if drifts is not None:
-        record["differences"] = [
-            {
-                "backend": drift.backend,
-                "topology": drift.name,
-                "repository": _data(drift.declared),
-                "cluster": _data(drift.live),
-            }
-            for drift in drifts
-        ]
-    if nodes is not None:
-        record["nodes"] = [
-            {
-                "backend": coverage.backend,
-                "topology": coverage.topology,
-                "nodes": coverage.nodes,
-                "outside": list(coverage.outside),
-                "missing": [
-                    {"key": level.key, "label": level.label, "nodes": list(names)} for level, names in coverage.missing
-                ],
-            }
-            for coverage in nodes
-        ]
-    return record
-
-
-def _in_order(topology_uses: Sequence[TopologyUse]) -> list[TopologyUse]:
+def in_order(topology_uses: Sequence[TopologyUse]) -> list[TopologyUse]:
+    """Sorts uses by topology, then by set."""
     return sorted(topology_uses, key=lambda use: (use.topology is None, use.label, use.full_name))
-
-
-def _condition(condition: GroveCondition | None) -> shapes.ConditionJson | None:
-    if condition is None:
-        return None
-    return {
-        "type": CONDITION,
-        "status": condition.status,
-        "reason": condition.reason,
-        "missing": list(condition.missing),
-    }
 
 
 def _levels(levels: Levels | None) -> str:
     return NONE if levels is None else " > ".join(f"{domain} ({key})" for domain, key in levels)
-
-
-def _data(levels: Levels | None) -> list[shapes.DomainKeyJson] | None:
-    return None if levels is None else [{"domain": domain, "key": key} for domain, key in levels]

@@ -3,37 +3,60 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
-from kubectl_tas.facts.quantities import NO_LIMIT, Amount, Amounts, ResourceName, as_data, said, show
-from kubectl_tas.gangs.admission import Admission, Answer
+from kubectl_tas.base.contract import json_fields
+from kubectl_tas.facts.quantities import NO_LIMIT, ResourceName, said, show
+from kubectl_tas.gangs.admission import Admission, Answer, Verdict
 from kubectl_tas.report import style
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import Submission
-
-if TYPE_CHECKING:
-    from kubectl_tas.report import json_shapes as shapes
 
 HEADER = ("NAME", "QUEUE", "GPUS", "VERDICT")
 _GPU: tuple[ResourceName, ...] = ("gpu",)
 WIDE = ("POOL", "PRIORITY", "FILE", "WHY")
 
 
+@json_fields(
+    "kind=submission.kind name=submission.name pool=submission.target queue=submission.queue "
+    "priority=submission.priority gpus=submission.gpus verdict=verdict.outcome rule=verdict.rule.code "
+    "message=verdict.text file=submission.declared.origin.path state"
+)
+class ListedWork(NamedTuple):
+    """One workflow, workload or PodCliqueSet."""
+
+    submission: Submission
+    verdict: Verdict
+    state: str | None
+    """runs, waits, ended, failed or absent in its cluster; None if no cluster was asked."""
+
+
+@json_fields("version:1 workflows=work")
+class WorkList(NamedTuple):
+    """All work of a repository."""
+
+    work: list[ListedWork]
+
+
+def listed(fleet: Fleet, works: Iterable[Submission], states: Mapping[int, str] | None = None) -> WorkList:
+    """Returns work with its verdicts. ``states`` are those in the clusters, by the identity of the work; None if no
+    cluster was asked.
+    """
+    admission, states = Admission(fleet), states or {}
+    return WorkList([ListedWork(work, admission.verdict(work), states.get(id(work))) for work in in_order(works)])
+
+
 def render(
     fleet: Fleet, works: Iterable[Submission], states: Mapping[int, str] | None = None, *, wide: bool = False
 ) -> str:
-    """Renders a line for each workflow, workload, PodCliqueSet and PodGroup. ``states`` are those in the clusters, by
-    the identity of the work; None if no cluster was asked.
-    """
-    admission = Admission(fleet)
+    """Renders a line for each workflow, workload, PodCliqueSet and PodGroup."""
     rows = []
-    for submission in in_order(works):
-        verdict = admission.verdict(submission)
+    for submission, verdict, live_state in listed(fleet, works, states).work:
         wide_cells = (
             (submission.target, submission.priority, submission.declared.origin.path, verdict.text) if wide else ()
         )
-        state = () if states is None else (states.get(id(submission), "unknown").upper(),)
+        state = () if states is None else ((live_state or "unknown").upper(),)
         cells = (name(submission), submission.queue, str(submission.gpus), verdict.outcome.upper())
         rows.append((*cells, *state, *wide_cells))
     return style.table(HEADER + (() if states is None else ("STATE",)) + (WIDE if wide else ()), rows)
@@ -42,12 +65,6 @@ def render(
 def names(works: Iterable[Submission]) -> list[str]:
     """Returns ``Kind/name`` of each submission."""
     return [name(submission) for submission in in_order(works)]
-
-
-def data(fleet: Fleet, works: Iterable[Submission], states: Mapping[int, str] | None = None) -> shapes.WorkListJson:
-    """Returns submissions with their verdicts, and their states in the clusters, as JSON data."""
-    admission = Admission(fleet)
-    return {"version": 1, "workflows": [_record(work, admission, states or {}) for work in in_order(works)]}
 
 
 def name(submission: Submission) -> str:
@@ -60,23 +77,6 @@ def in_order(submissions: Iterable[Submission]) -> list[Submission]:
     return sorted(
         submissions, key=lambda submission: (submission.kind, submission.name, submission.declared.origin.path)
     )
-
-
-def _record(submission: Submission, admission: Admission, states: Mapping[int, str]) -> shapes.WorkJson:
-    verdict = admission.verdict(submission)
-    return {
-        "kind": submission.kind,
-        "name": submission.name,
-        "pool": submission.target,
-        "queue": submission.queue,
-        "priority": submission.priority,
-        "gpus": submission.gpus,
-        "verdict": verdict.outcome,
-        "rule": verdict.rule.code if verdict.rule else None,
-        "message": verdict.text,
-        "file": submission.declared.origin.path,
-        "state": states.get(id(submission)),
-    }
 
 
 def told(answers: Sequence[Answer]) -> str:
@@ -113,47 +113,3 @@ def _of(answer: Answer, resource: ResourceName) -> str:
         return "no limit"
     used = "an unknown part" if answer.used is None else show(resource, answer.used.of(resource))
     return f"{said(resource, quota)}, {used} used by others"
-
-
-def told_data(answers: Sequence[Answer]) -> shapes.AnswersJson:
-    """Returns the answers as JSON data."""
-    return {"version": 2, "workflows": [_answer_record(answer) for answer in answers]}
-
-
-def _answer_record(answer: Answer) -> shapes.AdmittedJson:
-    submission, verdict = answer.submission, answer.verdict
-    return {
-        "kind": submission.kind,
-        "name": submission.name,
-        "workflow": submission.name,
-        "pool": submission.target,
-        "queue": submission.queue,
-        "priority": submission.priority,
-        "gpus": submission.gpus,
-        "asks": submission.gpus,
-        "quota": _amount(answer.quota, "gpu"),
-        "used": None if answer.used is None else answer.used.gpu,
-        "verdict": verdict.outcome,
-        "rule": verdict.rule.code if verdict.rule else None,
-        "inQuota": verdict.in_quota.gpu,
-        "overQuota": verdict.over_quota.gpu,
-        "message": verdict.text,
-        "hint": verdict.hint,
-        "cpu": _answer_amounts(answer, "cpu"),
-        "memory": _answer_amounts(answer, "memory"),
-    }
-
-
-def _amount(amounts: Amounts | None, resource: ResourceName) -> Amount | str | None:
-    return None if amounts is None else as_data(resource, amounts.of(resource))
-
-
-def _answer_amounts(answer: Answer, resource: ResourceName) -> shapes.AskedJson:
-    """Returns the amounts as Kubernetes quantities. None means: no limit, or unknown."""
-    return {
-        "asks": as_data(resource, answer.submission.asks.of(resource)),
-        "quota": _amount(answer.quota, resource),
-        "used": _amount(answer.used, resource),
-        "inQuota": as_data(resource, answer.verdict.in_quota.of(resource)),
-        "overQuota": as_data(resource, answer.verdict.over_quota.of(resource)),
-    }

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
+from kubectl_tas.base.contract import json_fields
 from kubectl_tas.draw import fitpages as fits
-from kubectl_tas.facts.quantities import NO_LIMIT, Amount, as_data
+from kubectl_tas.facts.quantities import NO_LIMIT
 from kubectl_tas.live.reasons import Saying
-from kubectl_tas.place.answers import Fit
-from kubectl_tas.place.gangs_to_place import LeftOut
 from kubectl_tas.place.pending_reasons import Cause
 from kubectl_tas.place.pending_work import GangNow, State, Why
 from kubectl_tas.place.undeclared_work import WITHOUT_FILES, UndeclaredWhy
@@ -17,10 +16,6 @@ from kubectl_tas.report import style
 from kubectl_tas.report.style import printable
 from kubectl_tas.report.text import plural
 
-if TYPE_CHECKING:
-    from kubectl_tas.report import json_shapes as shapes
-
-VERSION = 2
 _SAID = 3
 """Maximum number of messages that are shown for a cause."""
 _MOST = 400
@@ -34,6 +29,13 @@ _STATES = {
 }
 _GANGS = 5
 """Maximum number of PodGroups that are shown."""
+
+
+@json_fields("version:2 workflows=answers")
+class Whys(NamedTuple):
+    """Whether work runs in a cluster, and the reasons if it is pending."""
+
+    answers: Sequence[Why | UndeclaredWhy]
 
 
 def render(answers: Sequence[Why | UndeclaredWhy], cluster_options: str) -> str:
@@ -77,7 +79,7 @@ def _title(cause: Cause) -> str:
 
 
 def _queue(answer: Why | UndeclaredWhy) -> str:
-    usage, quota = answer.usage, _quota(answer)
+    usage, quota = answer.usage, answer.queue_now.quota
     facts = [answer.queue or "unknown"]
     if quota is not None:
         facts.append("no quota" if quota == NO_LIMIT else f"quota {plural(quota, 'GPU')}")
@@ -85,13 +87,6 @@ def _queue(answer: Why | UndeclaredWhy) -> str:
         gpus, fixed = usage.allocated.gpu, usage.non_preemptible.gpu
         facts.append(f"{plural(gpus, 'GPU')} held, {fixed} of them not preemptible" if gpus else "no GPU held")
     return ", ".join(facts)
-
-
-def _quota(answer: Why | UndeclaredWhy) -> Amount | None:
-    """Returns the GPUs that the queue is guaranteed; None if unknown."""
-    if isinstance(answer, UndeclaredWhy):
-        return answer.quota
-    return None if answer.quota is None else answer.quota.gpu
 
 
 def _gang(gang: GangNow, *, is_known: bool) -> str:
@@ -160,74 +155,9 @@ def _fits(answer: Why | UndeclaredWhy, cluster_options: str) -> Iterator[str]:
     """Renders which pods the nodes have room for."""
     if isinstance(answer, UndeclaredWhy):
         return
-    predicted = [gang_answer for gang_answer in answer.fits if isinstance(gang_answer, Fit)]
+    predicted, left_out = answer.fit
     if predicted:
         yield "\nWhat nodes have room for:\n"
         yield "".join(f"   {line}".rstrip() + "\n" for line in fits.render(predicted, cluster_options).splitlines())
-    for gang_answer in answer.fits:
-        if isinstance(gang_answer, LeftOut):
-            yield f"\nWhat nodes have room for is not known: {printable(gang_answer.reason)}\n"
-
-
-def data(answers: Sequence[Why | UndeclaredWhy]) -> shapes.WhysJson:
-    """Returns the answers as JSON data."""
-    return {"version": VERSION, "workflows": list(map(_record, answers))}
-
-
-def _record(answer: Why | UndeclaredWhy) -> shapes.WhyWorkJson:
-    work = answer.sent if isinstance(answer, Why) else answer.work
-    usage, quota = answer.usage, _quota(answer)
-    fit_answers = answer.fits if isinstance(answer, Why) else ()
-    predicted = [gang_answer for gang_answer in fit_answers if isinstance(gang_answer, Fit)]
-    left_out = [gang_answer for gang_answer in fit_answers if isinstance(gang_answer, LeftOut)]
-    return {
-        "kind": work.kind,
-        "name": work.name,
-        "namespace": work.namespace,
-        "file": answer.sent.declared.origin.path if isinstance(answer, Why) else None,
-        "pool": answer.sent.target if isinstance(answer, Why) else None,
-        "queue": {
-            "name": answer.queue,
-            "quota": None if quota is None else as_data("gpu", quota),
-            "held": None if usage is None or usage.doubt else usage.allocated.gpu,
-            "heldNonPreemptible": None if usage is None or usage.used is None else usage.used.gpu,
-        },
-        "state": answer.state.value,
-        "podGroups": [
-            {
-                "namespace": gang.namespace,
-                "name": gang.name,
-                "state": gang.state.value,
-                "pods": dict(sorted(gang.pods.items())),
-                "startsWith": gang.needed,
-            }
-            for gang in answer.gangs
-        ],
-        "podsWithoutPodGroup": dict(sorted(answer.lone.items())),
-        "causes": list(map(_cause_record, answer.causes)),
-        "fit": fits.data(predicted, left_out),
-        "notKnown": {**answer.gaps, **({} if isinstance(answer, Why) else {"Repository": WITHOUT_FILES})},
-    }
-
-
-def _cause_record(cause: Cause) -> shapes.CauseJson:
-    location = cause.location
-    return {
-        "about": cause.kind.value,
-        "text": cause.text,
-        "hint": cause.hint,
-        "place": None
-        if location is None
-        else {"file": location.path, "line": location.line, "column": location.column},
-        "said": [
-            {
-                "by": saying.where,
-                "event": saying.is_event,
-                "reason": saying.reason,
-                "text": saying.text,
-                "times": saying.times,
-                "last": saying.last or None,
-            }
-            for saying in cause.sayings
-        ],
-    }
+    for omitted in left_out:
+        yield f"\nWhat nodes have room for is not known: {printable(omitted.reason)}\n"

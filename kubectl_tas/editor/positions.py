@@ -98,13 +98,13 @@ class Fix:
 
 def fix(finding: Diagnostic, location: Location, text: Text) -> Fix | None:
     """Returns the edit that mends a finding at a place; None if the finding has no fix, or the text has changed."""
-    suggestion = finding.fix
-    if suggestion is None or not location.line:
+    replacement = finding.fix
+    if replacement is None or not location.line:
         return None
     start, end = text.span(location)
     current = text.text[start:end]
     quote = current[:1] if current[:1] in _QUOTES and current[-1:] == current[:1] and len(current) > 1 else ""
-    if current[len(quote) : len(current) - len(quote)] != suggestion.written:
+    if current[len(quote) : len(current) - len(quote)] != replacement.written:
         return None
-    new = scalar(suggestion.meant, quote, flow=True)
-    return Fix(f'Replace "{suggestion.written}" by "{suggestion.meant}"', start, end, new)
+    new = scalar(replacement.meant, quote, flow=True)
+    return Fix(f'Replace "{replacement.written}" by "{replacement.meant}"', start, end, new)

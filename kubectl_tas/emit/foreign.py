@@ -16,6 +16,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
+from kubectl_tas.base.contract import json_fields
 from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
 from kubectl_tas.base.folders import (
     GIT_ATTRIBUTES,
@@ -197,6 +198,7 @@ def left_behind(
         yield Diagnostic(OUTPUT_MOVED, message, location, related, hint=hint)
 
 
+@json_fields("path change=kind why=effect")
 @dataclass(frozen=True, slots=True)
 class FileBeside:
     """A file that kubectl-tas did not write, and that changes what is applied."""

@@ -10,12 +10,13 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache, reduce
-from typing import Literal
+from typing import Literal, TypeVar
 
+from kubectl_tas.base.contract import json_fields
 from kubectl_tas.base.late import dataclass, late_pattern
 from kubectl_tas.facts.gpus import Gpus, Hundredths
 
@@ -24,6 +25,7 @@ RESOURCES: tuple[ResourceName, ...] = ("gpu", "cpu", "memory")
 """The resources in the order in which they are shown."""
 OTHERS: tuple[ResourceName, ...] = ("cpu", "memory")
 """The resources besides GPUs."""
+Meaning = TypeVar("Meaning", bound=str)
 Amount = Gpus
 """GPUs, whole millicores, or whole bytes; or NO_LIMIT."""
 NO_LIMIT = Decimal("Infinity")
@@ -108,6 +110,7 @@ def in_bytes(quantity: object) -> int:
     return math.ceil(parse(quantity) or 0)
 
 
+@json_fields("gpu cpu memory")
 @dataclass(frozen=True, slots=True)
 class Amounts:
     """An amount of each resource: guaranteed, requested, used or left."""
@@ -118,6 +121,16 @@ class Amounts:
     """CPU in thousandths of a core."""
     memory: Amount = 0
     """Memory in bytes."""
+
+    @property
+    def gpus(self) -> Gpus:
+        """GPUs, if their number is limited."""
+        return self.gpu
+
+    @property
+    def by_name(self) -> dict[ResourceName, Amount]:
+        """The numbers by resource."""
+        return dict(zip(RESOURCES, self._values, strict=True))
 
     def of(self, resource: ResourceName) -> Amount:
         """Returns the amount of one resource."""
@@ -234,6 +247,14 @@ def as_data(resource: ResourceName, amount: Amount) -> Amount | str | None:
     if amount == NO_LIMIT:
         return None
     return amount if resource == "gpu" else show(resource, amount)
+
+
+def by_meaning(resource: ResourceName, amounts: Mapping[Meaning, Amounts | None]) -> dict[Meaning, Amount | str | None]:
+    """Returns amounts of one resource for JSON, by what they mean. None means: no limit, or unknown."""
+    return {
+        meaning: None if amount is None else as_data(resource, amount.of(resource))
+        for meaning, amount in amounts.items()
+    }
 
 
 def kai_number(resource: ResourceName, amount: Amount) -> int | float:

@@ -7,16 +7,19 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, reduce
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
+from kubectl_tas.base.contract import json_fields
 from kubectl_tas.base.diagnostics import Diagnostic, Rule, Severity, TasError, Waiving
 from kubectl_tas.base.folders import MEBIBYTE
 from kubectl_tas.base.late import dataclass
 from kubectl_tas.facts.quantities import (
     NO_LIMIT,
     NOTHING,
+    Amount,
     Amounts,
     ResourceName,
+    by_meaning,
     each,
     larger,
     said,
@@ -90,6 +93,7 @@ MAX_SUGGESTED = 3
 Outcome = Literal["admitted", "pending", "draining", "unschedulable", "rejected", "unknown"]
 
 
+@json_fields("outcome rule=rule.code message=text inQuota=in_quota.gpus overQuota=over_quota.gpus hint")
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """The answer to one workflow or workload."""
@@ -124,9 +128,18 @@ class QueueUsage(Protocol):
         """Returns the sentence that says that the usage of a queue is unknown."""
 
 
+AnswerAmount = Literal["asks", "quota", "used", "inQuota", "overQuota"]
+
+
+@json_fields(
+    "kind=submission.kind name=submission.name workflow=submission.name pool=submission.target queue=submission.queue "
+    "priority=submission.priority gpus=submission.gpus asks=submission.gpus quota=quota.gpu used=used.gpus "
+    "verdict=verdict.outcome rule=verdict.rule.code inQuota=verdict.in_quota.gpus overQuota=verdict.over_quota.gpus "
+    "message=verdict.text hint=verdict.hint cpu memory"
+)
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer to one submission of a file."""
+    """The verdict on one piece of work. The amounts are GPUs."""
 
     submission: Submission
     verdict: Verdict
@@ -136,6 +149,36 @@ class Answer:
     """
     quota: Amounts | None
     """The quota of the queue; None if unknown."""
+
+    @property
+    def cpu(self) -> dict[AnswerAmount, Amount | str | None]:
+        """The same amounts of cpu."""
+        return self._amounts("cpu")
+
+    @property
+    def memory(self) -> dict[AnswerAmount, Amount | str | None]:
+        """The same amounts of memory."""
+        return self._amounts("memory")
+
+    def _amounts(self, resource: ResourceName) -> dict[AnswerAmount, Amount | str | None]:
+        verdict = self.verdict
+        return by_meaning(
+            resource,
+            {
+                "asks": self.submission.asks,
+                "quota": self.quota,
+                "used": self.used,
+                "inQuota": verdict.in_quota,
+                "overQuota": verdict.over_quota,
+            },
+        )
+
+
+@json_fields("version:2 workflows=answers")
+class AdmissionAnswers(NamedTuple):
+    """The verdicts on work: whether KAI would admit it."""
+
+    answers: Sequence[Answer]
 
 
 class Admission:

@@ -6,11 +6,13 @@ from dataclasses import field
 from functools import cached_property
 from typing import Any
 
+from kubectl_tas.base.contract import json_fields
 from kubectl_tas.base.late import dataclass
 from kubectl_tas.facts.gpus import Gpus
 from kubectl_tas.resolve.topologies import Level
 
 
+@json_fields("kind name gpus")
 @dataclass(frozen=True, slots=True)
 class Member:
     """A pod that is known by name."""
@@ -28,6 +30,11 @@ class Member:
     """Whether the spec may have any field of Kubernetes, because pod templates write a part of it."""
     job: dict[str, Any] | None = field(default=None, compare=False, repr=False)
     """Data of the ``JobSpec`` without its template, if a Job makes the pod."""
+
+    @property
+    def kind(self) -> str:
+        """Task."""
+        return "Task"
 
     @property
     def metadata(self) -> dict[str, dict[str, str]]:

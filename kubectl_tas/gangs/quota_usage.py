@@ -4,17 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Literal
 
+from kubectl_tas.base.contract import json_fields
 from kubectl_tas.base.late import dataclass
-from kubectl_tas.facts.quantities import NOTHING, Amounts, total
+from kubectl_tas.facts.quantities import NOTHING, Amount, Amounts, ResourceName, by_meaning, total
 from kubectl_tas.gangs.admission import QueueUsage, non_preemptible_requests
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import FleetPool, FleetSubpool
 
+AmountName = Literal["quota", "total", "used", "available", "limit", "weight", "totalUsed"]
+SumName = Literal["quota", "used", "available"]
 
+
+@json_fields(
+    "name kind state quota=quota.gpu total=total.gpu used=used.gpu available=available.gpu limit=limit.gpu "
+    "weight=weight.gpus totalUsed=whole.gpu running backend=pool.backend.name queue file cpu memory parent depth"
+)
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Account of one pool or subpool."""
+    """Account of one pool or subpool. The amounts are GPUs."""
 
     pool: FleetPool
     subpool: FleetSubpool | None
@@ -34,6 +43,11 @@ class Account:
     def name(self) -> str:
         """The name that users give the pool or subpool."""
         return self.subpool.canonical if self.subpool else self.pool.name
+
+    @property
+    def kind(self) -> Literal["pool", "subpool"]:
+        """pool or subpool."""
+        return "subpool" if self.subpool else "pool"
 
     @property
     def parent(self) -> str | None:
@@ -56,7 +70,7 @@ class Account:
         """Queue for work of the pool or subpool; None for an ARCHIVED subpool."""
         if self.subpool is None:
             return self.pool.shared_queue
-        return None if self.subpool.state == "ARCHIVED" else self.subpool.queue
+        return self.subpool.current_queue
 
     @property
     def quota(self) -> Amounts | None:
@@ -85,6 +99,28 @@ class Account:
     def weight(self) -> Amounts:
         """Over-quota weight by resource."""
         return self.subpool.weight if self.subpool else self.pool.weight
+
+    @property
+    def cpu(self) -> dict[AmountName, Amount | str | None]:
+        """The same amounts of cpu."""
+        return self._amounts("cpu")
+
+    @property
+    def memory(self) -> dict[AmountName, Amount | str | None]:
+        """The same amounts of memory."""
+        return self._amounts("memory")
+
+    def _amounts(self, resource: ResourceName) -> dict[AmountName, Amount | str | None]:
+        amounts: dict[AmountName, Amounts | None] = {
+            "quota": self.quota,
+            "total": self.total,
+            "used": self.used,
+            "available": self.available,
+            "limit": self.limit,
+            "weight": None,
+            "totalUsed": self.whole,
+        }
+        return {**by_meaning(resource, amounts), "weight": self.weight.of(resource)}
 
     @property
     def file(self) -> str:
@@ -141,9 +177,10 @@ def _by_tree(pools: Sequence[FleetPool]) -> Iterator[FleetPool]:
         pending += (by_name[child.name] for child in reversed(pool.children))
 
 
+@json_fields("backend quota=quota.gpu used=used.gpu available=available.gpu cpu memory")
 @dataclass(frozen=True, slots=True)
 class Total:
-    """Sums of a cluster."""
+    """The sums of the pools of one cluster. The amounts are GPUs."""
 
     backend: str
     pools: int
@@ -159,6 +196,19 @@ class Total:
     def available(self) -> Amounts | None:
         """Resources that are left, and no more than the nodes have; None if the usage is unknown."""
         return _available(self.quota, self.used, self.free)
+
+    @property
+    def cpu(self) -> dict[SumName, Amount | str | None]:
+        """The same sums of cpu."""
+        return self._amounts("cpu")
+
+    @property
+    def memory(self) -> dict[SumName, Amount | str | None]:
+        """The same sums of memory."""
+        return self._amounts("memory")
+
+    def _amounts(self, resource: ResourceName) -> dict[SumName, Amount | str | None]:
+        return by_meaning(resource, {"quota": self.quota, "used": self.used, "available": self.available})
 
 
 def depths(rows: Sequence[Account]) -> list[int]:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from kubectl_tas import __version__
 from kubectl_tas.base import process
+from kubectl_tas.base.contract import json_fields
 from kubectl_tas.base.diagnostics import TasError
 from kubectl_tas.base.folders import MEBIBYTE, read_plain
 from kubectl_tas.base.words import shortened
@@ -35,14 +36,25 @@ _CONNECT = "Name the cluster with --context and --kubeconfig, and look at: kubec
 _INSTALL = "Install what makes this kind of object."
 
 
+@json_fields("subject about state message todo")
 class Check(NamedTuple):
     """One thing that was looked at."""
 
     subject: str
+    """repository, kubectl, or cluster and the name of a backend."""
     about: str
     state: str
+    """ok, note, problem, or unknown if nobody could tell."""
     message: str
     todo: str = ""
+    """The step to take. Empty if nothing has to be done."""
+
+
+@json_fields("version:1 checks")
+class Checks(NamedTuple):
+    """All that ``doctor`` looked at."""
+
+    checks: Sequence[Check]
 
 
 def examined_cluster(fleet: Fleet, backend: FleetBackend, read: Read, *, has_errors: bool) -> Iterator[Check]:

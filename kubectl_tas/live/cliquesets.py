@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
+from kubectl_tas.base.contract import json_fields
 from kubectl_tas.base.late import dataclass
 from kubectl_tas.facts.grove import DEFAULT_TOPOLOGY
 from kubectl_tas.kinds import SET
@@ -22,7 +23,18 @@ PART_OF = "app.kubernetes.io/part-of"
 
 SetKey = tuple[str, str]
 """Namespace and name of a set."""
-Levels = tuple[tuple[str, str], ...]
+
+
+@json_fields("domain key")
+class DomainKey(NamedTuple):
+    """A level in Grove's form."""
+
+    domain: str
+    key: str
+    """The node label."""
+
+
+Levels = tuple[DomainKey, ...]
 """Domain and node label of each level, coarsest first."""
 
 
@@ -110,7 +122,7 @@ def _state(objects: Iterable[dict[str, Any]], complete: Collection[str] = ()) ->
             case SET.kind:
                 sets[_key(fields, name)] = _live_set(fields)
             case "ClusterTopology" | "ClusterTopologyBinding":
-                topologies[name] = tuple((level["domain"], level["key"]) for level in fields["spec"]["levels"])
+                topologies[name] = tuple(DomainKey(level["domain"], level["key"]) for level in fields["spec"]["levels"])
             case "PodClique":
                 owner = (fields["metadata"].get("labels") or {}).get(PART_OF)
                 if owner is not None:

@@ -72,6 +72,11 @@ class LiveQueueUsage:
         return None if self.doubt else False
 
     @property
+    def held(self) -> Amounts | None:
+        """All held resources; None if unknown."""
+        return None if self.doubt else self.allocated
+
+    @property
     def used(self) -> Amounts | None:
         """Resources that non-preemptible work holds; None if unknown."""
         return None if self.doubt else self.non_preemptible

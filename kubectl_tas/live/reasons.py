@@ -20,6 +20,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import field, replace
 from typing import Any, TypeVar
 
+from kubectl_tas.base.contract import json_fields
 from kubectl_tas.base.diagnostics import TasError
 from kubectl_tas.base.late import dataclass
 from kubectl_tas.live import kubectl
@@ -45,6 +46,7 @@ _RACE = re.compile("already exists|the object has been modified")
 """Text of KAI's podgrouper about a race with itself: the podgrouper tries again, and the PodGroup exists."""
 
 
+@json_fields("by=where event=is_event reason text times last|null")
 @dataclass(frozen=True, slots=True)
 class Saying:
     """A message of the cluster."""

@@ -7,16 +7,18 @@ from later gangs. Ignores the minimum runtime for which KAI spares work.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
 from functools import partial
 
+from kubectl_tas.base.contract import json_fields
 from kubectl_tas.base.late import dataclass
 from kubectl_tas.facts.gpus import GPU
 from kubectl_tas.facts.quantities import Amount, Amounts
 from kubectl_tas.place.fairshare import QuotaRefusal, Standing
-from kubectl_tas.place.kai_allocate import place
+from kubectl_tas.place.kai_allocate import PlacedPods, place
 from kubectl_tas.place.node_cells import Space
 from kubectl_tas.place.reclaim import Reclaim
 from kubectl_tas.place.scenarios import Allows, Search, Solver, VictimPods, Way
@@ -57,6 +59,7 @@ class TurnOutcome(Enum):
     """The gang waits for another gang of its object, which does not start."""
 
 
+@json_fields("podGroup=work.name queue=work.queue placed=placed_pods action|null evicted moved limited=is_cut")
 @dataclass(frozen=True)
 class Turn:
     """The answer for one gang."""
@@ -83,6 +86,12 @@ class Turn:
     """Whether the search left out possibilities that KAI has, or KAI takes pods away for a gang that does not start."""
     moved_for: tuple[str, ...] = ()
     """Gangs for which KAI moves or ends pods of this gang that it has just started."""
+
+    @property
+    def placed_pods(self) -> tuple[PlacedPods, ...]:
+        """The placed pods by SubGroup and domain."""
+        counts = Counter((pod.unit, domain) for pod, _, domain in self.placed)
+        return tuple(PlacedPods(name, domain, pods) for (name, domain), pods in counts.items())
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
+from typing import NamedTuple
 
+from kubectl_tas.base.contract import json_fields
 from kubectl_tas.base.late import dataclass
 from kubectl_tas.facts.gpus import GPU
 from kubectl_tas.facts.quantities import show
@@ -13,12 +15,12 @@ from kubectl_tas.gangs.gang import Gang
 from kubectl_tas.model.labels import NODE_POOL
 from kubectl_tas.place import kai_allocate
 from kubectl_tas.place.feasibility import Best, Existence, Lack, Shortage, best_by_level, exists, lacking, shortage_of
-from kubectl_tas.place.gangs_to_place import GangToPlace, beside_running_pods
-from kubectl_tas.place.kai_allocate import MEMORY
+from kubectl_tas.place.gangs_to_place import GangToPlace, LeftOut, beside_running_pods
+from kubectl_tas.place.kai_allocate import MEMORY, PlacedPods
 from kubectl_tas.place.mending import PlacementChange
 from kubectl_tas.place.neighbours import PORT, is_of_one
 from kubectl_tas.place.node_cells import Room, Unit, room_for, unusable, without_copy
-from kubectl_tas.place.node_resources import CPU, ClusterNodes, NodeResources
+from kubectl_tas.place.node_resources import CPU, ClusterNodes, Domain, NodeResources
 from kubectl_tas.place.suggestions import Question, changes, other_order, renaming
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.pools import Submission
@@ -42,6 +44,7 @@ class FitOutcome(Enum):
     """Every copy of the gang has pods on nodes already."""
 
 
+@json_fields("part=unit level=level.key domains")
 @dataclass(frozen=True, slots=True)
 class Spread:
     """A preferred level that KAI does not keep."""
@@ -52,9 +55,31 @@ class Spread:
     """Number of domains that hold pods of the unit."""
 
 
+@json_fields("all unusable")
+class CountedNodes(NamedTuple):
+    """The number of nodes, and of nodes that pods cannot use, by reason."""
+
+    all: int
+    unusable: Mapping[str, int]
+
+
+@json_fields("level=level.key domain=best.domain pods=best.pods")
+class LevelBest(NamedTuple):
+    """The number of pods for which the best domain of a level has room."""
+
+    level: Level | None
+    """The level; None: all nodes."""
+    best: Best
+
+
+@json_fields(
+    "kind=sent.kind name=sent.name workflow=sent.name podGroup=gang.name copies=to_place.copies "
+    "startsWith=starts_with pods=gang.pods gpus=gang.gpus outcome why|null notTried=not_tried.key levels=levels.key "
+    "nodes=counted_nodes placed=placed_pods notKept=spreads shortage lacks best=best_of_levels changes"
+)
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """The answer for one gang, or for several equal gangs."""
+    """Whether one gang, or each of several equal gangs, has a placement."""
 
     to_place: GangToPlace
     outcome: FitOutcome
@@ -98,6 +123,71 @@ class Fit:
     def starts_with(self) -> int:
         """Number of pods of one gang that must have nodes before any pod starts."""
         return len(self.to_place.request.unit.all_pods)
+
+    @property
+    def counted_nodes(self) -> CountedNodes:
+        """All nodes, and those that the gang cannot use."""
+        return CountedNodes(self.nodes, self.unusable)
+
+    @property
+    def placed_pods(self) -> tuple[PlacedPods, ...]:
+        """The placed pods by SubGroup and domain."""
+        return tuple(
+            PlacedPods(name, domain, pods) for name, counts in self.placed.items() for domain, pods in counts.items()
+        )
+
+    @property
+    def best_of_levels(self) -> tuple[LevelBest, ...]:
+        """The domain with the most room at each level."""
+        return tuple(LevelBest(*best) for best in self.best)
+
+    @property
+    def why(self) -> str:
+        """The reason why KAI places no gang; empty if it places all."""
+        if self.outcome in (FitOutcome.FITS, FitOutcome.RUNS):
+            return ""
+        short = self.shortage
+        if short is not None:
+            return _short(short, self.gang)
+        if self.not_tried is not None:
+            return not_tried(self.not_tried.key)
+        if self.outcome is FitOutcome.MISSED:
+            return "SubGroups go in the order of their names, the tightest domain first; what one takes, another needs"
+        if self.outcome is FitOutcome.UNKNOWN:
+            return "each kind of pod has room by itself, but KAI's order finds no placement for all"
+        return "each part has room by itself, but not all of them at once"
+
+
+def not_tried(key: str) -> str:
+    """Says why KAI places no gang that requires this level."""
+    return f"KAI places no gang that requires {key}, since all nodes of the topology are in one domain of a finer level"
+
+
+def _short(short: Shortage, gang: Gang) -> str:
+    if short.level is None:
+        return f"the nodes have room for {short.best[0].pods} of {_pods_of(short, gang)}"
+    shared = must_share(short, short.level, gang)
+    if not short.best:
+        return f"{shared}, and no node is in any"
+    rooms = ", ".join(f"{place_name(best.domain)} has room for {best.pods} of {short.pods}" for best in short.best)
+    return f"{shared}: {rooms}"
+
+
+def must_share(short: Shortage, level: Level, gang: Gang) -> str:
+    """Says which pods must share a domain of the level of a shortage."""
+    return f"{_pods_of(short, gang)} must share one {level.key}"
+
+
+def _pods_of(short: Shortage, gang: Gang) -> str:
+    unit, pods = without_copy(short.unit), plural(short.pods, "pod")
+    if unit != gang.name:
+        return f"{pods} of {unit}"
+    return f"its {pods}" if short.pods == 1 else f"all {pods}"
+
+
+def place_name(domain: Domain | None) -> str:
+    """Returns the displayed name of a domain. None means: outside of the topology."""
+    return "outside of the topology" if domain is None else "/".join(domain) or "any node"
 
 
 def fit(gang: GangToPlace, nodes: ClusterNodes) -> Fit:
@@ -228,3 +318,11 @@ def _lack(lack: Lack) -> str:
 
 def _amount(resource: str, amount: int) -> str:
     return show("cpu" if resource == CPU else "memory", amount) if resource in (CPU, MEMORY) else str(amount)
+
+
+@json_fields("version:2 gangs leftOut=left_out")
+class Fits(NamedTuple):
+    """Whether each gang alone has a placement on the free resources."""
+
+    gangs: Sequence[Fit]
+    left_out: Sequence[LeftOut]

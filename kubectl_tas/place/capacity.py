@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
+from kubectl_tas.base.contract import json_fields
 from kubectl_tas.base.late import dataclass
 from kubectl_tas.facts.gpus import GPU
 from kubectl_tas.model.labels import NODE_POOL
@@ -18,12 +19,13 @@ from kubectl_tas.resolve.pools import FleetPool
 from kubectl_tas.resolve.topologies import Level
 
 
+@json_fields("domain gpus freeGpus=free pods")
 @dataclass(frozen=True, slots=True)
 class DomainRoom:
     """Room in one domain."""
 
     domain: Domain
-    """The domain; () stands for all nodes, also those outside of the topology."""
+    """The domain; empty for all nodes, also those outside of the topology."""
     gpus: int
     """GPUs on the nodes that the pods can use."""
     free: int
@@ -49,6 +51,7 @@ class LevelRoom:
         return self.domains[0] if self.domains else None
 
 
+@json_fields("all=nodes unusable withoutLevel=outside")
 @dataclass(frozen=True, slots=True)
 class Capacity:
     """Room for the gangs of a pool."""

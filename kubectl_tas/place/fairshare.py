@@ -16,6 +16,7 @@ from functools import cached_property
 from itertools import groupby
 from typing import Literal
 
+from kubectl_tas.base.contract import json_fields
 from kubectl_tas.base.late import dataclass
 from kubectl_tas.facts.gpus import Hundredths
 from kubectl_tas.facts.quantities import (
@@ -353,6 +354,7 @@ _RESOURCES: tuple[ResourceName, ...] = ("cpu", "memory", "gpu")
 """Resources in the order in which KAI compares them."""
 
 
+@json_fields("reason queue resource most held asked=requested")
 @dataclass(frozen=True, slots=True)
 class QuotaRefusal:
     """The limit or quota for which a gang does not start, whatever nodes are free."""

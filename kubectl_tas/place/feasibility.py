@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from functools import lru_cache
 
+from kubectl_tas.base.contract import json_fields
 from kubectl_tas.base.late import dataclass
 from kubectl_tas.place import solver
 from kubectl_tas.place.node_cells import LeafDomain, Room, Unit, multiples
@@ -179,6 +180,7 @@ _SHOWN = 3
 """Number of domains shown per level."""
 
 
+@json_fields("domain pods")
 @dataclass(frozen=True, slots=True)
 class Best:
     """A domain and the number of pods that fit there."""
@@ -188,6 +190,7 @@ class Best:
     """At most this many pods: several shapes may take each other's room."""
 
 
+@json_fields("part=unit level=level.key pods best")
 @dataclass(frozen=True, slots=True)
 class Shortage:
     """The first constraint that fails, from the gang down."""
@@ -201,13 +204,14 @@ class Shortage:
     """The domains with the most room."""
 
 
+@json_fields("resource asked=requested most")
 @dataclass(frozen=True, slots=True)
 class Lack:
     """A resource that a pod asks for and no usable node has."""
 
     resource: str
     requested: int
-    """Amount, in the units of ``node_resources.Vector``."""
+    """Amount: cpu in thousandths of a core, all others in whole units or bytes."""
     most: int
     """The most that any usable node has free."""
 

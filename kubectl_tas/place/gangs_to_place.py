@@ -17,6 +17,7 @@ from math import prod
 from types import MappingProxyType
 from typing import Any
 
+from kubectl_tas.base.contract import json_fields
 from kubectl_tas.base.late import dataclass
 from kubectl_tas.facts.kai import NEWEST_RELEASE, Feature, Release
 from kubectl_tas.gangs import podgrouper
@@ -137,9 +138,10 @@ def _name(unit: Part) -> str | None:
     return unit.name if isinstance(unit, SubGroup) else None
 
 
+@json_fields("kind=sent.kind name=sent.name reason")
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A submission without an answer."""
+    """Work without a verdict or a placement."""
 
     sent: Submission
     reason: str

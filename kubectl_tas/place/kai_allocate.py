@@ -25,6 +25,7 @@ from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import NamedTuple
 
+from kubectl_tas.base.contract import json_fields
 from kubectl_tas.base.late import dataclass
 from kubectl_tas.facts.gpus import GPU
 from kubectl_tas.facts.kai import Feature
@@ -83,6 +84,16 @@ class _State:
         if not nodes[source]:
             del nodes[source]
         insort(nodes.setdefault(target, []), node)
+
+
+@json_fields("part domain pods")
+class PlacedPods(NamedTuple):
+    """The number of pods of a part in one domain."""
+
+    part: str
+    domain: Domain | None
+    """The finest domain; None: outside of the topology."""
+    pods: int
 
 
 Placed = dict[str, dict[Domain | None, int]]

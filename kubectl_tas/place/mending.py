@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
 
+from kubectl_tas.base.contract import json_fields
 from kubectl_tas.base.late import dataclass
 from kubectl_tas.base.words import shortened
 from kubectl_tas.place import kai_allocate, solver
@@ -33,9 +34,10 @@ _NAMED = 6
 """Most nodes or PodGroups named in a line."""
 
 
+@json_fields("kind text nodes pods fewer")
 @dataclass(frozen=True, slots=True)
 class PlacementChange:
-    """A change with which KAI finds a placement."""
+    """A change that lets KAI place the gang."""
 
     kind: str
     """``names``, ``preferred``, ``level``, ``tasks`` or ``copies`` for the file; ``admit`` or ``free`` for nodes."""

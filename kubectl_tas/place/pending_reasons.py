@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 from enum import Enum
+from typing import NamedTuple
 
+from kubectl_tas.base.contract import json_fields
 from kubectl_tas.base.diagnostics import Location
 from kubectl_tas.base.late import dataclass
 from kubectl_tas.facts.quantities import ResourceName
@@ -48,9 +50,20 @@ UNPLACED = "Unschedulable"
 """KAI's reason if KAI gives no details."""
 
 
+@json_fields("file line column")
+class FilePlace(NamedTuple):
+    """A place in a file."""
+
+    file: str
+    line: int
+    """The line, from 1; 0 for the file as a whole."""
+    column: int
+
+
+@json_fields("about=kind text hint place said=sayings")
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """One cause that keeps work from running."""
+    """One reason why work does not run."""
 
     kind: CauseKind
     text: str
@@ -62,6 +75,12 @@ class Cause:
     hint: str = ""
     claims: str = ""
     """Pattern of the messages about this cause, if several causes have the same ``kind``; empty means all messages."""
+
+    @property
+    def place(self) -> FilePlace | None:
+        """Location in the files that the cause is about."""
+        place = self.location
+        return None if place is None else FilePlace(place.path, place.line, place.column)
 
 
 APPLY = "Apply its manifests, or change the file."

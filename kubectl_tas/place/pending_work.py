@@ -8,12 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from enum import Enum
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
+from kubectl_tas.base.contract import json_fields
 from kubectl_tas.base.diagnostics import Location, TasError
 from kubectl_tas.base.late import dataclass
 from kubectl_tas.facts.gpus import GPU
-from kubectl_tas.facts.quantities import Amounts
+from kubectl_tas.facts.quantities import Amount, Amounts
 from kubectl_tas.gangs.admission import Verdict, answers
 from kubectl_tas.kinds import page_of
 from kubectl_tas.live.kubectl import complete_kinds
@@ -22,7 +23,7 @@ from kubectl_tas.live.owners import Controller
 from kubectl_tas.live.reasons import ClusterAnswers, LiveGroup, LivePod, Saying, gathered, unnamed
 from kubectl_tas.model.kindlists import written
 from kubectl_tas.model.labels import NODE_POOL, POD_GROUP, PREEMPTION_DELAY, SKIP_PODGROUPER
-from kubectl_tas.place.answers import OTHER_SHARD, Fit, FitOutcome, fit, lacks_text
+from kubectl_tas.place.answers import OTHER_SHARD, Fit, FitOutcome, Fits, fit, lacks_text
 from kubectl_tas.place.differences import differences
 from kubectl_tas.place.gangs_to_place import GangToPlace, LeftOut
 from kubectl_tas.place.holders import held_by_others
@@ -67,9 +68,10 @@ class State(Enum):
         return self in (State.RUNS, State.ENDED)
 
 
+@json_fields("namespace name state pods startsWith=needed")
 @dataclass(frozen=True, slots=True)
 class GangNow:
-    """A PodGroup of the cluster."""
+    """A PodGroup of the cluster, with its pods by phase."""
 
     namespace: str
     name: str
@@ -80,9 +82,24 @@ class GangNow:
     state: State
 
 
+@json_fields("name quota held=usage.held.gpus heldNonPreemptible=usage.used.gpus")
+class QueueNow(NamedTuple):
+    """The queue of work in a cluster, in GPUs."""
+
+    name: str | None
+    """None: no PodGroup of the cluster names one."""
+    quota: Amount | None
+    """None: no limit, or unknown."""
+    usage: LiveQueueUsage | None
+
+
+@json_fields(
+    "kind=sent.kind name=sent.name namespace=sent.namespace file=sent.declared.origin.path pool=sent.target "
+    "queue=queue_now state podGroups=gangs podsWithoutPodGroup=lone causes fit notKnown=gaps"
+)
 @dataclass(frozen=True, slots=True)
 class Why:
-    """The answer for one submission."""
+    """The reasons why one piece of work is pending."""
 
     sent: Submission
     state: State
@@ -101,6 +118,17 @@ class Why:
     """Answers of ``fit``; empty if nothing is pending, or if the nodes are unknown."""
     gaps: Mapping[str, str] = field(default_factory=dict)
     """Reason why objects of a kind are unknown, by kind."""
+
+    @property
+    def queue_now(self) -> QueueNow:
+        """The queue, with its guarantee and use."""
+        return QueueNow(self.queue, None if self.quota is None else self.quota.gpu, self.usage)
+
+    @property
+    def fit(self) -> Fits:
+        """Whether the nodes have room for the gangs."""
+        predicted = [answer for answer in self.fits if isinstance(answer, Fit)]
+        return Fits(predicted, [answer for answer in self.fits if isinstance(answer, LeftOut)])
 
 
 def state_in(fleet: Fleet, sent: Submission, cluster: ClusterAnswers) -> State:
@@ -132,7 +160,7 @@ class _Question:
     @cached_property
     def lone(self) -> Mapping[str, int]:
         grouped = {group.name for group in self.work.groups}
-        return Counter(pod.phase for pod in self.work.pods if pod.group not in grouped)
+        return Counter(sorted(pod.phase for pod in self.work.pods if pod.group not in grouped))
 
     @cached_property
     def state(self) -> State:
@@ -638,7 +666,7 @@ _UNGROUPED = "Apply its manifests, and look whether KAI runs: kubectl get pods -
 
 def gang_now(group: LiveGroup, pods: Sequence[LivePod], needed: int | None, gaps: Mapping[str, str]) -> GangNow:
     """Returns a PodGroup with the state of its pods. ``gaps`` are the kinds that the cluster does not show."""
-    phases = Counter(pod.phase for pod in pods)
+    phases = Counter(sorted(pod.phase for pod in pods))
     if not pods and "Pod" in gaps:
         state = State.RUNS if group.is_allocated else State.WAITS
     else:

@@ -15,20 +15,35 @@ from dataclasses import field
 from heapq import nlargest
 from itertools import accumulate
 
+from kubectl_tas.base.contract import json_fields
 from kubectl_tas.base.late import dataclass
-from kubectl_tas.facts.gpus import GPU
+from kubectl_tas.facts.gpus import GPU, Gpus
 from kubectl_tas.place.scheduling_session import Place, SchedulingSession, SessionPod, Work, sum_of
 
 MAX_TRIES = 200
 """Most scenarios that are tried for one gang in one action."""
 
 
+@json_fields(
+    "podGroup=work.name queue=work.queue priority=work.priority gpus pods=known_names podCount=pods.len "
+    "podsOfGang=work.pods.len"
+)
 @dataclass(frozen=True, eq=False)
 class VictimPods:
     """Pods of one gang that KAI takes away together."""
 
     work: Work
     pods: tuple[SessionPod, ...]
+
+    @property
+    def gpus(self) -> Gpus:
+        """GPUs of the pods."""
+        return sum_of(self.pods).gpu
+
+    @property
+    def known_names(self) -> list[str]:
+        """Names of the pods; empty for a gang that does not run yet."""
+        return [] if self.work.age[0] else [pod.name for pod in self.pods]
 
 
 @dataclass(frozen=True, eq=False)

@@ -56,6 +56,11 @@ class Uncharged:
     since: str
     """Time at which the first pod started, as Kubernetes writes it; empty if unknown."""
 
+    @property
+    def sentence(self) -> str:
+        """The cause, as in: held WHY."""
+        return f"held {self.reason}"
+
     def __str__(self) -> str:
         since = f" since {self.since}" if self.since else ""
         return f"{self.work} in namespace {self.namespace} ({said('gpu', self.gpus)}{since})"

@@ -7,11 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
+from kubectl_tas.base.contract import json_fields
 from kubectl_tas.base.late import dataclass
 from kubectl_tas.facts.quantities import NO_LIMIT, Amount, parse
 from kubectl_tas.live.live_cluster import LiveQueueUsage, state_of, work_of
 from kubectl_tas.live.reasons import ClusterAnswers, LiveGroup, LivePod, Saying, gathered, is_race, unnamed
 from kubectl_tas.model.labels import POD_GROUP
+from kubectl_tas.place.answers import Fits
 from kubectl_tas.place.livework import ALIVE, ON_NODES
 from kubectl_tas.place.message_families import cause_kind_of, exact_of, is_of_waiting
 from kubectl_tas.place.pending_reasons import (
@@ -23,7 +25,7 @@ from kubectl_tas.place.pending_reasons import (
     Cause,
     CauseKind,
 )
-from kubectl_tas.place.pending_work import GangNow, State, gang_now, state_of_pods
+from kubectl_tas.place.pending_work import GangNow, QueueNow, State, gang_now, state_of_pods
 
 WITHOUT_FILES = "its pool, quota, levels and verdict: no file of a repository here declares it"
 """A note on all that a cluster alone does not tell."""
@@ -41,9 +43,13 @@ class UndeclaredWork:
     name: str
 
 
+@json_fields(
+    "kind=work.kind name=work.name namespace=work.namespace file pool queue=queue_now state podGroups=gangs "
+    "podsWithoutPodGroup=lone causes fit notKnown=not_known"
+)
 @dataclass(frozen=True, slots=True)
 class UndeclaredWhy:
-    """The answer for work that no file declares."""
+    """The reasons why work is pending that no file declares: what the cluster alone says."""
 
     work: UndeclaredWork
     state: State
@@ -60,6 +66,29 @@ class UndeclaredWhy:
     """Causes, sorted; empty if nothing is pending."""
     gaps: Mapping[str, str] = field(default_factory=dict)
     """Reason why objects of a kind are unknown, by kind."""
+
+    @property
+    def queue_now(self) -> QueueNow:
+        """The queue, with its guarantee and use."""
+        return QueueNow(self.queue, self.quota, self.usage)
+
+    @property
+    def file(self) -> None:
+        """None, since no file declares the work."""
+
+    @property
+    def pool(self) -> None:
+        """None, since no file names one."""
+
+    @property
+    def fit(self) -> Fits:
+        """No answer, since no file says what pods the work has."""
+        return Fits((), ())
+
+    @property
+    def not_known(self) -> dict[str, str]:
+        """Reason why something is unknown, by kind."""
+        return {**self.gaps, "Repository": WITHOUT_FILES}
 
 
 def undeclared_works(word: str, objects: Sequence[Mapping[str, Any]], namespace: str | None) -> list[UndeclaredWork]:
@@ -107,7 +136,7 @@ def why_undeclared(work: UndeclaredWork, cluster: ClusterAnswers) -> UndeclaredW
         gang_now(group, [pod for pod in pods if pod.group == group.name], _least(group), cluster.gaps)
         for group in groups
     )
-    lone = Counter(pod.phase for pod in pods if pod.group not in names)
+    lone = Counter(sorted(pod.phase for pod in pods if pod.group not in names))
     states = [*(gang.state for gang in gangs), *([state_of_pods(lone, None)] if lone else [])]
     order = (State.WAITS, State.FAILED, State.RUNS, State.ENDED)
     state = next((candidate for candidate in order if candidate in states), State.ABSENT)

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
+from kubectl_tas.base.contract import json_fields
 from kubectl_tas.base.diagnostics import Diagnostic, Location, Severity
 from kubectl_tas.base.late import dataclass, late_pattern
 
@@ -23,6 +24,19 @@ FINDINGS = {
 """The formats of findings for programs, with the function that renders each."""
 
 
+@json_fields("files error warning info waived")
+@dataclass(frozen=True, slots=True)
+class FindingSummary:
+    """The number of files read, and the number of findings of each severity."""
+
+    files: int
+    error: int
+    warning: int
+    info: int
+    waived: int
+
+
+@json_fields("version:1 summary diagnostics=all")
 @dataclass(frozen=True, slots=True)
 class Findings:
     """The findings of one run of one command."""
@@ -40,6 +54,17 @@ class Findings:
     waived: tuple[Diagnostic, ...] = ()
     strict: bool = False
     """Whether warnings also fail the run."""
+
+    @property
+    def all(self) -> tuple[Diagnostic, ...]:
+        """All findings; the waived ones come last."""
+        return (*self.diagnostics, *self.waived)
+
+    @property
+    def summary(self) -> FindingSummary:
+        """The numbers of files and findings."""
+        counts = Counter(diagnostic.severity.value for diagnostic in self.diagnostics)
+        return FindingSummary(self.read, counts["error"], counts["warning"], counts["info"], len(self.waived))
 
     def fails(self, diagnostic: Diagnostic) -> bool:
         """Whether a finding fails the run."""

@@ -1,39 +1,54 @@
-"""Renders diagnostics as JSON for programs, in a versioned format, and as results of a KRM function."""
+"""Renders answers as JSON for programs, and diagnostics as results of a KRM function."""
 
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from enum import Enum
+from typing import Any
 
+from kubectl_tas.base.contract import fields_of
 from kubectl_tas.base.diagnostics import Diagnostic, Location
+from kubectl_tas.facts.quantities import NO_LIMIT, RESOURCES, Amounts, as_data
 from kubectl_tas.report.style import escaped
 
-if TYPE_CHECKING:
-    from kubectl_tas.report import Findings
-    from kubectl_tas.report import json_shapes as shapes
 
-VERSION = 1
-"""The version of the format. A new meaning or the removal of a field raises it; a new field does not."""
+def as_json(answer: Any) -> Any:
+    """Returns an answer as JSON data: GPUs as a number, cpu and memory as Kubernetes quantities, no limit as null."""
+    kind: type = type(answer)
+    if fields := fields_of(kind):
+        record = {}
+        for name, path, ending, version in fields:
+            value = _value_at(answer, path) if version is None else version
+            if value is not None or ending != "?":
+                record[name] = (value or None) if ending == "|null" else value
+        return record
+    if isinstance(answer, Enum):
+        return answer.value
+    if isinstance(answer, Mapping):
+        return {key: as_json(value) for key, value in answer.items()}
+    if isinstance(answer, (tuple, list)):
+        return [as_json(value) for value in answer]
+    return None if isinstance(answer, Decimal) and answer == NO_LIMIT else answer
 
 
-def render(findings: Findings) -> str:
-    """Returns one JSON object with ``version``, ``summary`` and ``diagnostics``. Waived findings come last."""
-    counts = Counter(diagnostic.severity.value for diagnostic in findings.diagnostics)
-    report: shapes.FindingsJson = {
-        "version": VERSION,
-        "summary": {
-            "files": findings.read,
-            "error": counts["error"],
-            "warning": counts["warning"],
-            "info": counts["info"],
-            "waived": len(findings.waived),
-        },
-        "diagnostics": [record(diagnostic) for diagnostic in (*findings.diagnostics, *findings.waived)],
-    }
-    return dump(report)
+def _value_at(answer: Any, path: Sequence[str]) -> Any:
+    for index, name in enumerate(path):
+        if answer is None:
+            return None
+        if name == "len":
+            return len(answer)
+        if type(answer) in (tuple, list):
+            return [_value_at(element, path[index:]) for element in answer]
+        value = getattr(answer, name)
+        answer = as_data(name, value) if isinstance(answer, Amounts) and name in RESOURCES else value
+    return as_json(answer)
+
+
+def render(answer: Any) -> str:
+    """Returns an answer as text."""
+    return dump(as_json(answer))
 
 
 def dump(value: Any) -> str:
@@ -46,30 +61,6 @@ def _number(value: object) -> int | float:
     if not isinstance(value, Decimal):
         raise TypeError(f"not JSON: {value!r}")
     return int(value) if value == int(value) else float(value)
-
-
-def record(diagnostic: Diagnostic) -> shapes.FindingJson:
-    """Returns one finding as data."""
-    fix = diagnostic.fix
-    return {
-        "rule": diagnostic.rule.code,
-        "severity": diagnostic.severity.value,
-        "message": diagnostic.message,
-        "hint": diagnostic.hint,
-        "fix": {"written": fix.written, "meant": fix.meant} if fix else None,
-        "location": place_data(diagnostic.location),
-        "related": [
-            {"message": related.message, "location": place_data(related.location)} for related in diagnostic.related
-        ],
-        "waiver": place_data(diagnostic.waiver),
-    }
-
-
-def place_data(location: Location | None) -> shapes.PlaceJson | None:
-    """Returns a place as data. ``line`` and ``column`` are null if the finding is about the whole file."""
-    if location is None:
-        return None
-    return {"path": location.path, "line": location.line or None, "column": location.column or None}
 
 
 Place = Callable[[Location], Mapping[str, Any]]

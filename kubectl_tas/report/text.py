@@ -5,13 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
-from kubectl_tas.base.diagnostics import Diagnostic, Location, Rule, Severity, Waiving
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Rule, Severity
 from kubectl_tas.report.style import BLUE, BOLD, DIM, paint, printable, same_width, severity, width
-
-if TYPE_CHECKING:
-    from kubectl_tas.report import json_shapes as shapes
 
 MAX_WIDTH = 160
 """The most characters that a shown source line has."""
@@ -88,31 +84,8 @@ def snippet(location: Location, *, colour: bool = False) -> list[str]:
     ]
 
 
-_WAIVED = {
-    Waiving.NOBODY: "It cannot be made milder.",
-    Waiving.CONFIG: (
-        "It protects others: only `spec.rules` of the Config can change it. With `--base`, the base's Config counts."
-    ),
-    Waiving.ANYBODY: "`spec.rules` of the Config can change it, and a comment `# kubectl-tas: ignore[RULE]` waives it.",
-}
-
-
 def rule_page(rule: Rule) -> str:
     """Returns the text of one rule."""
-    return f"# {rule.code}\n\n**{rule.severity.value}**: {rule.summary}\n\n{rule.rationale}\n\n{waiving(rule)}\n"
-
-
-def rule_data(rule: Rule) -> shapes.RuleJson:
-    """Returns one rule as data for programs."""
-    return {
-        "code": rule.code,
-        "severity": rule.severity.value,
-        "summary": rule.summary,
-        "rationale": rule.rationale,
-        "waiving": waiving(rule),
-    }
-
-
-def waiving(rule: Rule) -> str:
-    """Returns a sentence that says who may lower the severity of a rule."""
-    return _WAIVED[rule.waiving]
+    return (
+        f"# {rule.code}\n\n**{rule.severity.value}**: {rule.summary}\n\n{rule.rationale}\n\n{rule.waiving.sentence}\n"
+    )

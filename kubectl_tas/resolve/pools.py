@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any, TypeVar
 
+from kubectl_tas.base.contract import json_fields
 from kubectl_tas.base.diagnostics import Location
 from kubectl_tas.base.late import dataclass
 from kubectl_tas.facts.gpus import Gpus
@@ -62,6 +63,10 @@ BEHAVIOUR: dict[SubpoolState, str] = {
 """The meaning of each state of a subpool, for messages."""
 
 
+@json_fields(
+    "pool name state declaredQuota=declared_quota quota=quota.gpus cpu=quota.cpu memory=quota.memory "
+    "queue=current_queue file=declared.origin.path"
+)
 @dataclass(frozen=True, slots=True)
 class FleetSubpool:
     """A guaranteed part of a pool."""
@@ -93,6 +98,17 @@ class FleetSubpool:
         return (
             self.requested if self.state == "ACTIVE" else each(lambda name: _zero_if_limited(self.requested.of(name)))
         )
+
+    @property
+    def declared_quota(self) -> int | str | dict[str, int | str]:
+        """The quota as written: a number of GPUs, a share, or amounts by resource."""
+        quota = self.declared.spec.spec.quota
+        return quota.model_dump(exclude_unset=True) if isinstance(quota, QuotaAmounts) else quota
+
+    @property
+    def current_queue(self) -> str | None:
+        """The queue. None if the subpool is ARCHIVED, since its queue is gone."""
+        return None if self.state == "ARCHIVED" else self.queue
 
     @property
     def written(self) -> QuotaAmounts | None:
@@ -323,11 +339,13 @@ Target = tuple[FleetPool, FleetSubpool | None]
 """A pool, or one of its subpools."""
 
 
+@json_fields("kind name pool=target priority gpus")
 class Submission(ABC):
     """Work that users submit to a queue: a workflow, a workload or a PodCliqueSet."""
 
     declared: Declared[Any]
     name: str
+    """The name of the work."""
     pool: FleetPool
     subpool: FleetSubpool | None
     """The subpool. None: the pool's shared queue."""

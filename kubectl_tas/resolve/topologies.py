@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kubectl_tas.base.contract import json_fields
 from kubectl_tas.base.late import dataclass
 from kubectl_tas.facts.grove import DEFAULT_TOPOLOGY
 from kubectl_tas.model.base import KeyPath
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from kubectl_tas.model.grovekinds import OperatorConfiguration
 
 
+@json_fields("key label")
 @dataclass(frozen=True, slots=True)
 class Level:
     """One level of a topology."""

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 
 from kubectl_tas.base.diagnostics import Diagnostic
 from kubectl_tas.report import text
-from kubectl_tas.report.text import waiving
 from kubectl_tas.site import blocks, places
 from kubectl_tas.site.blocks import Block, Link, Page, Pager, Table, TextBlock
 from kubectl_tas.site.content import SEVERITIES, Content, path_of, severity_badge
@@ -116,7 +115,7 @@ def _rule_page(content: Content) -> Page:
         for block in (
             TextBlock(rule.summary, severity_badge(rule.severity), rule.code),
             TextBlock(rule.rationale),
-            TextBlock(waiving(rule)),
+            TextBlock(rule.waiving.sentence),
         )
     ]
     none = [] if body else [TextBlock("No rule found anything.")]

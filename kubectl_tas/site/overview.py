@@ -74,7 +74,7 @@ def _tiles(content: Content) -> Tiles:
         ("Warnings", places.FINDINGS, str(warnings), "fair" if warnings else "good"),
     ]
     if content.since is not None:
-        changes_text = "not compared" if content.changes is None else f"risk: {content.changes.risk[0]}"
+        changes_text = "not compared" if content.changes is None else f"risk: {content.changes.risk.level}"
         rows.append((f"Changes since {content.since}", places.CHANGES, changes_text, "plain"))
     tiles: list[tuple[Link | str, str, Tone]] = []
     tiles += ((Link(name, target), number, tone) for name, target, number, tone in rows)
@@ -103,7 +103,7 @@ def changes(content: Content) -> Iterator[Page]:
 
 
 def _blocks(content: Content, impact: Impact) -> Iterator[Block]:
-    yield TextBlock(f"{counted(impact)}. {risk_line(impact)}.", Badge(impact.risk[0], RISKS[impact.risk[0]]))
+    yield TextBlock(f"{counted(impact)}. {risk_line(impact)}.", Badge(impact.risk.level, RISKS[impact.risk.level]))
     if whom := tuple(_for_whom(content, impact)):
         owner = ("Owner",) if content.owners else ()
         yield _cut(content, Table("For whom", ("Pool", *owner, "GPU quota", "Work"), whom))

@@ -114,7 +114,7 @@ def _without_room(content: Content) -> Iterator[tuple[Submission, Badge, str]]:
         answers = [answer for answer in content.fits.get(id(submission), ()) if not isinstance(answer, LeftOut)]
         bad = next((answer for answer in answers if answer.outcome is not FitOutcome.FITS), None)
         if bad is not None and content.verdict(submission).outcome not in OPEN:
-            yield submission, _FITS[bad.outcome], f"{bad.gang.kind} {bad.gang.name}: {fitpages.why(bad)}"
+            yield submission, _FITS[bad.outcome], f"{bad.gang.kind} {bad.gang.name}: {bad.why}"
 
 
 def _unread(content: Content) -> tuple[Block, ...]:

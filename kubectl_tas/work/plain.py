@@ -66,11 +66,8 @@ def to_location(plain: Plain | None) -> Location | None:
 
 def from_diagnostic(finding: Diagnostic) -> Plain:
     """Converts a finding to plain data, before settings and waivers apply."""
-    hint = (
-        [finding.hint, finding.hint.written, finding.hint.meant]
-        if isinstance(finding.hint, Suggestion)
-        else [finding.hint]
-    )
+    fix = finding.fix
+    hint = [finding.hint, fix.written, fix.meant] if fix else [finding.hint]
     related = [[note.message, from_location(note.location)] for note in finding.related]
     level = finding.level.value if finding.level else None
     location, cause = from_location(finding.location), from_location(finding.cause)

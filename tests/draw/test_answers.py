@@ -10,16 +10,18 @@ import pytest
 
 from kubectl_tas.compare.topology_drift import GroveCondition, TopologyUse
 from kubectl_tas.draw import capacitypages, fitpages, topologytables
+from kubectl_tas.draw.capacitypages import BackendGrowth, GrowthAnswer
 from kubectl_tas.facts.gpus import GPU
 from kubectl_tas.gangs.gang import Gang
 from kubectl_tas.place import solver
-from kubectl_tas.place.answers import Fit, FitOutcome, Spread
+from kubectl_tas.place.answers import Fit, FitOutcome, Fits, Spread
 from kubectl_tas.place.feasibility import Best, Lack, Shortage
 from kubectl_tas.place.gangs_to_place import GangToPlace, LeftOut
 from kubectl_tas.place.grow import ClusterGrowth, Waiting
 from kubectl_tas.place.mending import PlacementChange
 from kubectl_tas.place.node_resources import CPU, Domain
 from kubectl_tas.place.shapes import PodShape, Rules
+from kubectl_tas.report.json import as_json
 from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.resolve.topologies import Level
 
@@ -166,7 +168,7 @@ def test_all_data_of_an_answer() -> None:
         not_tried=RACK,
     )
     left = LeftOut(SENT, "why not")
-    assert fitpages.data([found, answer(FitOutcome.RUNS)], [left]) == {
+    assert as_json(Fits([found, answer(FitOutcome.RUNS)], [left])) == {
         "version": 2,
         "gangs": [
             {
@@ -291,11 +293,11 @@ def test_what_no_node_has_enough_of_is_told_in_its_unit(lack: Lack, text: str) -
     ],
 )
 def test_the_part_without_room_is_named(short: Shortage, text: str) -> None:
-    assert fitpages.why(answer(shortage=short)) == text
+    assert answer(shortage=short).why == text
 
 
 def test_a_place_outside_of_the_topology_is_null_in_data() -> None:
-    (found,) = fitpages.data([answer(FitOutcome.FITS, placed={"all": {None: 1, ("a",): 3}})])["gangs"]
+    (found,) = as_json(Fits([answer(FitOutcome.FITS, placed={"all": {None: 1, ("a",): 3}})], []))["gangs"]
     assert [(one["domain"], one["pods"]) for one in found["placed"]] == [(None, 1), (["a"], 3)]
 
 
@@ -312,7 +314,7 @@ def grown(**more: Any) -> ClusterGrowth:
     ],
 )
 def test_racks_that_must_come_one_by_one_are_told_apart(growth: ClusterGrowth, text: str) -> None:
-    assert f"Needs:    {text}\n" in capacitypages.growth_text([("prod", growth)])
+    assert f"Needs:    {text}\n" in capacitypages.growth_text([BackendGrowth("prod", growth)])
 
 
 def test_all_that_is_told_of_growth() -> None:
@@ -323,7 +325,10 @@ def test_all_that_is_told_of_growth() -> None:
     )
     assert (
         capacitypages.growth_text(
-            [("prod", growth), ("lab", ClusterGrowth((RACK,), (), (), (item(),), 1, missing=RACK))]
+            [
+                BackendGrowth("prod", growth),
+                BackendGrowth("lab", ClusterGrowth((RACK,), (), (), (item(),), 1, missing=RACK)),
+            ]
         )
         == """\
 Backend:  prod
@@ -342,7 +347,7 @@ Needs:    not known: no node has the label example.com/rack of level rack
 """
     )
     one = {"name": "w", "workflow": "w", "kind": "Workflow", "podGroup": "all"}
-    assert capacitypages.growth_data([("prod", growth)], [LeftOut(SENT, "why not")]) == {
+    assert as_json(GrowthAnswer([BackendGrowth("prod", growth)], [LeftOut(SENT, "why not")])) == {
         "version": 2,
         "clusters": [
             {
@@ -368,12 +373,12 @@ Needs:    not known: no node has the label example.com/rack of level rack
 
 def test_where_nothing_waits_no_pool_is_named() -> None:
     nothing = ClusterGrowth((), (), (), (), 0)
-    assert capacitypages.growth_text([("prod", nothing)]) == (
+    assert capacitypages.growth_text([BackendGrowth("prod", nothing)]) == (
         "Backend:  prod\nGangs:    0, of which none wait for room\nNeeds:    no node more\n"
     )
-    (found,) = capacitypages.growth_data([("prod", nothing)], [])["clusters"]
+    (found,) = as_json(GrowthAnswer([BackendGrowth("prod", nothing)], []))["clusters"]
     assert (found["pools"], found["level"]) == ([], None)
-    (found,) = capacitypages.growth_data([("prod", grown())], [])["clusters"]
+    (found,) = as_json(GrowthAnswer([BackendGrowth("prod", grown())], []))["clusters"]
     assert (found["pools"], found["level"]) == (["team"], "rack")
 
 
@@ -388,7 +393,7 @@ def test_where_nothing_waits_no_pool_is_named() -> None:
     ],
 )
 def test_why_no_rack_helps_is_told_where_it_is_known(short: Shortage | None, more: str) -> None:
-    text = capacitypages.growth_text([("prod", grown(waiting=(Waiting(item(), None, short),)))])
+    text = capacitypages.growth_text([BackendGrowth("prod", grown(waiting=(Waiting(item(), None, short),)))])
     assert text.endswith(f" waits{more}\n")
 
 

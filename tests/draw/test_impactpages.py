@@ -24,10 +24,11 @@ from kubectl_tas.compare.impact import (
     TopologyChange,
     WorkChange,
 )
-from kubectl_tas.draw import impacthtml, impactjson, impactmarkdown, impactsections
+from kubectl_tas.draw import impacthtml, impactmarkdown, impactsections
 from kubectl_tas.draw.impactmarkdown import MAX_CELL
 from kubectl_tas.emit.foreign import FileBeside
 from kubectl_tas.facts.quantities import NO_LIMIT, Amounts
+from kubectl_tas.report import json as report
 from kubectl_tas.report import text
 from kubectl_tas.resolve.topologies import Level
 from tests.support.golden import ROOT
@@ -227,7 +228,7 @@ def test_a_topology_that_is_new_or_gone_has_no_levels_on_one_side() -> None:
     (section,) = impactsections.sections(found)
     text = "zone (example.com/zone) > rack (example.com/rack)"
     assert section.rows == (("new", "made", "-", text), ("gone", "dropped", text, "-"))
-    data = json.loads(impactjson.render(found))["topologies"]
+    data = json.loads(report.render(found))["topologies"]
     assert [(item["before"] is None, item["after"] is None) for item in data] == [(True, False), (False, True)]
 
 
@@ -397,7 +398,7 @@ def test_changes_are_counted_by_kind(times: int, text: str) -> None:
 
 
 def test_all_data_of_a_page() -> None:
-    found = json.loads(impactjson.render(FULL))
+    found = json.loads(report.render(FULL))
     assert (found["version"], found["base"], found["risk"]["level"]) == (1, "main", "high")
     assert found["risk"]["reasons"][0] == "the Config changes spec"
     assert found["settings"] == [{"setting": "spec.output", "before": "a", "after": "b"}]

@@ -10,6 +10,7 @@ from typing import Any, cast
 import pytest
 
 from kubectl_tas.draw import pendingtable
+from kubectl_tas.draw.pendingtable import PendingAnswers, ShardAnswer
 from kubectl_tas.facts.gpus import GPU
 from kubectl_tas.facts.quantities import Amounts
 from kubectl_tas.place.actions import Pending, Turn, TurnOutcome
@@ -20,6 +21,7 @@ from kubectl_tas.place.scenarios import VictimPods
 from kubectl_tas.place.schedulers import ShardScheduler
 from kubectl_tas.place.scheduling_session import Place, SessionPod, ShardStart, Work
 from kubectl_tas.place.shapes import PodShape, Rules
+from kubectl_tas.report.json import as_json
 
 NONE = Amounts()
 TREE = QueueTree(
@@ -56,7 +58,7 @@ def found(turn: Turn) -> Pending:
 
 def said(turn: Turn, **sent: Any) -> str:
     """The last cell of its row."""
-    table = pendingtable.render([(scheduler(turn.work, **sent), found(turn))], " --live").splitlines()
+    table = pendingtable.render([ShardAnswer(scheduler(turn.work, **sent), found(turn))], " --live").splitlines()
     return table[4].split("  ")[-1]
 
 
@@ -162,7 +164,7 @@ def test_only_work_with_a_quota_loses_it_where_a_subpool_is_deleting(is_preempti
 @pytest.mark.parametrize(("shard", "head"), [(None, "prod: "), ("h100", "prod, shard h100: ")])
 def test_the_shard_of_a_scheduler_is_named(shard: str | None, head: str) -> None:
     turn = Turn(MINE, TurnOutcome.WAITS, asks=Amounts(16))
-    text = pendingtable.render([(scheduler(MINE, shard), found(turn))], "")
+    text = pendingtable.render([ShardAnswer(scheduler(MINE, shard), found(turn))], "")
     assert text.startswith(f"{head}64 GPUs, 0 held; 1 gang that waits for 16\n")
 
 
@@ -175,7 +177,7 @@ def test_data_says_where_pods_go_and_names_those_that_end_if_they_run() -> None:
         action="preempt",
         evicted=(PART, VictimPods(waiting, waiting.pods)),
     )
-    (answer,) = pendingtable.data([(scheduler(MINE), found(turn))])["schedulers"]
+    answer = as_json(ShardAnswer(scheduler(MINE), found(turn)))
     (gang,) = answer["gangs"]
     assert [(one["domain"], one["pods"]) for one in gang["placed"]] == [(["a"], 1), (None, 1)]
     assert [(one["podGroup"], one["pods"], one["podCount"], one["podsOfGang"]) for one in gang["evicted"]] == [
@@ -184,7 +186,7 @@ def test_data_says_where_pods_go_and_names_those_that_end_if_they_run() -> None:
     ]
 
 
-def whole() -> tuple[ShardScheduler, Pending]:
+def whole() -> ShardAnswer:
     """Two gangs that wait, one that runs in two copies, and one that runs with more pods to come."""
     first = Turn(
         MINE, TurnOutcome.EVICTS, on(MINE, ("a",), ("a",)), Amounts(16), action="reclaim", moved=(PART,), is_cut=True
@@ -205,7 +207,7 @@ def whole() -> tuple[ShardScheduler, Pending]:
         GangToPlace, SimpleNamespace(**{**vars(given.gangs["mine"]), "copies": 3, "gang": SimpleNamespace(name="g")})
     )
     given = replace(given, running=((runs, ("g-0", "g-1")),))
-    return given, Pending(given.start, fair, held, asked, (first, second), (more,), held=8)
+    return ShardAnswer(given, Pending(given.start, fair, held, asked, (first, second), (more,), held=8))
 
 
 def test_the_whole_table() -> None:
@@ -227,7 +229,7 @@ def test_the_whole_table() -> None:
 
 
 def test_all_data_of_a_scheduler() -> None:
-    found = pendingtable.data([whole()])
+    found = as_json(PendingAnswers([whole()], []))
     batch = {"podGroup": "other", "queue": "own", "priority": 100, "gpus": 8}
     nobody: dict[str, Any] = {"action": None, "evicted": [], "moved": [], "limited": False}
     names = {"kind": "Job", "name": "train", "workflow": "train"}

@@ -16,6 +16,7 @@ from kubectl_tas.live.reasons import Saying
 from kubectl_tas.place.gangs_to_place import LeftOut
 from kubectl_tas.place.pending_reasons import Cause, CauseKind
 from kubectl_tas.place.pending_work import GangNow, State, Why
+from kubectl_tas.report.json import as_json
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.pools import Submission
 
@@ -112,7 +113,7 @@ def test_five_pod_groups_are_all_that_a_page_shows() -> None:
 
 
 def test_all_data_of_a_page() -> None:
-    (found,) = whypage.data([FULL])["workflows"]
+    (found,) = as_json(whypage.Whys([FULL]))["workflows"]
     assert (found["kind"], found["name"], found["namespace"]) == ("Job", "w", "ml")
     assert (found["file"], found["pool"], found["state"]) == ("workflows/w.yaml", "team", "waits")
     assert found["queue"] == {"name": "q", "quota": 8, "held": 6, "heldNonPreemptible": 2}
@@ -130,7 +131,7 @@ def test_all_data_of_a_page() -> None:
     ]
     assert (full["about"], full["hint"], len(full["said"])) == ("quota", "Wait.", 5)
     assert found["notKnown"] == {"Pod": "no right", "Policy": "no such"}
-    (unknown,) = whypage.data([why(usage=LiveQueueUsage(Amounts(6), Amounts(2), 1, doubt="odd"))])["workflows"]
+    (unknown,) = as_json(whypage.Whys([why(usage=LiveQueueUsage(Amounts(6), Amounts(2), 1, doubt="odd"))]))["workflows"]
     assert unknown["queue"] == {"name": "q", "quota": None, "held": None, "heldNonPreemptible": None}
 
 
@@ -149,14 +150,14 @@ def test_what_the_queue_holds_is_told_if_known(usage: LiveQueueUsage | None, tex
 
 def test_a_cause_of_which_nobody_says_more_is_one_line() -> None:
     assert page(Cause(CauseKind.OTHER, "nobody knows"))[-1] == "1. Nobody knows"
-    (found,) = whypage.data([why(Cause(CauseKind.OTHER, "nobody knows"))])["workflows"]
+    (found,) = as_json(whypage.Whys([why(Cause(CauseKind.OTHER, "nobody knows"))]))["workflows"]
     assert found["causes"] == [{"about": "other", "text": "nobody knows", "hint": "", "place": None, "said": []}]
 
 
 def test_a_cause_has_its_place_and_what_helps() -> None:
     cause = Cause(CauseKind.QUOTA, "it is full", location=Location("a.yaml", 3, 5), hint="Wait.")
     assert page(cause)[-2:] == ["File:  a.yaml:3:5", "Help:  Wait."]
-    (found,) = whypage.data([why(cause)])["workflows"]
+    (found,) = as_json(whypage.Whys([why(cause)]))["workflows"]
     assert found["causes"][0]["place"] == {"file": "a.yaml", "line": 3, "column": 5}
 
 
@@ -208,7 +209,7 @@ def test_a_message_without_a_text_is_repeated_by_none() -> None:
 def test_work_of_which_the_room_is_not_known_is_told() -> None:
     left = LeftOut(SENT, "its pods are not known")
     assert page(fits=(left,))[-1] == "What nodes have room for is not known: its pods are not known"
-    (found,) = whypage.data([why(fits=(left,))])["workflows"]
+    (found,) = as_json(whypage.Whys([why(fits=(left,))]))["workflows"]
     assert found["fit"]["gangs"] == []
     assert found["fit"]["leftOut"] == [{"kind": "Job", "name": "w", "reason": "its pods are not known"}]
 

@@ -5,16 +5,26 @@ from __future__ import annotations
 import json
 from decimal import Decimal
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
+from kubectl_tas.base.contract import json_fields
 from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Severity, Suggestion
+from kubectl_tas.facts.quantities import NO_LIMIT, Amounts
 from kubectl_tas.report import Findings
 from kubectl_tas.report import json as report
+from kubectl_tas.resolve.topologies import Level
 
 ERROR = Rule("some-error", Severity.ERROR, "", "")
 WARNING = Rule("some-warning", Severity.WARNING, "", "")
 PLACE = Location("pools/a.yaml", 7, 10, source="  quota: forty", length=5)
+
+
+class Place(NamedTuple):
+    """A place with a name."""
+
+    name: str
 
 
 def shown(diagnostics: list[Diagnostic], files: int) -> str:
@@ -85,6 +95,26 @@ def test_gpus_in_part_are_numbers_and_nothing_else_is_written() -> None:
     assert report.dump({"whole": Decimal("2.0"), "part": Decimal("0.5")}) == '{\n  "whole": 2,\n  "part": 0.5\n}\n'
     with pytest.raises(TypeError, match=r"not JSON: \{1\}"):
         report.dump({"a": {1}})
+
+
+@json_fields("version:3 first=pods.name count=pods.len note|null size? level=near.key")
+class Told(NamedTuple):
+    pods: tuple[Place, ...]
+    note: str
+    size: Decimal | None
+    near: Level | None
+
+
+def test_an_answer_has_the_fields_that_its_class_names() -> None:
+    told = Told((Place("a"), Place("b")), "", None, None)
+    assert report.as_json(told) == {"version": 3, "first": ["a", "b"], "count": 2, "note": None, "level": None}
+    more = told._replace(note="n", size=NO_LIMIT, near=Level("rack", "example.com/rack"))
+    assert report.as_json(more)["note"] == "n"
+    assert report.as_json(more)["level"] == "rack"
+    assert report.as_json({"left": NO_LIMIT, "amounts": Amounts(Decimal("0.5"), 500, NO_LIMIT)}) == {
+        "left": None,
+        "amounts": {"gpu": Decimal("0.5"), "cpu": "500m", "memory": None},
+    }
 
 
 def test_a_result_without_a_place_has_none() -> None:

@@ -11,11 +11,11 @@ import click
 import pytest
 from jsonschema import Draft202012Validator
 
-from kubectl_tas.report.json_shapes import OUTPUTS
 from tests.support.cli import kubectl_tas
 from tests.support.golden import GOLDEN, ROOT, case_input
 from tests.support.history import commit
 from tools.generate import commands
+from tools.outputs import OUTPUTS
 
 FIT, WHY = GOLDEN / "commands/fit", GOLDEN / "commands/workflow-why"
 NODES = (f"--nodes={FIT / 'nodes.json'}", f"--nodes={FIT / 'pods.json'}")
