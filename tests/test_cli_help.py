@@ -87,7 +87,9 @@ def test_command_lines_of_the_docs_are_taken() -> None:
 )
 def test_the_page_names_and_explains_every_option(name: str) -> None:
     page = (ROOT / "docs/cli.md").read_text(encoding="utf-8")
-    (section,) = re.findall(rf"^## {name}\n(.*?)(?=^## |\Z)", page, re.DOTALL | re.MULTILINE)
+    sections = dict(re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", page, re.DOTALL | re.MULTILINE))
+    same = re.fullmatch(r"\nThe same as \[`(.*)`]\(.*\)\.\n*", sections[name])
+    section = sections[same[1] if same else name]
     own, _, also = section.partition("Shared options: ")
     also = also.replace("the cluster options", ", ".join(f"`{option}`" for option in CLUSTER))
     shared = page.partition("## kubectl tas\n")[0]
