@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.cli import kubectl_tas
 from tests.support.golden import ROOT
-from tools.generate import CLUSTER, commands
+from tools.generate import CLUSTER, REPOSITORY, commands
 
 COMMANDS = {context.command_path: context for context in commands()}
 
@@ -94,6 +94,6 @@ def test_the_page_names_and_explains_every_option(name: str) -> None:
     also = also.replace("the cluster options", ", ".join(f"`{option}`" for option in CLUSTER))
     shared = page.partition("## kubectl tas\n")[0]
     for option in COMMANDS[name].command.params:
-        if isinstance(option, click.Option) and not option.hidden:
+        if isinstance(option, click.Option) and not option.hidden and REPOSITORY not in option.opts:
             long = max(option.opts, key=len)
             assert f" {long} " in own or (f"`{long}`" in also and f"{long} " in shared), long

@@ -47,7 +47,7 @@ What `kubectl tas COMMAND --help` says. A run that a signal ends exits with 128 
 
 ## Shared options
 
-Several commands have these; each names its own below.
+Several commands have these; each names its own below, but for `-C`, which all that read a repository have.
 
 ```text
 {shared}
@@ -58,6 +58,7 @@ The cluster options are {cluster}
 
 {work}
 """
+REPOSITORY = "-C"
 CLUSTER = ("--backend", "--context", "--kubeconfig", "--namespace", "--cluster-state")
 """Options that many commands share."""
 _ABOUT_WORK = re.compile(r"  WORK is a FILE, .*? KIND/NAME\.\n\n", re.DOTALL)
@@ -178,11 +179,12 @@ def _section(context: click.Context, shared: Container[tuple[str, str]], first_p
         parameter.hidden = True
     try:
         text = _LISTS.sub("\n\n", _ABOUT_WORK.sub("", context.get_help()))
-        text = text.removeprefix(f"Usage: {context.command_path} [OPTIONS]\n\n")
+        usage = f"Usage: {context.command_path} [OPTIONS]"
+        text = text.removeprefix(f"{usage}\n\n").replace(f"{usage} ", "Arguments: ")
     finally:
         for parameter in left:
             parameter.hidden = False
-    names = [max(parameter.opts, key=len) for parameter in left if "--help" not in parameter.opts]
+    names = [max(parameter.opts, key=len) for parameter in left if not {"--help", REPOSITORY} & {*parameter.opts}]
     also = f"\nShared options: {_listed(names)}.\n" if names else ""
     return f"\n## {context.command_path}\n\n```text\n{text}\n```\n{also}"
 

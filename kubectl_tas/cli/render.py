@@ -138,8 +138,7 @@ def check(output: str, backend: str | None, guard: bool, directory: str | None) 
     """Check that the committed manifests are up to date.
 
     Prints a unified diff and exits 1 if they differ, or if other files in or above the output folder change what a
-    GitOps tool applies. In the other formats, each manifest that differs is a finding, and the diff goes to standard
-    error.
+    GitOps tool applies.
     """
     session = open_session(directory, by_file=True, render=True).with_guard(guard=guard)
     if output != TEXT and session.failed():

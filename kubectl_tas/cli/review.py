@@ -66,9 +66,8 @@ FORMATS = {
 def diff(revision: str | None, output: str, base: str | None, directory: str | None) -> int:
     """Show what the changes since a git revision mean.
 
-    The report lists settings, quotas, subpools, queues, topologies, work that is admitted, refused or waits, gangs that
-    restart, and changes that a cluster refuses. The last line names the risk. Markdown suits a comment on a pull
-    request.
+    The report lists settings, quotas, work that is admitted, refused or waits, gangs that restart, and changes that a
+    cluster refuses. The last line names the risk.
 
     Exits 0 if nothing changes, 1 if anything does. If the repository has errors, it prints them to stderr and exits 3.
     """
