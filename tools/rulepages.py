@@ -103,7 +103,7 @@ _INTRODUCTION = """# Rules
 Look up the code of a finding. Its page, and `kubectl tas rule CODE`, say why and how to mend it. A finding is an error
 and fails a run, unless it is marked here: a warning fails it with `--strict`, an info never.
 """
-_MARKS = {Severity.ERROR: "", Severity.WARNING: " (warning)", Severity.INFO: " (note)"}
+_MARKS = {Severity.ERROR: "", Severity.WARNING: " (warning)", Severity.INFO: " (info)"}
 
 
 def texts() -> dict[str, str]:
