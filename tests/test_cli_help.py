@@ -77,7 +77,7 @@ def parsed(words: list[str]) -> str:
 
 def test_command_lines_of_the_docs_are_taken() -> None:
     lines = re.findall(r"kubectl-tas [^`\n<>|]*", (ROOT / "docs/tools.md").read_text())
-    assert len(lines) > 2
+    assert lines
     for line in lines:
         parsed(["kubectl", "tas", *shlex.split(line)[1:]])
 

@@ -64,6 +64,7 @@ CLUSTER = ("--backend", "--context", "--kubeconfig", "--namespace", "--cluster-s
 _ABOUT_WORK = re.compile(r"  WORK is a FILE, .*? KIND/NAME\.\n\n", re.DOTALL)
 _LISTS = re.compile(r"\n\nWrite:\n.*\n\n(?=  Example: )", re.DOTALL)
 """Lists of commands in a group's help. Each command has a section that begins with the same sentence."""
+_FORMATS = re.compile(r"(-o, --output \[[^]]*\])\s+Output format\.\s+")
 _SHARED = 2
 """Minimum number of commands with an identical option for which the page describes the option only once."""
 _FAULTS = re.compile(r"(<!-- faults -->).*?(<!-- end -->)", re.DOTALL)
@@ -181,6 +182,7 @@ def _section(context: click.Context, shared: Container[tuple[str, str]], first_p
         text = _LISTS.sub("\n\n", _ABOUT_WORK.sub("", context.get_help()))
         usage = f"Usage: {context.command_path} [OPTIONS]"
         text = text.removeprefix(f"{usage}\n\n").replace(f"{usage} ", "Arguments: ")
+        text = _FORMATS.sub(r"\1  ", text)
     finally:
         for parameter in left:
             parameter.hidden = False
