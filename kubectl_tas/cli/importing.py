@@ -80,10 +80,7 @@ def cluster(
     A queue with leaves becomes a pool; its leaves become subpools or the pool's own queue. All keep their names. The
     command lists what would change in the cluster, what is new, and what is not imported.
 
-    If the subpools of a pool are guaranteed more than the pool, or it has no limit, --sums gives the pool their sum.
     The command never overwrites a file: where one exists, it writes nothing.
-
-    --backend adds a cluster to a repository.
     """
     if cluster_state is not None and (context or kubeconfig):
         raise click.UsageError("--cluster-state stands for a cluster; it does not go with --context and --kubeconfig")

@@ -275,7 +275,7 @@ def create(
 ) -> int:
     """Create the pool NAME, in a file of its own.
 
-    If the repository would have a new error, the command writes nothing. Other fields are for you to add to the file.
+    The command writes nothing that `validate` refuses. Add other fields to the file.
     """
     if levels and above["topology"]:
         raise click.UsageError("--level does not go with --topology, which has the levels")

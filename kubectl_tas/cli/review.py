@@ -132,7 +132,7 @@ def report(to: str, title: str, since: str | None, live: bool, directory: str | 
     """Write a static site of the repository.
 
     Open index.html; the site needs no server and no network. The folder must be empty, or hold a site that this command
-    wrote. If the repository has errors, the site shows them and the command exits 1.
+    wrote. The site shows errors of the repository; with any, the command exits 1.
     """
     from kubectl_tas.emit.file_plan import apply_plan, plan_pages
     from kubectl_tas.load.revision import last_commit

@@ -48,10 +48,9 @@ GITOPS = ("none", "argocd", "flux")
 def init(target: str, ci: str, gitops: str, source: str | None, owners: tuple[str, ...], *, prune: bool) -> None:
     """Write a small working repository to DIR, by default the working folder.
 
-    The repository has a pool, a subpool, a workflow, schemas, pre-commit hooks, and a CI job with CODEOWNERS; with
-    --gitops also the objects that Argo CD or Flux needs, for the layout and the backends of tas.yaml. init keeps
-    existing files, and names each option that has no effect for that. If tas.yaml exists, init writes no example. Hooks
-    and the CI job go to the top of the git repository.
+    The repository has a sample pool, subpool and workflow, schemas, pre-commit hooks, and a CI job with CODEOWNERS;
+    with --gitops also the objects that Argo CD or Flux needs. init keeps existing files, and names options that have no
+    effect then. If tas.yaml exists, init writes no sample. Hooks and the CI job go to the top of the git repository.
     """
     from kubectl_tas.edit import scaffold
     from kubectl_tas.emit.create_only import write_missing
