@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.cli import kubectl_tas
 from tests.support.golden import ROOT
-from tools.generate import CLUSTER, commands
+from tools.generate import CLUSTER, REPOSITORY, commands
 
 COMMANDS = {context.command_path: context for context in commands()}
 
@@ -77,7 +77,7 @@ def parsed(words: list[str]) -> str:
 
 def test_command_lines_of_the_docs_are_taken() -> None:
     lines = re.findall(r"kubectl-tas [^`\n<>|]*", (ROOT / "docs/tools.md").read_text())
-    assert len(lines) > 2
+    assert lines
     for line in lines:
         parsed(["kubectl", "tas", *shlex.split(line)[1:]])
 
@@ -87,11 +87,13 @@ def test_command_lines_of_the_docs_are_taken() -> None:
 )
 def test_the_page_names_and_explains_every_option(name: str) -> None:
     page = (ROOT / "docs/cli.md").read_text(encoding="utf-8")
-    (section,) = re.findall(rf"^## {name}\n(.*?)(?=^## |\Z)", page, re.DOTALL | re.MULTILINE)
+    sections = dict(re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", page, re.DOTALL | re.MULTILINE))
+    same = re.fullmatch(r"\nThe same as \[`(.*)`]\(.*\)\.\n*", sections[name])
+    section = sections[same[1] if same else name]
     own, _, also = section.partition("Shared options: ")
     also = also.replace("the cluster options", ", ".join(f"`{option}`" for option in CLUSTER))
     shared = page.partition("## kubectl tas\n")[0]
     for option in COMMANDS[name].command.params:
-        if isinstance(option, click.Option) and not option.hidden:
+        if isinstance(option, click.Option) and not option.hidden and REPOSITORY not in option.opts:
             long = max(option.opts, key=len)
             assert f" {long} " in own or (f"`{long}`" in also and f"{long} " in shared), long

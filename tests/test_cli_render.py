@@ -317,7 +317,9 @@ class TestBackends:
 class TestCheck:
     def test_up_to_date(self, rendered: Path) -> None:
         result = kubectl_tas("check", "-C", rendered)
-        assert (result.code, result.out, result.err) == (0, "", "")
+        count = sum(path.is_file() for path in (rendered / "manifests").rglob("*"))
+        assert (result.code, result.out, result.err) == (0, "", f"manifests/ is up to date: {count} files.\n")
+        assert kubectl_tas("check", "-C", rendered, "-o", "github").err == ""
 
     def test_diff(self, rendered: Path, snapshot: Any) -> None:
         write(rendered, {"subpools/a.yaml": subpool("a", 25), "subpools/b.yaml": subpool("b", 5)})

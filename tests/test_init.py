@@ -289,6 +289,17 @@ class TestFilesThatAreThere:
         assert (result.code, result.out) == (0, "".join(f"kept {n}, which is there already\n" for n in sorted(own)))
         assert files(repository) == before
 
+    @pytest.mark.parametrize("owners", [".github/CODEOWNERS", "docs/CODEOWNERS"])
+    def test_options_that_they_leave_without_effect(self, owners: str, repository: Path) -> None:
+        write(repository, {"tas.yaml": "mine\n", "requirements-tas.txt": "kubectl-tas==9\n", owners: "/x @acme/a\n"})
+        source = f"kubectl-tas @ git+https://git.example.com/kubectl-tas.git@{'1' * 40}"
+        said = kubectl_tas("init", "--source", source, "--owner", "@acme/a", "--owner", "@acme/b", cwd=repository).err
+        assert f"Ignored --source: requirements-tas.txt is there already. Write {source} into it.\n" in said
+        assert f"Ignored --owner: {owners} is there already. Write @acme/b into it.\n" in said
+        assert "@acme/a" not in said
+        write(repository, {"requirements-tas.txt": f"{source}\n"})
+        assert "--source" not in kubectl_tas("init", "--source", source, cwd=repository).err
+
     def test_repository_of_others_gets_no_example(self, repository: Path) -> None:
         write(repository, {"tas.yaml": "mine\n"})
         result = kubectl_tas("init", cwd=repository)

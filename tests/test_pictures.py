@@ -110,7 +110,7 @@ def test_a_chain_of_pools_without_end_is_cut(output: str, repository: Path) -> N
         ("a: b", "pod-group-name: x", "", "x, named by the pods themselves"),
         ("a: b", "kai.scheduler/skip-podgrouper: 'true'", "", "none; the pods name none, and KAI makes none"),
         ("a: b", "", "{name: cpu, scheduler: {type: default}}", "none; backend cpu has no KAI Scheduler"),
-        ("a: b", "", "", "What KAI makes of Job own; to its name KAI adds the UID"),
+        ("a: b", "", "", "pg-own-<UID>, made by KAI"),
     ],
 )
 def test_where_the_pod_group_of_a_workload_comes_from(label: str, annotation: str, config: str, told: str) -> None:

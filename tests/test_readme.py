@@ -22,7 +22,8 @@ from tools.goldens import ABOUT
 
 PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "SECURITY.md", ROOT / "CONTRIBUTING.md"]
 TUTORIALS = [
-    ROOT / f"docs/{name}.md" for name in ("draining", "from-kueue", "ml-engineer", "osmo", "review", "tutorial-import")
+    ROOT / f"docs/{name}.md"
+    for name in ("draining", "from-kueue", "ml-engineer", "osmo", "platform-admin", "review", "tutorial-import")
 ]
 TOURS = [ROOT / "README.md", *TUTORIALS, *sorted((ROOT / "examples").glob("*/README.md"))]
 LINK = re.compile(r"\]\((?!https?://)([^)]+)\)")

@@ -42,7 +42,7 @@ def test_the_table_has_the_rules_as_modules_declare_them() -> None:
 
 @pytest.fixture(autouse=True)
 def told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Makes each check tell only rules that docs/rules.md lists with the node of the check."""
+    """Makes each check tell only rules that its code names."""
 
     def walked(fleet: Fleet, looks: Iterable[Look[Any]]) -> Iterator[Diagnostic]:
         for look in looks:

@@ -24,6 +24,7 @@ MOVED = {
     "clusters": "platform-admin#several-clusters",
     "compared": "faq#compared-with-other-tools",
     "editors": "tools#schemas",
+    "glossary": "faq#words",
     "gpu-kinds": "topologies#kinds-of-gpu",
     "labels": "topologies#see-what-your-nodes-have",
     "monorepos": "git#many-teams-in-one-repository",

@@ -47,7 +47,7 @@ What `kubectl tas COMMAND --help` says. A run that a signal ends exits with 128 
 
 ## Shared options
 
-Several commands have these; each names its own below.
+Several commands have these; each names its own below, but for `-C`, which all that read a repository have.
 
 ```text
 {shared}
@@ -58,17 +58,31 @@ The cluster options are {cluster}
 
 {work}
 """
+REPOSITORY = "-C"
 CLUSTER = ("--backend", "--context", "--kubeconfig", "--namespace", "--cluster-state")
 """Options that many commands share."""
 _ABOUT_WORK = re.compile(r"  WORK is a FILE, .*? KIND/NAME\.\n\n", re.DOTALL)
 _LISTS = re.compile(r"\n\nWrite:\n.*\n\n(?=  Example: )", re.DOTALL)
 """Lists of commands in a group's help. Each command has a section that begins with the same sentence."""
+_FORMATS = re.compile(r"(-o, --output \[[^]]*\])\s+Output format\.\s+")
 _SHARED = 2
 """Minimum number of commands with an identical option for which the page describes the option only once."""
 _FAULTS = re.compile(r"(<!-- faults -->).*?(<!-- end -->)", re.DOTALL)
-_BACKDOORS = re.compile(r"(<!-- back doors -->).*?(<!-- end -->)", re.DOTALL)
 _TOLD = 2
 """Maximum number of keys in a group that get a row each, with their effect. A larger group gets one row without it."""
+_KEYS = """
+## All keys
+
+These give work another queue, priority, scheduler or node than its pool does, or hide it from `validate`. Where the
+pool decides the value, another value breaks [workload-conflict](workload-conflict.md). A key that decides "state"
+breaks [key-reserved](key-reserved.md), any other key this rule. In a workflow, such a label breaks
+[label-reserved](label-reserved.md). The guard judges Pods by the labels in bold.
+"""
+_ANNOTATIONS = """
+## All annotations
+
+| annotation of an object | effect |
+| --- | --- |"""
 _DIFF = re.compile(r"(<!-- diff of (\S+) to (\S+) -->\n```diff\n).*?(```\n)", re.DOTALL)
 
 
@@ -77,8 +91,7 @@ def texts() -> dict[str, str]:
     return {
         **{f"schemas/{name}": text for name, text in schema_texts().items()},
         **{f"schemas/output/{name}": text for name, text in output_texts().items()},
-        **rulepages.texts(),
-        "docs/admission.md": _admission_page(),
+        **_rule_pages(),
         "docs/versions.md": _versions_page(),
         "docs/cli.md": _command_page(),
         "docs/workloads.md": _workload_page(),
@@ -141,7 +154,8 @@ def _command_page() -> str:
     shared = set(common.values())
     formatter = click.HelpFormatter(width=_WIDTH)
     formatter.write_dl(sorted(shared))
-    sections = (_section(item, shared) for item in contexts)
+    first_paths: dict[object, str] = {}
+    sections = (_section(item, shared, first_paths) for item in contexts)
     options = textwrap.dedent(formatter.getvalue()).rstrip()
     cluster = f"{', '.join(f'`{name}`' for name in CLUSTER[:-1])} and `{CLUSTER[-1]}`"
     return _COMMANDS.format(shared=options, cluster=cluster, work=ABOUT_WORK) + "".join(sections)
@@ -154,18 +168,25 @@ def _records(context: click.Context) -> Iterator[tuple[click.Option, tuple[str, 
             yield parameter, record
 
 
-def _section(context: click.Context, shared: Container[tuple[str, str]]) -> str:
-    """Returns the help of a command without shared options, then their names, and no usage that repeats the heading."""
+def _section(context: click.Context, shared: Container[tuple[str, str]], first_paths: dict[object, str]) -> str:
+    """Returns the help of a command without shared options, then their names, and no usage that repeats the heading. A
+    command that runs the same function as an earlier one refers to it.
+    """
+    first_path = first_paths.setdefault(context.command.callback, context.command_path)
+    if first_path != context.command_path:
+        return f"\n## {context.command_path}\n\nThe same as [`{first_path}`](#{first_path.replace(' ', '-')}).\n"
     left = [parameter for parameter, record in _records(context) if record in shared]
     for parameter in left:
         parameter.hidden = True
     try:
         text = _LISTS.sub("\n\n", _ABOUT_WORK.sub("", context.get_help()))
-        text = text.removeprefix(f"Usage: {context.command_path} [OPTIONS]\n\n")
+        usage = f"Usage: {context.command_path} [OPTIONS]"
+        text = text.removeprefix(f"{usage}\n\n").replace(f"{usage} ", "Arguments: ")
+        text = _FORMATS.sub(r"\1  ", text)
     finally:
         for parameter in left:
             parameter.hidden = False
-    names = [max(parameter.opts, key=len) for parameter in left if "--help" not in parameter.opts]
+    names = [max(parameter.opts, key=len) for parameter in left if not {"--help", REPOSITORY} & {*parameter.opts}]
     also = f"\nShared options: {_listed(names)}.\n" if names else ""
     return f"\n## {context.command_path}\n\n```text\n{text}\n```\n{also}"
 
@@ -178,24 +199,24 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(("the cluster options", *others))
 
 
-def _admission_page() -> str:
-    """Returns docs/admission.md with new tables of back doors: first for work, then for GitOps tools."""
+def _rule_pages() -> dict[str, str]:
+    """Returns the pages of rules. Two of them end with the table of back doors: for work, and for GitOps tools."""
     rows = ["| key | decides | read in | read by |", "| --- | --- | --- | --- |"]
     of_work = (item for item in BACKDOORS if item.decides is not Decides.SYNC)
     for _, alike in groupby(of_work, _reading):
         items = list(alike)
         rows += [_backdoor_row(items)] if len(items) > _TOLD else [_backdoor_row([item]) for item in items]
     annotations = [f"| `{item.key}` | {item.effect} |" for item in BACKDOORS if item.decides is Decides.SYNC]
-    rows += ["", "| annotation of an object | effect |", "| --- | --- |", *annotations]
-    page = (ROOT / "docs/admission.md").read_text(encoding="utf-8")
-    table = "\n".join(rows)
-    return _BACKDOORS.sub(lambda block: f"{block[1]}\n{table}\n{block[2]}", page)
+    pages = rulepages.texts()
+    pages["docs/rules/quota-bypass.md"] += "\n".join((_KEYS, *rows, ""))
+    pages["docs/rules/sync-bypass.md"] += "\n".join((_ANNOTATIONS, *annotations, ""))
+    return pages
 
 
 def _versions_page() -> str:
     """Returns docs/versions.md with a new table of the faults of KAI's releases."""
-    rows = ["| KAI | if | then | source |", "| --- | --- | --- | --- |"]
-    rows += [f"| {fault.releases} | {fault.when} | {fault.effect} | {fault.source} |" for fault in FAULTS]
+    rows = ["| KAI | if | then |", "| --- | --- | --- |"]
+    rows += [f"| {fault.releases} | {fault.when} | {fault.effect} |" for fault in FAULTS]
     page, table = (ROOT / "docs/versions.md").read_text(encoding="utf-8"), "\n".join(rows)
     return _FAULTS.sub(lambda block: f"{block[1]}\n{table}\n{block[2]}", page)
 

@@ -1,6 +1,4 @@
-"""Finds which nodes of a fleet each rule looks at: from the checks of ``check.FLEET_CHECKS`` and ``check.WORK_CHECKS``,
-and the rules that a check, or a function that it calls, may name.
-"""
+"""Finds the rules that a check, or a function that it calls, may name."""
 
 from __future__ import annotations
 
@@ -11,19 +9,10 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from kubectl_tas.base.diagnostics import Rule
-from kubectl_tas.check import FLEET_CHECKS, WORK_CHECKS
 from kubectl_tas.check.conflicts import Fields
 
 _ROOMS = ("kubectl_tas.check", "kubectl_tas.load", "kubectl_tas.gangs.admission")
 """Modules whose functions make findings."""
-
-
-def nodes_of_rules() -> dict[str, list[str]]:
-    """Returns the codes of the rules by the name of the node that they look at. Both are in the order of the table."""
-    by_node: dict[str, dict[str, None]] = {}
-    for look in (*FLEET_CHECKS, *WORK_CHECKS):
-        by_node.setdefault(look.node.name, {}).update(dict.fromkeys(sorted(rules_of(look.check))))
-    return {node: list(codes) for node, codes in by_node.items()}
 
 
 @cache

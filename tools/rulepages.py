@@ -17,7 +17,6 @@ from kubectl_tas.report.text import rule_page
 from tools.advice import mended
 from tools.declared import declared_rules
 from tools.goldens import ROOT, SILENCE, Case, read
-from tools.rule_nodes import nodes_of_rules
 
 SUBJECTS = {
     "Files and YAML": (
@@ -104,16 +103,7 @@ _INTRODUCTION = """# Rules
 Look up the code of a finding. Its page, and `kubectl tas rule CODE`, say why and how to mend it. A finding is an error
 and fails a run, unless it is marked here: a warning fails it with `--strict`, an info never.
 """
-_LOOKS = """
-## What each rule looks at
-
-The checks of `validate` do not search for their objects: a rule that looks at containers sees those of every kind. A
-file is looked at even if its pool is unknown. Rules that are not listed judge text, changes, edits or a cluster.
-
-| node | rules |
-|---|---|
-"""
-_MARKS = {Severity.ERROR: "", Severity.WARNING: " (warning)", Severity.INFO: " (note)"}
+_MARKS = {Severity.ERROR: "", Severity.WARNING: " (warning)", Severity.INFO: " (info)"}
 
 
 def texts() -> dict[str, str]:
@@ -123,9 +113,6 @@ def texts() -> dict[str, str]:
     for subject, rules in groups.items():
         index.append(f"\n## {subject}\n\n")
         index += [f"- [{r.code}](rules/{r.code}.md){_MARKS[r.severity]}: {r.summary}\n" for r in rules]
-    index.append(_LOOKS)
-    for node, codes in nodes_of_rules().items():
-        index.append(f"| {node} | {'; '.join(f'[{code}](rules/{code}.md)' for code in codes)} |\n")
     pages = {f"docs/rules/{rule.code}.md": _page(rule) for rule in chain.from_iterable(groups.values())}
     return {"docs/rules.md": "".join(index), **pages}
 

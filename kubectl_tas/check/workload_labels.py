@@ -49,8 +49,8 @@ WORKLOAD_CONFLICT = Rule(
     "A workload contradicts the queue, scheduler, priority, namespace or SubGroup of its pool.",
     "`render` never overwrites what a user wrote, and two values would contradict each other in the cluster. KAI reads "
     "the labels priorityClassName and kai.scheduler/preemptibility before any field: on the object, on the objects "
-    "made from it, and on pods. docs/admission.md lists all keys that count. Remove the value, or choose the pool or "
-    "the priority that it belongs to.",
+    "made from it, and on pods. The page of quota-bypass lists all keys that count. Remove the value, or choose the "
+    "pool or the priority that it belongs to.",
 )
 WORKLOAD_MINIMUM = Rule(
     "workload-minimum",

@@ -61,8 +61,8 @@ def admit(
     """Check whether the queue of WORK would admit it.
 
     By default, the usage of the queue is what other HIGH and NORMAL work of the repository declares. --used, --live or
-    --cluster-state give another usage; then other members of the gang count as running. A workload replaces the
-    repository's workload of the same kind and name. Exits 1 if one is rejected, can never run, or no answer is certain.
+    --cluster-state give another usage. A workload replaces the repository's workload of the same kind and name. Exits 1
+    if one is rejected, can never run, or no answer is certain.
     """
     root = find_root(directory)
     place = place_of(root, work) or _declared(directory, work)

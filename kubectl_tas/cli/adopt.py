@@ -69,9 +69,8 @@ def adopt_command(
     FILE has manifests as they run today, or is a folder of such files, or - for standard input, whose result goes to
     standard output. A file of the repository is changed in place; another one is written to --to.
 
-    Comments stay. Queues become pools, classes become priorities, levels and gangs become what KAI reads, and nothing
-    is left of the other scheduler. The command shows the diff, and lists what has no equal here. It writes nothing
-    while a pool or a priority is unknown. Exits 1 then, and if the result has errors.
+    Comments stay. The command shows the diff, and lists what has no equal here. It writes nothing while a pool or a
+    priority is unknown. Exits 1 then, and if the result has errors.
     """
     root = find_root(directory)
     wishes = Wishes(pool, queues, priorities)

@@ -227,7 +227,7 @@ def nodes() -> None:
     "--domains",
     metavar="KEY=N",
     multiple=True,
-    help="Domains of a level in each of the level above, by default 1, with --like 2. Repeatable.",
+    help="Domains of this level in each domain above; by default 1, with --like 2. Repeatable.",
 )
 @click.option(
     "--nodes",

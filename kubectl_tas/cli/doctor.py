@@ -30,9 +30,9 @@ _NAMESPACED = ("deployments.apps",)
 def doctor(output: str, context: str | None, kubeconfig: str | None, backend: str | None, directory: str | None) -> int:
     """Look at kubectl, the clusters and the repository, and say what to mend.
 
-    The command asks for kubectl and its contexts, and each cluster for the CRDs and releases of KAI and Grove, queues,
-    shards, PriorityClasses, webhooks, labels of nodes and the guard. In the repository it looks at git, hooks, CI and
-    the lock of the tool. It says what it could not ask, and goes on. Exits 1 if it finds a problem.
+    It asks each cluster for the CRDs and releases of KAI and Grove, queues, shards, webhooks, labels of nodes and the
+    guard. In the repository it looks at git, hooks, CI and the lock of the tool. It says what it could not ask. Exits 1
+    if it finds a problem.
     """
     session = open_session(directory)
     meant = chosen_backends(session.fleet, backend)

@@ -41,8 +41,8 @@ def fn() -> int:
 
     The functionConfig, of tas/v1alpha1, is a Render, which adds the manifests of a repository to the items, or a
     Validate, which changes none. spec.directory is the repository, a folder below that of the kustomization. Without
-    it, the items are the repository, and Render replaces them by the manifests. Findings become results of the list,
-    and go to stderr. If there are errors, fn leaves the items unchanged and exits 1.
+    it, the items are the repository, and Render replaces them by the manifests. Findings become results of the list.
+    With errors, fn leaves the items unchanged and exits 1.
     """
     text, problem = decode("functionConfig", read_stdin(MAX_LIST))
     if problem is not None:

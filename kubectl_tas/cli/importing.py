@@ -78,13 +78,9 @@ def cluster(
     """Write a repository that renders the queues and topologies that a cluster has.
 
     A queue with leaves becomes a pool; its leaves become subpools or the pool's own queue. All keep their names. The
-    command lists what would change in the cluster, what is new, and what has no place in files. It takes a pool with
-    all its queues or not at all.
+    command lists what would change in the cluster, what is new, and what is not imported.
 
-    If the subpools of a pool are guaranteed more than the pool, or it has no limit, --sums gives the pool their sum.
     The command never overwrites a file: where one exists, it writes nothing.
-
-    --backend adds a cluster to a repository. If a pool's name is taken, the pool gets the name of its cluster, too.
     """
     if cluster_state is not None and (context or kubeconfig):
         raise click.UsageError("--cluster-state stands for a cluster; it does not go with --context and --kubeconfig")
@@ -171,8 +167,7 @@ def osmo(files: tuple[str, ...], to: str) -> int:
     FILE, or - for standard input, is JSON or YAML as `osmo config show` prints it for POOL, BACKEND, ROLE, POD_TEMPLATE
     or RESOURCE_VALIDATION, or values of OSMO's Helm chart. Pass all files at once.
 
-    The command lists what has no place here. It never overwrites a file: where one exists, it shows the difference and
-    writes nothing.
+    The command lists what has no place here. It never overwrites a file.
     """
     documents = _documents(files)
     if documents is None:
@@ -194,7 +189,7 @@ def kueue(
     LocalQueues, as `kubectl get ... -o json` prints them. Without FILE kubectl reads the cluster.
 
     Cohorts and ClusterQueues become pools and subpools (docs/from-kueue.md), and work is adopted as by `kubectl tas
-    adopt`. The command never overwrites a file: where one exists, it shows the difference and writes nothing.
+    adopt`. The command never overwrites a file.
     """
     if files and (context or kubeconfig):
         raise click.UsageError("FILE stands for a cluster; it does not go with --context and --kubeconfig")

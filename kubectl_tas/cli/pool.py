@@ -276,7 +276,7 @@ def create(
 ) -> int:
     """Create the pool NAME, in a file of its own.
 
-    If the repository would have a new error, the command writes nothing. Other fields are for you to add to the file.
+    The command writes nothing that `validate` refuses. Add other fields to the file.
     """
     if levels and above["topology"]:
         raise click.UsageError("--level does not go with --topology, which has the levels")
@@ -293,9 +293,8 @@ def create(
 def rename(old: str, new: str, dry_run: bool, render_after: bool, directory: str | None) -> int:
     """Rename the pool OLD to NEW in all files that name it.
 
-    All these files are edited as one change: the pool's document, subpools, child pools and work. If the repository
-    would have a new error, nothing is written. The queues get new names, so rename a pool while nothing runs there. The
-    command lists Jobs that you must delete first.
+    The queues get new names, so rename a pool while nothing runs there. The command lists Jobs that you must delete
+    first.
     """
     old = names.fold(old)
     plan = partial(pool_edits.rename, old=old, new=new)

@@ -43,6 +43,7 @@ from kubectl_tas.load.source import CONFIG_FILE
 from kubectl_tas.model.artifact import Placed
 from kubectl_tas.report import FINDINGS
 from kubectl_tas.report.style import unified
+from kubectl_tas.report.text import plural
 from kubectl_tas.work.manifests import Object
 from kubectl_tas.work.run import make_texts, objects_to_apply, texts_of
 from kubectl_tas.work.stored_run import RenderedFiles, StoredStamps
@@ -137,8 +138,7 @@ def check(output: str, backend: str | None, guard: bool, directory: str | None) 
     """Check that the committed manifests are up to date.
 
     Prints a unified diff and exits 1 if they differ, or if other files in or above the output folder change what a
-    GitOps tool applies. In the other formats, each manifest that differs is a finding, and the diff goes to standard
-    error.
+    GitOps tool applies.
     """
     session = open_session(directory, by_file=True, render=True).with_guard(guard=guard)
     if output != TEXT and session.failed():
@@ -173,7 +173,11 @@ def check(output: str, backend: str | None, guard: bool, directory: str | None) 
     if output == TEXT:
         show_findings(beside)
     tell_warnings(session)
-    return 1 if is_absent or diff or has_errors(beside) else 0
+    if is_absent or diff or has_errors(beside):
+        return 1
+    if output == TEXT:
+        say(f"{plan.output}/ is up to date: {plural(len(plan.same), 'file')}.", err=True)
+    return 0
 
 
 def _beside(session: Session, folder: str, changed: Iterable[str], settled: Collection[str]) -> list[Diagnostic]:

@@ -66,9 +66,8 @@ FORMATS = {
 def diff(revision: str | None, output: str, base: str | None, directory: str | None) -> int:
     """Show what the changes since a git revision mean.
 
-    The report lists settings, quotas, subpools, queues, topologies, work that is admitted, refused or waits, gangs that
-    restart, and changes that a cluster refuses. The last line names the risk. Markdown suits a comment on a pull
-    request.
+    The report lists settings, quotas, work that is admitted, refused or waits, gangs that restart, and changes that a
+    cluster refuses. The last line names the risk.
 
     Exits 0 if nothing changes, 1 if anything does. If the repository has errors, it prints them to stderr and exits 3.
     """
@@ -133,7 +132,7 @@ def report(to: str, title: str, since: str | None, live: bool, directory: str | 
     """Write a static site of the repository.
 
     Open index.html; the site needs no server and no network. The folder must be empty, or hold a site that this command
-    wrote. If the repository has errors, the site shows them and the command exits 1.
+    wrote. The site shows errors of the repository; with any, the command exits 1.
     """
     from kubectl_tas.emit.file_plan import apply_plan, plan_pages
     from kubectl_tas.load.revision import last_commit

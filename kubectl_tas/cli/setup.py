@@ -48,10 +48,9 @@ GITOPS = ("none", "argocd", "flux")
 def init(target: str, ci: str, gitops: str, source: str | None, owners: tuple[str, ...], *, prune: bool) -> None:
     """Write a small working repository to DIR, by default the working folder.
 
-    The repository has a pool, a subpool, a workflow, schemas, pre-commit hooks, and a CI job with CODEOWNERS; with
-    --gitops also the objects that Argo CD or Flux needs, for the layout and the backends of tas.yaml. init keeps
-    existing files. If tas.yaml exists, init writes no example. Hooks and the CI job go to the top of the git
-    repository.
+    The repository has a sample pool, subpool and workflow, schemas, pre-commit hooks, and a CI job with CODEOWNERS;
+    with --gitops also the objects that Argo CD or Flux needs. init keeps existing files, and names options that have no
+    effect then. If tas.yaml exists, init writes no sample. Hooks and the CI job go to the top of the git repository.
     """
     from kubectl_tas.edit import scaffold
     from kubectl_tas.emit.create_only import write_missing
@@ -93,6 +92,11 @@ def init(target: str, ci: str, gitops: str, source: str | None, owners: tuple[st
             say(f"{where}: nobody has that name, so nobody is asked to approve changes.", err=True)
     if there is not None and there not in files and _lacks_it(checkout.top / there):
         _say_add(shown(there))
+    ignored = [("--source", source, name) for name in kept if source and name.endswith(scaffold.REQUIREMENTS)]
+    ignored += [("--owner", owner, there) for owner in owners if there is not None]
+    for option, value, name in ignored:
+        if _lacks_it(checkout.top / name, value):
+            say(f"Ignored {option}: {shown(name)} is there already. Write {value} into it.", err=True)
     at = "" if root == Path() else f" -C {shlex.quote(str(root))}"
     say(f"Next: kubectl tas validate{at} && kubectl tas render{at}", err=True)
     if gitops != "none":
@@ -113,10 +117,10 @@ def _say_no_digest(where: str, requirement: str, gap: str) -> None:
     say(f"Write kubectl-tas @ git+https://...@COMMIT into {where}: {why}.", err=True)
 
 
-def _lacks_it(path: Path) -> bool:
-    """Whether an existing file does not name this tool."""
+def _lacks_it(path: Path, text: str = "kubectl-tas") -> bool:
+    """Whether an existing file does not have a text, by default the name of this tool."""
     try:
-        return b"kubectl-tas" not in path.read_bytes()
+        return text.encode() not in path.read_bytes()
     except OSError:  # a folder or a link that leads nowhere, of which nothing is known
         return False
 

@@ -73,8 +73,8 @@ def share(
 
     NAME is a pool, shown with all below it, or a subpool (pool--subpool).
 
-    Queues ask for what the repository declares, or with --live, --context, --kubeconfig or --cluster-state for what
-    pods of the cluster hold and wait for. KAI divides the GPUs of nodes that are ready and not cordoned, or --gpus.
+    Queues ask for the GPUs that the repository declares, or in a cluster that you name for those that pods hold and
+    wait for. KAI divides the GPUs of nodes that are ready and not cordoned, or --gpus.
     """
     session = open_session(directory)
     if refuse_errors(session.without(VERDICTS)):

@@ -151,12 +151,10 @@ def suggest(
 def usage(output: str, check: bool, live: bool, directory: str | None, **cluster: Any) -> int:
     """List the PodCliqueSets by the cluster topology that they use.
 
-    The sets are those of the repository, or with --live, --context, --kubeconfig or --cluster-state those of the
-    cluster. --check adds whether all levels are available (Grove's condition TopologyLevelsUnavailable) and, for a
-    cluster, the topologies that differ from the files.
+    The sets are those of the repository, or of the cluster that you name. --check adds whether all levels are available
+    and, for a cluster, the topologies that differ from the files.
 
-    For a cluster with nodes, the command says how many nodes are outside of each topology because they lack the label
-    of a level.
+    For a cluster, the command counts the nodes outside of each topology, which lack the label of a level.
     """
     session = open_session(directory)
     fleet = session.fleet

@@ -80,11 +80,10 @@ def validate(
     PATHS limit the report, not what is read. With -, validate checks standard input as the file that --stdin-filename
     names, else as a new file: its workflows and workloads replace those of the same kind and name.
 
-    --base also finds changes that you must not make, such as of a topology in use, of a field that the API server keeps
-    fixed, or of a subpool's state.
+    --base also finds changes that you must not make, such as of a topology in use.
 
     With --live, --context, --kubeconfig or --cluster-state, validate also compares with the clusters: topologies,
-    PodCliqueSets, the GPUs of nodes and of pods. What runs there decides what may change.
+    PodCliqueSets, the GPUs of nodes and of pods.
     """
     paths = (*paths, *filenames)
     needs_all = live or any(cluster.values())

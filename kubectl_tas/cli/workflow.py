@@ -160,7 +160,7 @@ def _segments(items: Sequence[Submission], index: int) -> list[WorkSegment]:
 def why_command(work: str, output: str, live: bool, directory: str | None, **cluster: Any) -> int:
     """Say whether WORK runs, and why it waits.
 
-    WORK may also be the name of a pod or a PodGroup in the cluster, which stands for the work that it is of.
+    WORK may also be a pod or a PodGroup of the cluster.
 
     The answer has the differences between cluster and files, the messages of KAI and Kubernetes, and the answer of
     `fit`. --cluster-state takes a file of `cluster state`, or the output of kubectl, which has events too:
@@ -168,7 +168,7 @@ def why_command(work: str, output: str, live: bool, directory: str | None, **clu
     kubectl get nodes,pods,events,jobs,queues.scheduling.run.ai,podgroups.scheduling.run.ai -A -o json
 
     Without a repository, or if no file declares WORK, name a cluster with --live, --context, --kubeconfig or
-    --cluster-state: the answer then has what the cluster alone says.
+    --cluster-state.
 
     Exits 0 if WORK runs or has succeeded, else 1.
     """

@@ -196,7 +196,11 @@ def _note(workload: FleetWorkload, gang: Gang) -> str:
     if not podgrouper.is_predicted(workload):
         reason = podgrouper.row(workload).unpredicted or f"not predicted for a {workload.kind}"
         return f"made by KAI's PodGrouper; {reason}"
-    return podgrouper.note(workload, divided=bool(gang.sub_groups))
+    if gang.sub_groups and podgrouper.asks_for_more(workload):
+        return podgrouper.note(workload, divided=True)
+    rest = podgrouper.rest_of_name(workload)
+    is_whole = rest == "the UID"
+    return f"{gang.name}-<UID>, made by KAI" if is_whole else f"{gang.name}, made by KAI; to its name KAI adds {rest}"
 
 
 def _topology(workload: FleetWorkload) -> str | None:

@@ -671,7 +671,7 @@ class _Work:
             annotation_path = (*placed_at, annotation)
             if self._document.value(annotation_path) is None:
                 self._added[annotation_path] = coarsest
-        self._plan_segments(page, by_label)
+        self._plan_segments(page, pool, by_label)
         for annotation in (labels.PLACEMENT_REQUIRED, labels.PLACEMENT_PREFERRED):
             path, idle = (*ROOT_ANNOTATIONS, annotation), alone or not placed_at
             if idle and (level := self._document.value(path)) is not None:
@@ -690,12 +690,16 @@ class _Work:
             for each in self._adopting.fleet.topologies
         )
 
-    def _plan_segments(self, page: WorkloadKind, by_label: Mapping[str, str]) -> None:
+    def _plan_segments(self, page: WorkloadKind, pool: FleetPool, by_label: Mapping[str, str]) -> None:
+        places_parts = page.gang.placed_parts is not None and pool.backend.has(page.gang.placed_parts)
         sizes, slices = self._said.get(Says.SLICE_SIZE, {}), self._said.get(Says.SLICE_LEVEL, {})
         for path, label in slices.items():
             size = next((value for size_path, value in sizes.items() if size_path[:-1] == path[:-1]), None)
             key = by_label.get(str(label))
-            if not page.gang.divided:
+            is_whole_job = places_parts and str(self._document.value((*path[:-4], "parallelism"))) == str(size)
+            if is_whole_job and key is not None:
+                self._added[*path[:-1], labels.PLACEMENT_REQUIRED] = key
+            elif not page.gang.divided:
                 self._lost[f"slices of {size} pods: KAI divides no {self._kind} into segments"] = None
             elif key is None:
                 self._lost[f"level {label} of slices: the pool has no such level"] = None

@@ -199,3 +199,39 @@ def test_what_kueue_adds_by_flavor_and_places_by_podset_is_listed() -> None:
     )
     flavor = "the node labels and tolerations of its flavor: its pods may run on any node; write a nodeSelector and"
     assert any(reason.startswith(flavor) and "a100" in reason for reason in reasons)
+
+
+JOB_SET = """\
+apiVersion: jobset.x-k8s.io/v1alpha2
+kind: JobSet
+metadata: {name: train, labels: {kueue.x-k8s.io/queue-name: team}}
+spec:
+  replicatedJobs:
+  - name: workers
+    replicas: 4
+    template:
+      spec:
+        parallelism: 2
+        completions: 2
+        template:
+          metadata:
+            annotations:
+              kueue.x-k8s.io/podset-slice-required-topology: topology.kubernetes.io/rack
+              kueue.x-k8s.io/podset-slice-size: "SIZE"
+          spec: {restartPolicy: Never, containers: [{name: a, image: a, resources: {limits: {nvidia.com/gpu: 1}}}]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("size", "version", "is_placed"), [("2", "0.17", True), ("1", "0.17", False), ("2", "0.15", False)]
+)
+def test_slices_of_a_job_set_are_its_jobs(size: str, version: str, is_placed: bool) -> None:
+    backend = f"{{name: a, scheduler: {{version: '{version}'}}}}"
+    config = f"apiVersion: tas/v1alpha1\nkind: Config\nspec: {{backends: [{backend}]}}\n"
+    fleet = fleet_of({"tas.yaml": config, "pools/team.yaml": FLAVORS})
+    adopted = adopt({PATH: JOB_SET.replace("SIZE", size)}, fleet, Wishes("", {}, {}))
+    template = safe_load(adopted.texts[PATH])["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]
+    annotations = template.get("metadata", {}).get("annotations")
+    assert annotations == ({"kai.scheduler/topology-required-placement": "rack"} if is_placed else None)
+    lost = f"slices of {size} pods: KAI divides no JobSet into segments"
+    assert (lost in [each.reason for each in adopted.unequal]) is not is_placed

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Iterable
 
@@ -16,7 +15,6 @@ from fuzz.templates import apart, expanded, template
 from kubectl_tas.jinja.bounds import Refusal
 from kubectl_tas.jinja.filters import FILTERS, TESTS, method
 from kubectl_tas.jinja.sandbox import FUNCTIONS
-from tests.support.golden import ROOT
 
 
 @pytest.mark.parametrize("part", range(4))
@@ -164,8 +162,17 @@ def absent() -> Iterable[str]:
             yield f"loop.{attribute}"
 
 
-def test_what_is_not_there_is_in_the_docs() -> None:
-    text = (ROOT / "docs/osmo.md").read_text(encoding="utf-8")
-    listed = text.partition("<!-- absent -->")[2].partition("<!-- /absent -->")[0]
-    expected = {*absent(), "loop.depth0", "include", "import", "extends", "block", "autoescape", "print"}
-    assert set(re.findall(r"`([\w.]+)`", listed)) == expected
+ABSENT = """
+    attr batch callable center cycler dict.clear dict.copy dict.fromkeys dict.pop dict.popitem dict.setdefault
+    dict.update e escape escaped filesizeformat filter forceescape groupby joiner kwargs lipsum list.append
+    list.clear list.copy list.extend list.insert list.pop list.remove list.reverse list.sort loop.changed
+    loop.depth loop.depth0 pprint random safe sameas self slice str.casefold str.center str.encode
+    str.expandtabs str.format str.format_map str.isascii str.isdecimal str.isidentifier str.isprintable
+    str.isspace str.istitle str.isupper str.ljust str.maketrans str.rindex str.rjust str.translate striptags
+    test truncate urlencode urlize varargs wordcount wordwrap xmlattr
+"""
+"""What templates lack: whoever makes it available takes it off."""
+
+
+def test_what_is_not_there_is_known() -> None:
+    assert {*ABSENT.split()} == {*absent(), "loop.depth0"}
