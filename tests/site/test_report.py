@@ -137,11 +137,11 @@ def test_pictures_of_pages_have_their_style(site: Path) -> None:
 
 def test_files_tell_how_many_pages_of_work_are_done(small: Path) -> None:
     told: list[tuple[int, int]] = []
-    texts = files(content(small), lambda done, of: told.append((done, of)))
+    texts = dict(files(content(small), lambda done, of: told.append((done, of))))
     assert len(told) == sum(path.endswith(".html") for path in texts)
     assert told == sorted(told)
     assert told[-1] == (1, 1)
-    assert files(content(small)) == texts
+    assert dict(files(content(small))) == texts
 
 
 def test_work_of_one_name_has_a_page_each(small: Path, tmp_path: Path) -> None:
