@@ -112,7 +112,7 @@ EVENTS = """
 import pathlib, sys
 from _ruamel_yaml import CParser
 for path in sorted(pathlib.Path(sys.argv[1]).glob("[psw]*/*.yaml")):
-    parser = CParser(path.read_bytes())
+    parser = CParser(path.read_text())
     while parser.check_event():
         parser.get_event()
 """
@@ -377,17 +377,16 @@ ROWS = (
 
 
 def kubeconform(folder: Path, jobs: Path, schemas: str) -> list[str] | None:
-    """Returns the command that checks the Jobs by schemas on disk; None if kubeconform or the schema is not to be had."""
+    """Returns the command that checks the Jobs by schemas on disk; None without kubeconform or its schema of Jobs."""
     found = shutil.which("kubeconform")
     if found is None and shutil.which("go"):
         subprocess.run(["go", "install", KUBECONFORM], env={**ENVIRONMENT, "GOBIN": str(folder)}, check=False)
         found = str(folder / "kubeconform") if (folder / "kubeconform").exists() else None
     (folder / "schemas").mkdir()
-    command = [found or "", "-strict", "-n", "2", "-cache", str(folder / "schemas"), "-schema-location", schemas]
-    is_ready = (
-        found is not None and subprocess.run([*command, str(jobs)], check=False, capture_output=True).returncode == 0
-    )
-    return [*command, str(jobs)] if is_ready else None
+    options = ["-strict", "-n", "2", "-cache", str(folder / "schemas"), "-schema-location", schemas, str(jobs)]
+    if found is None or subprocess.run([found, *options], check=False, capture_output=True).returncode:
+        return None
+    return [found, *options]
 
 
 def main() -> None:
@@ -422,7 +421,7 @@ def main() -> None:
     print(f"{options.workflows} workflows, {options.pools} pools, seed {options.seed}, medians of {options.runs} runs")
     print(f"load: {load:.2f} s of processor time; python -c pass: {start:.3f} s; {os.cpu_count()} processors")
     print(
-        f"kubeconform: {units['kubeconforms']:.2f} s\n" if conform else "without kubeconform and its schema of Jobs\n"
+        f"kubeconform: {units['kubeconforms']:.2f} s\n" if conform else "no kubeconform, or no schema of Jobs for it\n"
     )
     print("| command | ratio | goal | largest process, MiB | all processes, MiB |\n| --- | --- | --- | --- | --- |")
     print(f"| libyaml's events of the same files, in one process | {floor / load:.2f} loads | | | |")
