@@ -121,7 +121,8 @@ def exported(origin: Origin) -> tuple[list[KeyPath], list[KeyPath]]:
     """Returns the fields of an export that the API server refuses, and all fields that it writes itself."""
     metadata = origin.value(("metadata",))
     holders = [metadata, *(value_at(metadata, name) for name in ("annotations", "labels"))]
-    is_export = "status" in origin.data or any(isinstance(each, dict) and not _KEYS.isdisjoint(each) for each in holders)
+    mappings = [holder for holder in holders if isinstance(holder, dict)]
+    is_export = "status" in origin.data or any(not _KEYS.isdisjoint(holder) for holder in mappings)
     refused = [*(_there(origin, _REFUSED) if is_export else ()), *(_of_job(origin) if _makes_selector(origin) else ())]
     return refused, [*refused, *(_there(origin, _WRITTEN) if is_export else ())]
 

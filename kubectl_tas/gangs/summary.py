@@ -14,7 +14,6 @@ from kubectl_tas.model.osmo_workflow import Priority
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Submission
 
-
 OWNERS = ("owner", "team")
 """Labels that name an owner, with any prefix. The first has precedence."""
 
