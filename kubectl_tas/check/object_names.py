@@ -189,7 +189,7 @@ def _queue_lengths(fleet: Fleet) -> Iterator[Diagnostic]:
         if len(pool.shared_queue) > MAX_LABEL:
             yield _too_long(pool.shared_queue, pool.declared.at("metadata", "name"), "name of the pool")
             continue
-        targets: list[tuple[str, Declared[Any]]] = [(pool.name, pool.declared)]
+        targets: list[tuple[str, Declared[Pool] | Declared[Subpool]]] = [(pool.name, pool.declared)]
         for target, declared in targets + [(subpool.canonical, subpool.declared) for subpool in pool.subpools]:
             if len(target) > MAX_LABEL:  # its queue has a name of its own then
                 location = declared.at("metadata", "name")
