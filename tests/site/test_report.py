@@ -78,7 +78,7 @@ def test_pages_are_the_same_for_work_that_is_read_again(tmp_path: Path) -> None:
     assert report(root, tmp_path / "site") == 1
     whole = dict(files(content(root, used_from=USED[DECLARED])))
     assert {path: (tmp_path / "site" / path).read_text() for path in whole} == whole
-    assert "Owner ann" in text_of(whole["work/job-n2.html"])
+    assert "\nOwner: ann\n" in text_of(whole["work/job-n2.html"])
 
 
 @pytest.fixture
