@@ -2,11 +2,13 @@
 
 Writes a repository into a temporary folder, with two commits that differ in one workflow. Each row is a ratio of median
 processor times. A command counts with all its processes. It is compared with ruamel.yaml's C-based safe loader, which
-loads the same files in one process, or with ``python -c pass``.
+loads the same files in one process, or with ``python -c pass``. ``validate`` of as many indexed Jobs, in files of their
+own, is compared with kubeconform: the one on the PATH, or one that ``go install`` gets.
 
     python bench/fleet.py                                   # 600 workflows; some minutes
     python bench/fleet.py --workflows 5000 --pools 100      # a large fleet
     python bench/fleet.py --only diff                       # the rows with "diff" in their names
+    python bench/fleet.py --schemas '/schemas/{{.ResourceKind}}{{.KindSuffix}}.json'      # schemas for kubeconform
 """
 
 from __future__ import annotations
@@ -71,6 +73,33 @@ RESOURCE = """\
     - {{key: {key}, group: model-{model}-group}}
     - {{key: zone, group: workflow-group}}
 """
+JOB = """\
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: sweep-{job:05}
+  labels: {{kubectl-tas/pool: pool-000--sub-0, kubectl-tas/priority: LOW}}
+spec:
+  completions: {pods}
+  parallelism: {pods}
+  completionMode: Indexed
+  backoffLimit: 0
+  template:
+    metadata:
+      labels: {{app: sweep-{job:05}}}
+    spec:
+      restartPolicy: Never
+      containers:
+      - name: trainer
+        image: nvcr.io/nvidia/pytorch:25.10-py3
+        command: [torchrun, train.py]
+        args: [--seed, "{job}"]
+        env:
+        - {{name: NCCL_DEBUG, value: INFO}}
+        resources:
+          limits: {{nvidia.com/gpu: {gpus}, cpu: "16", memory: 64Gi}}
+"""
+KUBECONFORM = "github.com/yannh/kubeconform/cmd/kubeconform@v0.6.7"
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 """The environment of an installed tool: Python compiles a module once, not at each start."""
 LOAD = """
@@ -78,6 +107,14 @@ import pathlib, sys
 from ruamel.yaml import YAML
 for path in sorted(pathlib.Path(sys.argv[1]).glob("[psw]*/*.yaml")):
     list(YAML(typ="safe").load_all(path.read_bytes()))
+"""
+EVENTS = """
+import pathlib, sys
+from _ruamel_yaml import CParser
+for path in sorted(pathlib.Path(sys.argv[1]).glob("[psw]*/*.yaml")):
+    parser = CParser(path.read_text())
+    while parser.check_event():
+        parser.get_event()
 """
 
 
@@ -104,6 +141,15 @@ def write_repository(root: Path, pools: int, workflows: int, seed: int = 1) -> N
             resources="".join(RESOURCE.format(model=model, key=key, gpus=gpus) for model in (1, 2)),
         )
         (root / f"workflows/train-{workflow:05}.yaml").write_text(text)
+
+
+def write_jobs(root: Path, jobs: int, seed: int = 1) -> None:
+    """Writes a pool, and ``jobs`` indexed Jobs in files of their own."""
+    write_repository(root, 1, 0)
+    chance = random.Random(seed)
+    for job in range(jobs):
+        text = JOB.format(job=job, pods=chance.choice((2, 4, 8)), gpus=chance.choice((1, 4, 8)))
+        (root / f"workflows/sweep-{job:05}.yaml").write_text(text)
 
 
 EDIT = """
@@ -216,11 +262,13 @@ class Fleet:
 
     def __init__(self, folder: Path, pools: int, workflows: int, seed: int) -> None:
         self.root, self.small, self.site = folder / "root", folder / "small", folder / "site"
+        self.jobs = folder / "jobs"
         self._kept, self._new, self._aside = folder / "kept", folder / "new", folder / "aside"
         self._aside.mkdir()
         self._edits = 0
         write_repository(self.root, pools, workflows, seed)
         write_repository(self.small, 1, 2, seed)
+        write_jobs(self.jobs, workflows, seed)
         self.run(["render"])
         self.git("init", "--quiet")
         self.git("config", "gc.auto", "0")  # git would go on in the background, also while the folder is removed
@@ -287,19 +335,19 @@ class Row:
     """Goal for the ratio; 0 if there is none."""
     before: str = "kept"
     """cold: nothing is kept; kept: data of an earlier run; workflow, pool: also, one of these was edited."""
-    is_start: bool = False
-    """Whether the command is compared with the start of Python."""
+    unit: str = "loads"
+    """What the command is compared with: ``loads``, ``starts`` of Python, or ``kubeconforms``."""
 
     def take(self, fleet: Fleet) -> Taken:
         """Runs the command once."""
-        words = self.command.format(small=fleet.small, site=fleet.site).split()
+        words = self.command.format(small=fleet.small, site=fleet.site, jobs=fleet.jobs).split()
         fleet.git("checkout", "--quiet", "--", ".")
         fleet.git("clean", "--quiet", "-fd")  # what an edit was rendered to
         if self.before == "cold":
             shutil.rmtree(fleet.site, ignore_errors=True)
             if words[0] == "render":
                 fleet.put_aside()
-        elif not self.is_start:
+        elif self.unit == "loads":
             fleet.run(words)
         if self.before == "workflow":
             fleet.edit("workflows/train-00000.yaml", "train.py")
@@ -309,7 +357,7 @@ class Row:
 
 
 ROWS = (
-    Row("validate, cold", "validate", 0.5, "cold"),
+    Row("validate, cold", "validate", 0.35, "cold"),
     Row("render, cold", "render", 1.0, "cold"),
     Row("validate, nothing changed", "validate", 0.1),
     Row("render, nothing changed", "render", 0.1),
@@ -320,11 +368,25 @@ ROWS = (
     Row("render, one pool changed", "render", 0.0, "pool"),
     Row("diff --base, cold", "diff --base HEAD~1", 1.5, "cold"),
     Row("diff --base, one workflow changed", "diff --base HEAD~1", 0.2, "workflow"),
-    Row("report", "report --to {site}", 1.0, "cold"),
-    Row("validate of six files", "validate -C {small}", 15.0, is_start=True),
-    Row("--version", "--version", 4.0, is_start=True),
-    Row("rule CODE", "rule quota-shared", 8.0, is_start=True),
+    Row("report", "report --to {site}", 0.8, "cold"),
+    Row("validate of Jobs, cold", "validate -C {jobs}", 2.0, "cold", unit="kubeconforms"),
+    Row("validate of six files", "validate -C {small}", 12.0, unit="starts"),
+    Row("--version", "--version", 4.0, unit="starts"),
+    Row("rule CODE", "rule quota-shared", 8.0, unit="starts"),
 )
+
+
+def kubeconform(folder: Path, jobs: Path, schemas: str) -> list[str] | None:
+    """Returns the command that checks the Jobs by schemas on disk; None without kubeconform or its schema of Jobs."""
+    found = shutil.which("kubeconform")
+    if found is None and shutil.which("go"):
+        subprocess.run(["go", "install", KUBECONFORM], env={**ENVIRONMENT, "GOBIN": str(folder)}, check=False)
+        found = str(folder / "kubeconform") if (folder / "kubeconform").exists() else None
+    (folder / "schemas").mkdir()
+    options = ["-strict", "-n", "2", "-cache", str(folder / "schemas"), "-schema-location", schemas, str(jobs)]
+    if found is None or subprocess.run([found, *options], check=False, capture_output=True).returncode:
+        return None
+    return [found, *options]
 
 
 def main() -> None:
@@ -332,33 +394,43 @@ def main() -> None:
     for name, default in (("--workflows", 600), ("--pools", 20), ("--seed", 1), ("--runs", 3)):
         parser.add_argument(name, type=int, default=default)
     parser.add_argument("--only", metavar="NAME", default="")
+    parser.add_argument("--schemas", metavar="LOCATION", default="default", help="-schema-location of kubeconform")
     options = parser.parse_args()
     rows = [row for row in ROWS if options.only in row.name]
-    loads, starts, edits = [], [], []
+    loads, events, starts, conforms, edits = [], [], [], [], []
     taken: dict[str, list[Taken]] = {row.name: [] for row in rows}
     with tempfile.TemporaryDirectory() as folder:
         fleet = Fleet(Path(folder), options.pools, options.workflows, options.seed)
+        conform = kubeconform(Path(folder), fleet.jobs / "workflows", options.schemas)
+        rows = [row for row in rows if conform or row.unit != "kubeconforms"]
         for _ in range(options.runs):
             loads.append(measured([sys.executable, "-c", LOAD, str(fleet.root)], ENVIRONMENT))
+            events.append(measured([sys.executable, "-c", EVENTS, str(fleet.root)], ENVIRONMENT))
             starts.append(measured([sys.executable, "-c", "pass"], ENVIRONMENT))
+            if conform:
+                conforms.append(measured(conform, ENVIRONMENT))
             for row in rows:
                 taken[row.name].append(row.take(fleet))
             if "editor".startswith(options.only):
                 output = subprocess.check_output([sys.executable, "-c", EDIT, str(fleet.root)], text=True)
                 edits.append([float(word) for word in output.split()])
         os.chdir("/")
-    load, start = (statistics.median(item.processor for item in floor) for floor in (loads, starts))
+    load, floor, start = (statistics.median(item.processor for item in each) for each in (loads, events, starts))
+    units = {"loads": load, "starts": start, "kubeconforms": statistics.median(x.processor for x in conforms or loads)}
     wall = statistics.median(item.wall for item in loads)
     print(f"{options.workflows} workflows, {options.pools} pools, seed {options.seed}, medians of {options.runs} runs")
-    print(f"load: {load:.2f} s of processor time; python -c pass: {start:.3f} s; {os.cpu_count()} processors\n")
+    print(f"load: {load:.2f} s of processor time; python -c pass: {start:.3f} s; {os.cpu_count()} processors")
+    print(
+        f"kubeconform: {units['kubeconforms']:.2f} s\n" if conform else "no kubeconform, or no schema of Jobs for it\n"
+    )
     print("| command | ratio | goal | largest process, MiB | all processes, MiB |\n| --- | --- | --- | --- | --- |")
+    print(f"| libyaml's events of the same files, in one process | {floor / load:.2f} loads | | | |")
     for row in rows:
         runs = taken[row.name]
-        ratio = statistics.median(item.processor for item in runs) / (start if row.is_start else load)
+        ratio = statistics.median(item.processor for item in runs) / units[row.unit]
         most = [max(item.largest for item in runs), max(item.together for item in runs)]
-        unit = "starts" if row.is_start else "loads"
         goal = f"{row.goal:g}" if row.goal else ""
-        print(f"| {row.name} | {ratio:.2f} {unit} | {goal} | {most[0]:.0f} | {most[1] or float('nan'):.0f} |")
+        print(f"| {row.name} | {ratio:.2f} {row.unit} | {goal} | {most[0]:.0f} | {most[1] or float('nan'):.0f} |")
         if row.name == "render, cold":
             ratio = statistics.median(item.wall for item in runs) / wall
             print(f"| {row.name}: time on the clock | {ratio:.2f} loads | {goal} | | |")

@@ -112,7 +112,10 @@ def _init(cls: type, *, frozen: bool) -> Any:
     """Returns ``__init__``, which can set the fields of a frozen object."""
     from dataclasses import MISSING
 
-    parameters, body = ["self"], []
+    parameters, body, setters = ["self"], [], dict[str, Any]()
+    has_slots = frozen and not any("__dict__" in vars(base) for base in cls.__mro__)
+    if frozen and not has_slots:
+        body.append("values_ = self.__dict__")
     for field in sorted(_all_fields(cls), key=operator.attrgetter("kw_only")):
         name = value = field.name
         if field.kw_only and "*" not in parameters:
@@ -124,10 +127,14 @@ def _init(cls: type, *, frozen: bool) -> Any:
             value = f"fields_[{name!r}].default_factory() if {name} is missing_ else {name}"
         else:
             parameters.append(name)
-        body.append(f"set_(self, {name!r}, {value})" if frozen else f"self.{name} = {value}")
+        if has_slots:
+            setters[f"set_{name}_"] = getattr(cls, name).__set__  # object.__setattr__ would look for it each time
+            body.append(f"set_{name}_(self, {value})")
+        else:
+            body.append(f"values_[{name!r}] = {value}" if frozen else f"self.{name} = {value}")
     if hasattr(cls, "__post_init__"):
         body.append("self.__post_init__()")
-    namespace = {"fields_": vars(cls)["__dataclass_fields__"], "missing_": MISSING, "set_": object.__setattr__}
+    namespace = {"fields_": vars(cls)["__dataclass_fields__"], "missing_": MISSING, **setters}
     exec(f"def __init__({', '.join(parameters)}):\n " + "\n ".join(body or ["pass"]), namespace)
     namespace["__init__"].__qualname__ = f"{cls.__qualname__}.__init__"
     return namespace["__init__"]

@@ -54,23 +54,24 @@ class _Word(NamedTuple):
 
 def check_words(container: Fields) -> Iterator[Diagnostic]:
     """Checks the command of a container. Tasks of OSMO and sections of operators start programs in other ways."""
-    words = [
-        _Word(str(text), (*container.path, field, index))
+    texts = [
+        (field, index, str(text))
         for field in ("command", "args")
-        for index, text in enumerate(listed(container.get(field)))
+        for index, text in enumerate(listed(container.value.get(field)))
     ]
-    if not words or "image" not in container.value or any("{{" in word.text for word in words):
+    if not texts or "image" not in container.value or any("{{" in text for *_, text in texts):
         return
-    if "workflow" not in container.origin.data:
+    starts_shell = container.has("command") and texts[0][2].rpartition("/")[2] in _SHELLS - {"busybox"}
+    may_lack = "workflow" not in container.origin.data and any("$" in text for *_, text in texts)
+    words = [_Word(text, (*container.path, field, index)) for field, index, text in texts if starts_shell or may_lack]
+    if may_lack:
         yield from _variables(container, words)
-    if container.has("command"):
+    if starts_shell:
         yield from _script(container, words)
 
 
 def _script(container: Fields, words: list[_Word]) -> Iterator[Diagnostic]:
     """Checks what a shell that starts first gets as its script."""
-    if words[0].text.rpartition("/")[2] not in _SHELLS - {"busybox"}:
-        return
     at, shell = 1, words[0].text
     flag: _Word | None = None
     while at < len(words) and words[at].text[:1] in ("-", "+") and words[at].text not in ("-", "--"):

@@ -59,10 +59,14 @@ _LAUNCHERS = {
     "ray": Launcher(("num-gpus",)),
 }
 """Programs and modules of Python."""
+_MAY_LAUNCH = late_pattern("|".join((*map(re.escape, _LAUNCHERS), "--")))
+"""Matches in each command that has a launcher, by its name or by its options alone."""
 _BEFORE = frozenset(("exec", "nohup", "time", "-m", "python", "python3", "stdbuf", "-u"))
 """Words before the program."""
 _UNCERTAIN = late_pattern(r"<<|\b(if|case|while|until|for|then|else)\b")
 """Matches scripts that may not run all their lines."""
+_ASSIGNS = late_pattern(r"\w+=")
+_DRIVE = late_pattern(r"[A-Za-z]:\\")
 _END = late_pattern(r"&&|\|\||[\n;|&]")
 _WAITS = late_pattern(r"(?m)^\s*(until|while)\b[^\n]*;\s*done\s*(;|$)")
 """Matches a loop in one line, behind which all other lines run."""
@@ -72,12 +76,9 @@ def check_command(container: Fields, _fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks the program and the options of a container or a task."""
     yield from _program(container)
     yield from check_words(container)
-    given = _gpus_of(container)
-    if not given:
-        return
-    for words in commands_of(container):
-        launcher = launcher_of(words)
-        if launcher is None or (launcher.is_alone and not _is_alone(container)):
+    for words, launcher in launched_by(container):
+        given = _gpus_of(container)
+        if not given or (launcher.is_alone and not _is_alone(container)):
             continue
         number, last, others = 1, None, 1
         for option in options_of(words):
@@ -111,13 +112,15 @@ def check_processes(declared: Declared[Workload], _fleet: Fleet) -> Iterator[Dia
 
 def _program(container: Fields) -> Iterator[Diagnostic]:
     """Finds a program with a blank in its name. A path with a blank may exist."""
-    for holder in (container, *(container.below(*call, "exec") for call in CALLS)):
-        yield from _named(holder)
+    yield from _named(container)
+    for call in CALLS:
+        if call[0] in container.value:
+            yield from _named(container.below(*call, "exec"))
 
 
 def _named(holder: Fields) -> Iterator[Diagnostic]:
     first = next(iter(listed(holder.get("command"))), None)
-    if not isinstance(first, str) or "{{" in first or "$(" in first or re.match(r"[A-Za-z]:\\", first):
+    if not isinstance(first, str) or " " not in first or "{{" in first or "$(" in first or _DRIVE.match(first):
         return
     name, _, rest = first.strip().partition(" ")
     if rest and not (name.startswith("/") and "/" in rest.split()[0]):
@@ -131,17 +134,34 @@ Words = list[tuple[str, KeyPath]]
 """The words of a command, each with the path of the text that has it."""
 
 
+def launched_by(container: Fields) -> Iterator[tuple[Words, Launcher]]:
+    """Yields the commands of a container that run a launcher."""
+    texts = _texts(container)
+    if any(_MAY_LAUNCH.search(text) for text, _ in texts):
+        for words in _commands(texts):
+            launcher = launcher_of(words)
+            if launcher is not None:
+                yield words, launcher
+
+
 def commands_of(container: Fields) -> Iterator[Words]:
     """Yields the commands of a container: the list itself, and the lines of a script in it."""
-    texts: Words = []
-    for field in ("command", "args"):
-        for index, text in enumerate(listed(container.get(field))):
-            if isinstance(text, str | int):
-                texts.append((str(text), (*container.path, field, index)))
-    texts += _scripts(container, texts)
-    plain = [(text, path) for text, path in texts if not re.search(r"\s", text.strip())]
-    if len(plain) == len(texts):
-        yield plain
+    return _commands(_texts(container))
+
+
+def _texts(container: Fields) -> Words:
+    texts = [
+        (str(text), (*container.path, field, index))
+        for field in ("command", "args")
+        for index, text in enumerate(listed(container.value.get(field)))
+        if isinstance(text, str | int)
+    ]
+    return texts + _scripts(container, texts) if "files" in container.value else texts
+
+
+def _commands(texts: Words) -> Iterator[Words]:
+    if all(len(text.split()) < 2 for text, _ in texts):
+        yield texts
         return
     for text, path in texts:
         script = _WAITS.sub("", re.sub(r"(?m)^\s*#.*$", "", text.replace("\\\n", " ")))
@@ -165,7 +185,7 @@ def launcher_of(words: Words) -> Launcher | None:
         name = word.rpartition("/")[2]
         if name in _LAUNCHERS:
             return _LAUNCHERS[name]
-        if name not in _BEFORE and not re.match(r"\w+=", word):
+        if name not in _BEFORE and not _ASSIGNS.match(word):
             if not word.startswith("--") or path[-2] != "args":
                 return None
             return _TORCHRUN if any("nproc" in option for option, _ in words) else _VLLM

@@ -12,7 +12,7 @@ from kubectl_tas.check.other_schedulers import KUEUE
 from kubectl_tas.facts import times
 from kubectl_tas.gangs.podgrouper import is_made_by_kai
 from kubectl_tas.kinds import page_of_document
-from kubectl_tas.kinds.section import key_path, path_steps, values_at, written
+from kubectl_tas.kinds.section import key_path, path_steps, value_at, values_at, written
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.kindlists import Phase, group_of
 from kubectl_tas.model.labels import POOL
@@ -57,6 +57,7 @@ _WRITTEN: tuple[KeyPath, ...] = (
     *(("metadata", "labels", name) for name in _UID),
     ("status",),
 )
+_KEYS = frozenset(path[-1] for path in (*_REFUSED, *_WRITTEN))
 _POD_LABELS: KeyPath = ("spec", "template", "metadata", "labels")
 SUSPENDED = Rule(
     "suspended",
@@ -118,8 +119,12 @@ def check_exported(declared: Declared[Workload] | Declared[CliqueSet], _fleet: F
 
 def exported(origin: Origin) -> tuple[list[KeyPath], list[KeyPath]]:
     """Returns the fields of an export that the API server refuses, and all fields that it writes itself."""
-    refused = [*_there(origin, _REFUSED), *(_of_job(origin) if _makes_selector(origin) else ())]
-    return refused, [*refused, *_there(origin, _WRITTEN)]
+    metadata = origin.value(("metadata",))
+    holders = [metadata, *(value_at(metadata, name) for name in ("annotations", "labels"))]
+    mappings = [holder for holder in holders if isinstance(holder, dict)]
+    is_export = "status" in origin.data or any(not _KEYS.isdisjoint(holder) for holder in mappings)
+    refused = [*(_there(origin, _REFUSED) if is_export else ()), *(_of_job(origin) if _makes_selector(origin) else ())]
+    return refused, [*refused, *(_there(origin, _WRITTEN) if is_export else ())]
 
 
 def _paths(paths: list[KeyPath]) -> str:
@@ -143,6 +148,9 @@ def _of_job(origin: Origin) -> Iterator[KeyPath]:
     if origin.value(("spec", "manualSelector")) is True:
         return
     selector: KeyPath = ("spec", "selector", "matchLabels")
+    carried = origin.value(_POD_LABELS)
+    if origin.value(selector) is None and isinstance(carried, dict) and carried.keys().isdisjoint((*_UID, *_JOB)):
+        return
     if list(_there(origin, tuple((*selector, name) for name in _UID))):
         yield selector[:-1]
     yield from _there(origin, tuple((*_POD_LABELS, name) for name in _UID))

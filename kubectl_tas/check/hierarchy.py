@@ -264,6 +264,8 @@ def _schedulers(fleet: Fleet, topology: FleetTopology) -> Iterator[Diagnostic]:
 
 def _other_name(fleet: Fleet, topology: FleetTopology) -> Iterator[Diagnostic]:
     """Finds bindings to a Topology with another name than Grove writes into PodGangs (podgang.go, buildResource)."""
+    if not topology.bindings:
+        return
     names = {other_topology.name_on(backend) for backend in fleet.backends for other_topology in fleet.topologies}
     for backend in fleet.backends:
         bound = topology.binding(backend)

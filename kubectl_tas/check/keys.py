@@ -254,7 +254,6 @@ def _key(origin: Origin, where: str, path: KeyPath) -> Iterator[Diagnostic]:
     other_map = "labels" if where == "annotations" else "annotations"
     if key in KNOWN[where] or key in KNOWN["both"]:
         return
-    location = origin.locate(path, key=True)
     if (finding := _part_of_gpu(origin, path) or leftover(origin, path)) is not None:
         yield finding
         return
@@ -263,12 +262,13 @@ def _key(origin: Origin, where: str, path: KeyPath) -> Iterator[Diagnostic]:
     if key in KNOWN[other_map]:
         message = f"{key} is read among the {other_map}, not among the {where}"
         hint = f"Remove it: {_WRITTEN}." if key in _BY_NOBODY else f"Move it to {other_map}."
-        yield Diagnostic(KEY_MISPLACED, message, location, hint=hint)
+        yield Diagnostic(KEY_MISPLACED, message, origin.locate(path, key=True), hint=hint)
         return
     domain, slash, name = key.partition("/")
     if not slash:
         near = closest(key, PLAIN, most=1, folds=True)
         if near is not None:
+            location = origin.locate(path, key=True)
             yield Diagnostic(KEY_UNKNOWN, f'nothing reads "{key}"', location, hint=question(key, near))
         return
     bare = next((domain.removesuffix(ending) for ending in _ENDINGS if domain.endswith(ending)), domain)
@@ -289,7 +289,7 @@ def _key(origin: Origin, where: str, path: KeyPath) -> Iterator[Diagnostic]:
     near = closest(f"{intended_domain}/{name}", known_keys) or next(namesakes, None)
     hint = question(key, near) if near else f"Known: {', '.join(keys_here)}." if keys_here else "Remove it."
     hint = f"Did you mean {near}? Remove it: {_WRITTEN}." if near in _BY_NOBODY else hint
-    yield Diagnostic(KEY_UNKNOWN, f'nothing reads the key "{key}"', location, hint=hint)
+    yield Diagnostic(KEY_UNKNOWN, f'nothing reads the key "{key}"', origin.locate(path, key=True), hint=hint)
 
 
 def _part_of_gpu(origin: Origin, path: KeyPath) -> Diagnostic | None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kubectl_tas.base.diagnostics import Diagnostic
 from kubectl_tas.base.late import late_pattern
 from kubectl_tas.check.command_words import COMMAND_DOUBTFUL
-from kubectl_tas.check.commands import Option, Words, commands_of, launcher_of, options_of
+from kubectl_tas.check.commands import Option, Words, commands_of, launched_by, options_of
 from kubectl_tas.check.conflicts import Fields
 from kubectl_tas.kinds.backdoors import pods_at
 from kubectl_tas.kinds.section import value_at
@@ -110,9 +110,8 @@ def _together(spec: Workload, path: KeyPath, counts: dict[KeyPath, set[int]], to
 
 def _waited_for(container: Fields) -> Iterator[_Nodes]:
     """Yields the nodes that the commands of a container wait for, where the text says it plainly."""
-    for words in commands_of(container):
-        launcher = launcher_of(words)
-        if launcher is None or not launcher.nodes:
+    for words, launcher in launched_by(container):
+        if not launcher.nodes:
             continue
         options = list(options_of(words))
         told = [option for option in options if option.name == launcher.nodes]

@@ -189,9 +189,10 @@ def _queue_lengths(fleet: Fleet) -> Iterator[Diagnostic]:
         if len(pool.shared_queue) > MAX_LABEL:
             yield _too_long(pool.shared_queue, pool.declared.at("metadata", "name"), "name of the pool")
             continue
-        subpool_queues = ((subpool.canonical, subpool.declared.at("metadata", "name")) for subpool in pool.subpools)
-        for target, location in ((pool.name, pool.declared.at("metadata", "name")), *subpool_queues):
+        targets: list[tuple[str, Declared[Pool] | Declared[Subpool]]] = [(pool.name, pool.declared)]
+        for target, declared in targets + [(subpool.canonical, subpool.declared) for subpool in pool.subpools]:
             if len(target) > MAX_LABEL:  # its queue has a name of its own then
+                location = declared.at("metadata", "name")
                 message = f"its objects get the label {POOL}: {target}, which has {len(target)} characters"
                 hint = f"Shorten it: a label has at most {MAX_LABEL}."
                 yield Diagnostic(NAME_INVALID, message, location, hint=hint)

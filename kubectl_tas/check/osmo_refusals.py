@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from kubectl_tas.base.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
 from kubectl_tas.base.words import did_you_mean
 from kubectl_tas.check.object_names import workflow_names
+from kubectl_tas.kinds.section import child
 from kubectl_tas.load.reader import reads_alike
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.osmo_workflow import Group, Task, Workflow
@@ -84,19 +85,20 @@ def _leads(
 
 def _values(declared: Declared[Workflow], task: Task, task_path: KeyPath) -> Iterator[Diagnostic]:
     """Reports words and numbers that YAML 1.1, as OSMO reads it, and kubectl read otherwise."""
-    values: list[tuple[KeyPath, object]] = [
-        ((*task_path, "environment", name), value) for name, value in task.environment.items()
-    ]
-    for field in ("command", "args"):
-        values += (((*task_path, field, index), word) for index, word in enumerate(getattr(task, field)))
-    for path, value in values:
-        text = declared.origin.source_text(path)
-        if text is None or reads_alike(text):
-            continue
-        location = declared.at(*path)
-        if location.source[location.column - location.source_column :][:1] not in ("'", '"', "|", ">"):
-            message = f'OSMO reads files by YAML 1.1, where {text} may be another value than "{value}"'
-            yield Diagnostic(OSMO_REFUSES, message, location, hint=f'Put it in quotes: "{text}".')
+    for field in ("environment", "command", "args"):
+        values = getattr(task, field)
+        fields = declared.origin.value((*task_path, field)) if values else None
+        for step, value in values.items() if isinstance(values, dict) else enumerate(values):
+            in_file = child(fields, step)
+            if type(in_file) is str and reads_alike(in_file):  # its text is the same, but for quotes
+                continue
+            text = declared.origin.source_text((*task_path, field, step))
+            if text is None or reads_alike(text):
+                continue
+            location = declared.at(*task_path, field, step)
+            if location.source[location.column - location.source_column :][:1] not in ("'", '"', "|", ">"):
+                message = f'OSMO reads files by YAML 1.1, where {text} may be another value than "{value}"'
+                yield Diagnostic(OSMO_REFUSES, message, location, hint=f'Put it in quotes: "{text}".')
 
 
 def _inputs(declared: Declared[Workflow]) -> Iterator[Diagnostic]:

@@ -183,7 +183,7 @@ def _as_root(spec: Fields) -> Iterator[Diagnostic]:
 def _once(fields: Fields, table: Iterable[_List]) -> Iterator[Diagnostic]:
     """Checks that the items of lists are unique by a field."""
     for field, key, what in table:
-        items = mappings(fields.get(field))
+        items = mappings(fields.value.get(field)) if field in fields.value else ()
         if len(items) > 1:
             found = [(str(item[key]), (*fields.path, field, n, key)) for n, item in enumerate(items) if item.get(key)]
             yield from _duplicates(fields.origin, what, found)

@@ -428,7 +428,11 @@ def _uncounted(origin: Origin, holder: KeyPath) -> Iterator[Diagnostic]:
     """Reports accelerators in the resources of a container, of a pod, or of the nodes of a TrainJob."""
     key = "resourcesPerNode" if origin.value((*holder, "resourcesPerNode")) is not None else "resources"
     amounts = origin.value((*holder, key))
-    if not isinstance(amounts, dict):
+    if not isinstance(amounts, dict) or not any(
+        "/" in str(name) and name not in gpus.WHOLE
+        for each in amounts.values()
+        for name in (each if isinstance(each, dict) else ())
+    ):
         return
     from kubectl_tas.model.podtemplate import Resources  # workflows have none
 

@@ -129,8 +129,9 @@ def _noted(origin: Origin, path: KeyPath, name: str, value: object) -> Iterator[
 
 
 def _variables(fields: Fields, maps: ConfigMaps, namespace: str, but: Collection[str]) -> Iterator[Diagnostic]:
-    given = {item.name: item for item in environment.variables(fields.value)}
-    for path, name, value, is_elsewhere in environment.variables(fields.value):
+    variables = [*environment.variables(fields.value)]
+    given = {item.name: item for item in variables}
+    for path, name, value, is_elsewhere in variables:
         key = read_by(VARIABLES, name)
         if key is not None and name not in but and (is_elsewhere or not is_hidden(key, value)):
             location = fields.origin.locate((*fields.path, *path), key=is_elsewhere)

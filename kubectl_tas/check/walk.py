@@ -81,9 +81,10 @@ def walk(fleet: Fleet, looks: Iterable[Look[Any]]) -> Iterator[Diagnostic]:
         name = look.node.name
         if name not in nodes:
             nodes[name] = list(look.node.of(fleet))
-        context = look.shared(fleet) if look.shared is not None and nodes[name] else fleet
-        for node in nodes[name]:
-            yield from look.check(node, context)
+        if nodes[name]:
+            check, context = look.check, fleet if look.shared is None else look.shared(fleet)
+            for node in nodes[name]:
+                yield from check(node, context)
 
 
 def _pod_specs(fleet: Fleet) -> Iterator[Fields]:

@@ -42,22 +42,22 @@ def _holds(row: Naming, document: Document, release: str | None) -> bool:
 
 def _of_work(declared: Declared[Any], kind: str, name: str, rows: list[Naming]) -> Iterator[Diagnostic]:
     """Reports the first reason why a name is refused."""
-    location = declared.at("metadata", "name")
+    path = ("metadata", "name")
     if len(name) > MAX_NAME:
         message = f"the {kind} name has {len(name)} characters, more than the {MAX_NAME} of a Kubernetes name"
-        yield Diagnostic(NAME_INVALID, message, location, hint="Shorten it.")
+        yield Diagnostic(NAME_INVALID, message, declared.at(*path), hint="Shorten it.")
         return
     for row in rows or ANY.work:
         added = row.added(declared.origin.data)
         most = row.longest - len(added)
         if not row.alphabet.has(name):
             message = f'the {kind} name "{name}" must be {row.alphabet.value[1]}: {row.reason}'
-            yield Diagnostic(NAME_INVALID, message, location, hint=_example(name, row.alphabet))
+            yield Diagnostic(NAME_INVALID, message, declared.at(*path), hint=_example(name, row.alphabet))
             return
         if len(name) > most:
             behind = f', and "{added}" follows' if added else ""
             message = f"the name of a {kind} may have {most} characters here, not {len(name)}: {row.reason}{behind}"
-            yield Diagnostic(INVALID_VALUE, message, location, hint=f"Cut {len(name) - most} from it.")
+            yield Diagnostic(INVALID_VALUE, message, declared.at(*path), hint=f"Cut {len(name) - most} from it.")
             return
 
 

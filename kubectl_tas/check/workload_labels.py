@@ -280,14 +280,16 @@ def _minimum_of_parts(workload: FleetWorkload) -> Iterator[Diagnostic]:
 
 
 def _topologies(fleet: Fleet, workload: FleetWorkload) -> Iterator[Diagnostic]:
-    known_names = {topology.name_on(workload.pool.backend) for topology in fleet.topologies}
-    known_names |= {topology.name for topology in fleet.topologies}
     root: KeyPath = ("metadata", "annotations")
     places = [(root, workload.declared.spec.metadata.annotations)]
     places += [(template.annotations_path, template.annotations) for template in workload.templates]
     for path, values in places:
         name = values.get(labels.TOPOLOGY)
-        if name and name not in known_names:
+        if not name:
+            continue
+        known_names = {topology.name_on(workload.pool.backend) for topology in fleet.topologies}
+        known_names |= {topology.name for topology in fleet.topologies}
+        if name not in known_names:
             message = f'the Topology "{name}" is not declared here, so its levels are not checked'
             hint = (
                 f"Declared: {', '.join(sorted(known_names))}." if known_names else "If it exists elsewhere, do nothing."

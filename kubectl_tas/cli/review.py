@@ -28,6 +28,7 @@ from kubectl_tas.cli.session import (
     found_beside,
     open_change,
     open_session,
+    open_summaries,
     refuse_errors,
     tell_errors,
     tell_unread,
@@ -135,13 +136,17 @@ def report(to: str, title: str, since: str | None, live: bool, directory: str | 
     wrote. The site shows errors of the repository; with any, the command exits 1.
     """
     from kubectl_tas.emit.file_plan import apply_plan, plan_pages
+    from kubectl_tas.emit.manifest_text import Deferred, digest_of
     from kubectl_tas.load.revision import last_commit
     from kubectl_tas.site.content import Content
     from kubectl_tas.site.sitefiles import files
+    from kubectl_tas.work.processes import TextsByFile
+    from kubectl_tas.work.run import whole_work
 
     if not title.strip():
         raise click.UsageError("--title is empty")
-    session = open_session(directory)
+    asks = live or any(cluster.values())  # with nodes, each piece of work is placed on them, and all are there in full
+    session = open_session(directory) if asks else open_summaries(directory)
     fleet = session.fleet
     asked = named_clusters(fleet, cluster, live=live)
     own = {pool.backend.name for pool in fleet.pools}
@@ -149,11 +154,15 @@ def report(to: str, title: str, since: str | None, live: bool, directory: str | 
     source = USED[CLUSTER if asked else DECLARED]
     nodes = _nodes(asked, asked.names.intersection(own)) if asked else {}
     content = Content(title, fleet, session.shown, session.waived, answers.found if answers else None, source, nodes)
-    content = replace(content, commit=last_commit(session.root))
+    whole = whole_work(session.run.full) if session.run else None
+    content = replace(content, commit=last_commit(session.root), whole=whole)
     if since is not None:
         content = replace(content, since=since, changes=meaning_of(directory, since)[1])
+    pages, texts = TextsByFile(), dict[str, Deferred]()
     with progress("Drawing") as tick:
-        texts = files(content, tick)
+        for path, page in files(content, tick):
+            pages.put(path, page)
+            texts[path] = Deferred(digest_of(page), path, (0, len(page)), lambda name, *_: pages.get(name) or "")
     plan, base = plan_pages(texts, Path(to), session.root, (*fleet.config.sources, fleet.config.output))
     with progress("Writing") as tick:
         apply_plan(plan, base, tick, above=base)

@@ -124,8 +124,8 @@ class WorkSegments(NamedTuple):
     segments: Sequence[WorkSegment]
 
 
-def picture(fleet: Fleet, submission: Submission, admission: Admission | None = None) -> Picture:
-    """Computes the picture of one submission. For many pictures, pass the ``admission`` of ``fleet`` to save time."""
+def picture(fleet: Fleet, submission: Submission, verdict: Verdict | None = None) -> Picture:
+    """Computes the picture of one submission, with its ``verdict`` if ``fleet`` is not all that counts for that."""
     match submission:
         case FleetWorkflow():
             topology, gangs = _pool_topology(submission), tuple(gangs_of_workflow(fleet, submission))
@@ -144,7 +144,7 @@ def picture(fleet: Fleet, submission: Submission, admission: Admission | None = 
             facts = (("Pods", str(len(submission.group.pods))),)
         case _:
             raise TypeError(submission)
-    return Picture(submission, (admission or Admission(fleet)).verdict(submission), topology, gangs, facts)
+    return Picture(submission, verdict or Admission(fleet).verdict(submission), topology, gangs, facts)
 
 
 def _count(clique_set: FleetPodCliqueSet) -> str:

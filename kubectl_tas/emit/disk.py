@@ -113,10 +113,12 @@ class Disk:
                 listed = list(scanned)
             present = []
             for dir_entry in listed:  # a disk that does not tell the kind is asked for it now, while the handle is open
-                with contextlib.suppress(FileNotFoundError):
+                try:
                     if dir_entry.is_file(follow_symlinks=False) and statuses:
                         dir_entry.stat(follow_symlinks=False)
-                    present.append(dir_entry)
+                except FileNotFoundError:
+                    continue
+                present.append(dir_entry)
         finally:
             if handle is not None:
                 os.close(handle)

@@ -372,7 +372,7 @@ _PAGES = FileKind(
 )
 
 
-def plan_pages(files: dict[str, str], folder: Path, root: Path, read: Sequence[str]) -> tuple[Plan, Path]:
+def plan_pages(files: Mapping[str, str | Deferred], folder: Path, root: Path, read: Sequence[str]) -> tuple[Plan, Path]:
     """Returns the plan to write ``files`` to ``folder``, and the folder that its paths are relative to.
 
     Raises TasError if ``folder`` has files but no site, or another site below it. Also raises TasError for the

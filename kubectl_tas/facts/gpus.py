@@ -18,6 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
+from functools import lru_cache
 
 from kubectl_tas.base.late import dataclass
 
@@ -152,6 +153,7 @@ class ContainerRequests:
         )
 
 
+@lru_cache(maxsize=1024)
 def is_counted(resource: str) -> bool:
     """Whether KAI counts a resource as a GPU."""
     return resource in WHOLE or re.search(MIG, resource) is not None
@@ -164,6 +166,7 @@ def of_node(allocatable: Mapping[str, Decimal]) -> int:
     return int(sum(_slices(name) * amount for name, amount in allocatable.items() if is_counted(name)))
 
 
+@lru_cache(maxsize=1024)
 def is_uncounted(resource: str) -> bool:
     """Whether a resource, judged by its name, is a device that KAI charges to no queue."""
     if "/" not in resource or is_counted(resource) or re.search(NETWORK, resource):

@@ -48,6 +48,8 @@ class Feature(Enum):
     KARTA = auto()  # Karta definitions
     COARSE_PREFERRED = auto()  # a preferred level above the finest domain that all nodes share
 
+    __hash__ = object.__hash__  # that of enum.py is slow, and each document asks for many
+
 
 @dataclass(frozen=True, slots=True)
 class Row:

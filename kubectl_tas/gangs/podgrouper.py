@@ -17,13 +17,14 @@ from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.labels import MAX_NAME
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve import names
-from kubectl_tas.resolve.fleet_workload import MAX_SEGMENTS, FleetWorkload
+from kubectl_tas.resolve.fleet_workload import MAX_SEGMENTS, FleetWorkload, fact
 from kubectl_tas.resolve.placement import ReplicaType
 
 if TYPE_CHECKING:
     from kubectl_tas.kinds.page import Wait
 
 
+@fact
 def row(workload: FleetWorkload) -> Grouping:
     """Returns what KAI makes of a workload's kind, with the annotations of the workload."""
     spec = workload.declared.spec
@@ -34,12 +35,14 @@ def row(workload: FleetWorkload) -> Grouping:
     return gang
 
 
+@fact
 def places_at(workload: FleetWorkload) -> KeyPath:
     """Returns the path of the annotations that KAI reads for the gang as a whole; empty if it reads none."""
     placed_at = row(workload).placed_at
     return placed_at if placed_at != ANNOTATIONS or may_be_read(workload) else ()
 
 
+@fact
 def may_be_read(workload: FleetWorkload) -> bool:
     """Whether KAI may read the object itself, or this tool makes its PodGroup."""
     readable = row(workload).may_be_read
@@ -52,6 +55,7 @@ def copies_waits(workload: FleetWorkload) -> bool:
     return is_made_by_kai(workload) and (workload.declared.spec.page.is_declared or not may_be_read(workload))
 
 
+@fact
 def gathered(workload: FleetWorkload) -> Gathered:
     """Returns a workload as plain data for the functions of its kind's page."""
     document, has = workload.declared.spec.document, workload.pool.backend.has
@@ -73,6 +77,7 @@ def is_in_order(workload: FleetWorkload) -> bool:
     return row(workload).in_order(workload.declared.spec.document)
 
 
+@fact
 def minimums(workload: FleetWorkload) -> list[int]:
     """Returns the pods of each replica type that are needed before any pod of the gang starts."""
     grouping = row(workload)
@@ -83,6 +88,7 @@ def minimums(workload: FleetWorkload) -> list[int]:
     return grouping.minimums(gathered(workload))
 
 
+@fact
 def minimum_path(workload: FleetWorkload) -> KeyPath | None:
     """Returns the path in the file of the needed number of pods; None if the file does not say it."""
     grouping = row(workload)
@@ -92,12 +98,14 @@ def minimum_path(workload: FleetWorkload) -> KeyPath | None:
     return grouping.minimum_path(workload.declared.spec.document) if is_read else None
 
 
+@fact
 def is_one_pod_group(workload: FleetWorkload) -> bool:
     """Whether all pods of a workload are in one PodGroup; otherwise each pod has its own."""
     grouped = row(workload).one_pod_group
     return not is_made_by_kai(workload) or (grouped is not False and missing_gang(workload) is None)
 
 
+@fact
 def missing_gang(workload: FleetWorkload) -> Feature | None:
     """Returns the feature that the release lacks to make one PodGroup of all pods; None if nothing is lacking."""
     feature = row(workload).one_pod_group
@@ -149,6 +157,7 @@ def note(workload: FleetWorkload, *, divided: bool) -> str:
     return f"{text}; to its name KAI adds {rest_of_name(workload)}"
 
 
+@fact
 def is_made_by_kai(workload: FleetWorkload) -> bool:
     """Whether KAI's podgrouper makes the PodGroup of a workload."""
     return workload.pool.backend.is_kai and not workload.is_owned
@@ -233,6 +242,7 @@ def never_runs(workload: FleetWorkload, replica_type: ReplicaType) -> tuple[str,
     )
 
 
+@fact
 def waits(workload: FleetWorkload) -> list[Wait]:
     """Returns what keeps pods from being made that the gang needs before any pod starts; empty if the gang starts."""
     if not workload.is_owned and (not is_made_by_kai(workload) or not is_one_pod_group(workload)):
@@ -270,12 +280,14 @@ def mandatory(workload: FleetWorkload, replica_type: ReplicaType, minimum: int) 
     return minimum if is_elastic else replica_type.indices
 
 
+@fact
 def makes_sub_groups(workload: FleetWorkload) -> bool:
     """Whether the podgrouper of the backend's release makes a SubGroup of each replica type."""
     feature = row(workload).sub_groups
     return feature is not None and not workload.is_owned and workload.pool.backend.has(feature)
 
 
+@fact
 def makes_jobs(workload: FleetWorkload) -> bool:
     """Whether each job of a workload is a SubGroup."""
     feature = row(workload).sub_groups_of_jobs
@@ -310,6 +322,7 @@ def has_sub_group(workload: FleetWorkload, replica_type: ReplicaType) -> bool:
     )
 
 
+@fact
 def needed(workload: FleetWorkload) -> list[int]:
     """Returns the pods of each replica type that KAI waits for; segments that KAI makes count as a whole.
 

@@ -266,6 +266,8 @@ def _nodes(pool: FleetPool, origin: Origin, spec: KeyPath, above: KeyPath = ()) 
     """Yields what the pool's pods need of a node, besides what is written. A value ``above`` all pods counts only for
     pods without their own (addSchedulingConstraints of Argo's workflowpod.go, 3.7), and is then written there too.
     """
+    if not pool.nodes.selector and not pool.nodes.tolerations:
+        return
     reason = f"the nodes of pool {pool.name}"
     for_all = {
         name: origin.value((*above, name)) if above and not origin.value((*spec, name)) else None

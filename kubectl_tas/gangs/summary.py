@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from operator import attrgetter
 from typing import Any
 
@@ -12,6 +13,9 @@ from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.osmo_workflow import Priority
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Submission
+
+OWNERS = ("owner", "team")
+"""Labels that name an owner, with any prefix. The first has precedence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +47,8 @@ class Sent:
     """Request of the submission with all submissions that share its gang."""
     platforms: tuple[str, ...]
     objects: int
+    owner: str = ""
+    """The owner that the labels of the work itself name."""
 
 
 def sent(submission: Submission, request: Request) -> Sent:
@@ -58,7 +64,22 @@ def sent(submission: Submission, request: Request) -> Sent:
         request,
         platforms,
         objects,
+        own_owner(submission),
     )
+
+
+def own_owner(submission: Submission) -> str:
+    """Returns the owner that the labels of the work itself name; empty if they name none."""
+    if isinstance(submission, Summary):
+        return submission.sent.owner
+    spec = submission.declared.spec
+    return named_owner(spec.workflow.labels if submission.kind == "Workflow" else spec.metadata.labels)
+
+
+def named_owner(labels: Mapping[str, str]) -> str:
+    """Returns the owner that labels name; empty if they name none."""
+    owner_keys = [key for key in labels if key.rpartition("/")[2] in OWNERS and labels[key]]
+    return labels[min(owner_keys, key=lambda key: (OWNERS.index(key.rpartition("/")[2]), key))] if owner_keys else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,10 +24,11 @@ from kubectl_tas.gangs.segment_cuts import (
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.fleet_workload import FleetWorkload
+from kubectl_tas.resolve.fleet_workload import FleetWorkload, fact
 from kubectl_tas.resolve.placement import ROOT, LevelAnnotation, Placement, ReplicaType, Segments, combined
 
 
+@fact
 def whole_placement(workload: FleetWorkload) -> tuple[Placement | None, tuple[LevelAnnotation, ...]]:
     """Returns the placement of a workload's gang as a whole, and the levels that this placement cannot express.
 
@@ -43,6 +44,7 @@ def whole_placement(workload: FleetWorkload) -> tuple[Placement | None, tuple[Le
     return workload.placement, ()
 
 
+@fact
 def is_placed_as_a_whole(workload: FleetWorkload) -> bool:
     """Whether the placement of a template holds for all pods."""
     templates = {
@@ -53,6 +55,7 @@ def is_placed_as_a_whole(workload: FleetWorkload) -> bool:
     return not places_parts(workload) and podgrouper.is_one_pod_group(workload)
 
 
+@fact
 def places_parts(workload: FleetWorkload) -> bool:
     """Whether each template places the pods that are made from it, apart from all others."""
     if workload.is_owned:
@@ -66,6 +69,7 @@ def part_placement(workload: FleetWorkload, replica_type: ReplicaType) -> Placem
     return replica_type.placement if places_parts(workload) else None
 
 
+@fact
 def placed(workload: FleetWorkload) -> dict[KeyPath, Placement | None]:
     """Returns the placement that the annotations which KAI reads must ask for, by path. If the gang has no placement as
     a whole, these annotations may not even name a topology: KAI never places a PodGroup with a topology and no level.

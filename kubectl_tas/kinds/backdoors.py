@@ -38,6 +38,8 @@ class Decides(Enum):
     SYNC = "GitOps"
     STATE = "state"
 
+    __hash__ = object.__hash__  # that of enum.py is slow, and each document asks for many
+
 
 @dataclass(frozen=True, slots=True)
 class Backdoor:

@@ -41,6 +41,7 @@ _ANNOTATION = re.compile(rf"{_PODS}annotation[.](.+)")
 _OPTION = re.compile(r"-D(spark[.][^=\s]+)=(\S*)")
 ENDING = "VISIBLE_DEVICES"
 """End of the variables by which container runtimes give devices. As a key, such a name can only be a variable."""
+_LISTED, _MAPPED = frozenset((*LISTS, *MAPPINGS)), frozenset(MAPPINGS)
 VARIABLES = frozenset({*LISTS, *MAPPINGS, *SETTINGS, "envFrom"})
 MOUNTS = frozenset({*MOUNT_PATHS, *SETTINGS})
 
@@ -96,7 +97,7 @@ def settings(holder: Mapping[str, Any]) -> Iterator[Variable]:
 
 def java_settings(holder: Mapping[str, Any]) -> Iterator[Variable]:
     """Yields the settings of Spark in variables with options for Java."""
-    for variable in _listed_variables(holder):
+    for variable in () if _LISTED.isdisjoint(holder) else _listed_variables(holder):
         if variable.name in JAVA:
             yield from _options(variable.path, variable.value)
 
@@ -107,13 +108,13 @@ def unquoted(text: str) -> str:
 
 
 def _listed_variables(holder: Mapping[str, Any]) -> Iterator[Variable]:
-    for key in LISTS:
+    for key in LISTS if not _LISTED.isdisjoint(holder) else ():
         for index, variable in enumerate(holder[key]) if isinstance(holder.get(key), list) else ():
             if isinstance(variable, dict):
                 field = "valueFrom" if variable.get("valueFrom") else "value"
                 value = None if field == "valueFrom" else variable.get("value")
                 yield Variable((key, index, field), str(variable.get("name", "")), value, field == "valueFrom")
-    for key in MAPPINGS:
+    for key in MAPPINGS if not _MAPPED.isdisjoint(holder) else ():
         for name, value in holder[key].items() if isinstance(holder.get(key), dict) else ():
             is_elsewhere = isinstance(value, dict)
             yield Variable((key, name), str(name), None, is_elsewhere) if is_elsewhere else _set((key, name), value)

@@ -163,8 +163,9 @@ class PodSpec(Open):
     def overhead(self) -> Amounts:
         """Resources that the RuntimeClass adds to those of the containers."""
         overhead = (self.model_extra or {}).get("overhead")
-        amounts = overhead if isinstance(overhead, dict) else {}
-        return Amounts.model_validate({name: amounts.get(name) for name in quantities.OTHERS})
+        if not isinstance(overhead, dict):
+            return Amounts.model_construct()
+        return Amounts.model_validate({name: overhead.get(name) for name in quantities.OTHERS})
 
     def asks_with(self, annotations: Mapping[str, str]) -> quantities.Amounts:
         """Returns the request of one pod with these annotations.
@@ -172,8 +173,9 @@ class PodSpec(Open):
         Cpu and memory follow ``getPodResourceRequest`` of KAI 0.17 (``pod_info.go``). It combines containers, sidecars
         and other init containers as for GPUs, adds the overhead, and ignores resources of the whole pod.
         """
-        cpu = self._at_most(lambda asked: asked.cpu) + (self.overhead.cpu or 0)
-        memory = self._at_most(lambda asked: asked.memory) + (self.overhead.memory or 0)
+        overhead = self.overhead
+        cpu = self._at_most(lambda asked: asked.cpu) + (overhead.cpu or 0)
+        memory = self._at_most(lambda asked: asked.memory) + (overhead.memory or 0)
         return quantities.Amounts(self.gpus_with(annotations), cpu, memory)
 
     def _at_most(self, amount_of: Callable[[Resources], int]) -> int:

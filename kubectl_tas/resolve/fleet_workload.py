@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
-from typing import TYPE_CHECKING
+from functools import cached_property, wraps
+from typing import TYPE_CHECKING, TypeVar
 
 from kubectl_tas.base.late import dataclass
 from kubectl_tas.facts.quantities import Amounts, total
@@ -19,6 +19,7 @@ from kubectl_tas.resolve.pools import Declarations, FleetPool, FleetSubpool, Lab
 if TYPE_CHECKING:
     from kubectl_tas.model.workloads import Workload
 
+T = TypeVar("T")
 OWNED = "owned"
 """The only value of the label kubectl-tas/podgroup."""
 MAX_SEGMENTS = 1000
@@ -74,7 +75,7 @@ class FleetWorkload(LabelledSubmission):
         """The PodGroup that the workload shares with others."""
         return self.labels.get(labels.GANG)
 
-    @property
+    @cached_property
     def is_owned(self) -> bool:
         """Whether the tool writes the PodGroup, and not KAI's podgrouper."""
         return is_owned(self.declared.spec)
@@ -128,6 +129,20 @@ class FleetWorkload(LabelledSubmission):
         PodGroup. KAI divides other workloads too (gangs.podgrouper).
         """
         return self.is_segmented or (self.is_owned and len(self.replicas) > 1)
+
+
+def fact(function: Callable[[FleetWorkload], T]) -> Callable[[FleetWorkload], T]:
+    """Decorates a function that says something about a workload: many rules ask, and it is computed once."""
+    key = f"{function.__module__}.{function.__name__}"
+
+    @wraps(function)
+    def recall(workload: FleetWorkload) -> T:
+        facts = workload.__dict__
+        if key not in facts:
+            facts[key] = function(workload)
+        return facts[key]  # type: ignore[no-any-return]
+
+    return recall
 
 
 def resolve_workload(declared: Declared[Workload], declarations: Declarations) -> FleetWorkload | None:

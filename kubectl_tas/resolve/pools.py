@@ -472,7 +472,7 @@ class LabelledSubmission(Submission):
     def priority(self) -> Priority:
         """The priority in the label. NORMAL if the label is absent or unknown."""
         label = self.declared.spec.metadata.labels.get(labels.PRIORITY)
-        return next((priority for priority in PRIORITIES if priority == label), "NORMAL")
+        return PRIORITIES[PRIORITIES.index(label)] if label in PRIORITIES else "NORMAL"
 
     @property
     def place(self) -> Location:

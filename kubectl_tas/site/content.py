@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import field
 from datetime import date
 from functools import cached_property
@@ -14,6 +14,7 @@ from kubectl_tas.compare.impact import Impact
 from kubectl_tas.draw.gangfigure import Picture, picture
 from kubectl_tas.gangs.admission import VERDICTS, Admission, Outcome, QueueUsage, Verdict
 from kubectl_tas.gangs.quota_usage import Account, accounts
+from kubectl_tas.gangs.summary import named_owner, own_owner
 from kubectl_tas.place.answers import Fit, FitOutcome, fit, settled
 from kubectl_tas.place.gangs_to_place import LeftOut, unplaced
 from kubectl_tas.place.node_resources import ClusterNodes
@@ -38,8 +39,6 @@ SEVERITIES: dict[Severity, tuple[str, Tone]] = {
     Severity.INFO: ("info", "plain"),
 }
 """The displayed name and the tone of each severity."""
-OWNERS = ("owner", "team")
-"""Labels that name an owner, with any prefix. The first has precedence."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +59,8 @@ class Content:
     """Nodes by backend, for each cluster whose nodes are known."""
     commit: tuple[str, date] | None = None
     """Name and day of the last commit, if the files are in a git repository."""
+    whole: Callable[[Submission], tuple[Fleet, Submission]] | None = None
+    """Returns work in full, with its fleet, if the fleet of the site has summaries of it."""
     since: str | None = None
     """The revision that the repository is compared with."""
     changes: Impact | None = None
@@ -124,15 +125,13 @@ class Content:
 
     def owner(self, submission: Submission) -> str:
         """Returns the owner of work: from its own labels, else from its queue or a queue above; else empty."""
-        spec = submission.declared.spec
-        own_labels = spec.workflow.labels if submission.kind == "Workflow" else spec.metadata.labels
-        return _named(own_labels) or self.owner_of(submission.pool, submission.subpool)
+        return own_owner(submission) or self.owner_of(submission.pool, submission.subpool)
 
     def owner_of(self, pool: FleetPool, subpool: FleetSubpool | None) -> str:
         """Returns the owner of a pool or of one of its subpools."""
         below = subpool.declared.spec.spec.queue.labels if subpool else pool.declared.spec.spec.sharedQueue.labels
         above = (ancestor.declared.spec.spec.queue.labels for ancestor in pool.chain)
-        return next(filter(None, map(_named, (below, *above))), "")
+        return next(filter(None, map(named_owner, (below, *above))), "")
 
     @cached_property
     def owners(self) -> tuple[str, ...]:
@@ -161,7 +160,8 @@ class Content:
 
     def picture(self, submission: Submission) -> Picture:
         """Returns the picture of one submission."""
-        return picture(self.fleet, submission, self._admission)
+        fleet, work = (self.fleet, submission) if self.whole is None else self.whole(submission)
+        return picture(fleet, work, self.verdict(submission))
 
     @cached_property
     def by_file(self) -> dict[str, list[Diagnostic]]:
@@ -197,12 +197,6 @@ class Content:
         for submission in self.places.work:
             by_pool[submission.pool.name].append(submission)
         return dict(by_pool)
-
-
-def _named(labels: Mapping[str, str]) -> str:
-    """Returns the owner that the labels name."""
-    owner_keys = [key for key in labels if key.rpartition("/")[2] in OWNERS and labels[key]]
-    return labels[min(owner_keys, key=lambda key: (OWNERS.index(key.rpartition("/")[2]), key))] if owner_keys else ""
 
 
 def path_of(finding: Diagnostic) -> str:

@@ -22,17 +22,16 @@ Tick = Callable[[int, int], None]
 """Callback that gets the number of finished steps and of all steps."""
 
 
-def files(content: Content, tick: Tick | None = None) -> dict[str, str]:
-    """Returns the text of every file, by its path from the root of the site."""
-    texts = {name: read_resource(f"templates/site/{name}") for name in ("style.css", "search.js", "filter.js")}
-    texts["style.css"] += STYLE
-    texts["search-index.js"] = _index(content)
-    texts["work-list.js"] = _data("tasWork", work.listed(content))
-    for page in _pages(content):
-        texts[page.path] = _html(page, content)
+def files(content: Content, tick: Tick | None = None) -> Iterator[tuple[str, str]]:
+    """Yields every file: its path from the root of the site, and its text."""
+    for name, more in (("style.css", STYLE), ("search.js", ""), ("filter.js", "")):
+        yield name, read_resource(f"templates/site/{name}") + more
+    yield "search-index.js", _index(content)
+    yield "work-list.js", _data("tasWork", work.listed(content))
+    for number, page in enumerate(_pages(content)):
+        yield page.path, _html(page, content)
         if tick:
-            tick(min(len(texts), len(content.places.work)), len(content.places.work))
-    return texts
+            tick(min(number + 1, len(content.places.work)), len(content.places.work))
 
 
 def _pages(content: Content) -> Iterator[Page]:

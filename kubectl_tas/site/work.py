@@ -29,7 +29,7 @@ def pages(content: Content) -> Iterator[Page]:
     yield from blocks.divided(Page(places.WORK, "Work", "", "Work", (), (*unread, *_filters(content), table)))
     crumbs = (Link("Work", places.WORK),)
     yield from blocks.divided(Page(places.OPEN_WORK, LOOK_AT, "", "Work", crumbs, (waiting(content),)))
-    for submission in content.places.work:
+    for submission in sorted(content.places.work, key=lambda sent: sent.declared.origin.path):  # reads each file once
         yield _page(content, submission)
 
 

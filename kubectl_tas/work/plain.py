@@ -134,12 +134,12 @@ def from_sent(sent: Sent) -> Plain:
     request = sent.request
     requested = [*map(_amounts, (request.asks, request.largest, request.first)), request.is_one_gang]
     identity = [sent.kind, sent.name, sent.priority, sent.namespace, sent.gang]
-    return [*identity, _amounts(sent.asks), requested, list(sent.platforms), sent.objects]
+    return [*identity, _amounts(sent.asks), requested, list(sent.platforms), sent.objects, sent.owner]
 
 
 def to_sent(plain: Plain) -> Sent:
     """Restores the summary of a submission from plain data."""
-    kind, name, priority, namespace, gang, asks, requested, platforms, objects = plain
+    kind, name, priority, namespace, gang, asks, requested, platforms, objects, owner = plain
     all_, largest, least, is_one_gang = requested
     request = Request(_read_amounts(*all_), _read_amounts(*largest), _read_amounts(*least), is_one_gang)
-    return Sent(kind, name, priority, namespace, gang, _read_amounts(*asks), request, tuple(platforms), objects)
+    return Sent(kind, name, priority, namespace, gang, _read_amounts(*asks), request, tuple(platforms), objects, owner)

@@ -9,9 +9,10 @@ judged together, and of each other file.
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache, cached_property, partial
+from functools import cache, cached_property, lru_cache, partial
 from typing import TYPE_CHECKING
 
 from kubectl_tas.base.diagnostics import Diagnostic, Location, has_errors
@@ -28,6 +29,7 @@ from kubectl_tas.model.repository import Declared, Origin, Repository
 from kubectl_tas.resolve.fleet import Context, Fleet, is_called, resolve, resolve_context, resolve_work
 from kubectl_tas.resolve.mentions import read_rows
 from kubectl_tas.resolve.platforms import Finder
+from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.store.cache import Store
 from kubectl_tas.work.outcome import Outcome, SharedContext, claims, name_prefixes, names_to_compare, uses, work_of
 from kubectl_tas.work.plain import to_diagnostic, to_sent, to_waiver
@@ -233,6 +235,30 @@ def _fails(loaded: Loaded, context: Context) -> bool:
     """Whether the shared documents have errors, so that no dependent work is rendered."""
     fleet = resolve_work(replace(loaded.repository, workflows=(), workloads=(), companions=()), context)
     return has_errors((*loaded.diagnostics, *check_fleet(fleet, complete=loaded.complete)))
+
+
+def whole_work(run: JudgedRepository) -> Callable[[Submission], tuple[Fleet, Submission]]:
+    """Returns a function that gives work in full, with its fleet. For a summary, it reads the file again, and keeps
+    the last file.
+    """
+    counts = Counter[str]()
+    numbers: dict[int, int] = {}
+    for summary in run.fleet.summaries:
+        path = summary.declared.origin.path
+        numbers[id(summary)] = counts[path]
+        counts[path] += 1
+
+    @lru_cache(maxsize=1)
+    def of_file(path: str) -> Fleet:
+        return work_of(run.files.source.raws[path], run.files.shared)
+
+    def whole(submission: Submission) -> tuple[Fleet, Submission]:
+        if id(submission) not in numbers:
+            return run.fleet, submission
+        fleet = of_file(submission.declared.origin.path)
+        return fleet, fleet.submissions[numbers[id(submission)]]
+
+    return whole
 
 
 def _summaries(alone: Mapping[str, Outcome], context: Context) -> Iterator[Summary]:

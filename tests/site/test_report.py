@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from kubectl_tas.base.diagnostics import TasError
+from kubectl_tas.cli.backends import DECLARED, USED
 from kubectl_tas.draw import html
 from kubectl_tas.emit.file_plan import SITE_MARK, plan_pages
 from kubectl_tas.site import blocks
@@ -66,6 +67,18 @@ def test_what_a_reader_reads(tmp_path: Path, snapshot: Any, request: pytest.Fixt
     texts |= {name: (tmp_path / "site" / name).read_text() for name in ("search-index.js", "work-list.js")}
     texts["clusters/index.html"] = (tmp_path / "site/clusters/index.html").read_text()
     assert_files(snapshot, case / "pages", texts, update=request.config.option.update_snapshots)
+
+
+def test_pages_are_the_same_for_work_that_is_read_again(tmp_path: Path) -> None:
+    """Work of most files is a summary, until its page is drawn; ``content`` has all work in full."""
+    root = company(tmp_path / "repository")
+    jobs = [JOB.format(name=f"n{number}", pool="foundation--evals", gpus=number) for number in (1, 2, 3)]
+    jobs[1] = jobs[1].replace("labels: {", "labels: {example.com/owner: ann, ")
+    write(root, {"workflows/several.yaml": "---\n".join(jobs)})
+    assert report(root, tmp_path / "site") == 1
+    whole = dict(files(content(root, used_from=USED[DECLARED])))
+    assert {path: (tmp_path / "site" / path).read_text() for path in whole} == whole
+    assert "\nOwner: ann\n" in text_of(whole["work/job-n2.html"])
 
 
 @pytest.fixture
@@ -137,11 +150,11 @@ def test_pictures_of_pages_have_their_style(site: Path) -> None:
 
 def test_files_tell_how_many_pages_of_work_are_done(small: Path) -> None:
     told: list[tuple[int, int]] = []
-    texts = files(content(small), lambda done, of: told.append((done, of)))
+    texts = dict(files(content(small), lambda done, of: told.append((done, of))))
     assert len(told) == sum(path.endswith(".html") for path in texts)
     assert told == sorted(told)
     assert told[-1] == (1, 1)
-    assert files(content(small)) == texts
+    assert dict(files(content(small))) == texts
 
 
 def test_work_of_one_name_has_a_page_each(small: Path, tmp_path: Path) -> None:

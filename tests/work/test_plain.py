@@ -76,7 +76,7 @@ def test_a_summary_is_the_same_again() -> None:
     """Whole numbers, hundredths, and what has no limit."""
     one, two = Amounts(1, 2000, 3 * 2**30), Amounts(Hundredths("0.25"), NO_LIMIT, 0)
     request = Request(one, two, Amounts(4, 5, 6), is_one_gang=False)
-    sent = Sent("Job", "train", "LOW", "default", "all", Amounts(7, 8, 9), request, ("big", "small"), 12)
+    sent = Sent("Job", "train", "LOW", "default", "all", Amounts(7, 8, 9), request, ("big", "small"), 12, "vision")
     there = to_sent(again(from_sent(sent)))
     assert there == sent
     assert type(there.request.largest.gpu) is Hundredths
