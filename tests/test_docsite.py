@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 import pytest
 
 from tests.support.golden import ROOT
 from tests.test_readme import headings
-from tools.docsite import MOVED, redirects
+from tools.docsite import MOVED, linked_files, redirects
 
 
 @pytest.mark.parametrize(("address", "text"), redirects().items())
@@ -27,3 +27,9 @@ def test_pages_of_the_site_are_those_of_the_folder() -> None:
     menu = {*re.findall(r"docs/([\w-]+)\.md", (ROOT / "mkdocs.yml").read_text())}
     assert menu == {path.stem for path in (ROOT / "docs").glob("*.md")}
     assert not menu & MOVED.keys()
+
+
+def test_the_site_has_the_pictures_that_pages_show() -> None:
+    pictures = re.findall(r"!\[[^]]*\]\(\.\./(\S+\.svg)\)", (ROOT / "docs/pictures.md").read_text())
+    assert pictures
+    assert {*map(Path, pictures)} <= {*linked_files()}
