@@ -162,7 +162,7 @@ def test_the_work_of_a_file_is_summed_up() -> None:
     found = outcome_of(GROUPS.replace("pool: a", "pool: a # here"), render=True)
     place = ["workflows/w.yaml", 3, 9, "  pool: a # here", 1, 1]
     amounts = [2, 2000, 2 * 2**30]
-    sent = ["Workflow", "w", "LOW", "default", None, amounts, [amounts, amounts, amounts, True], [""], 3]
+    sent = ["Workflow", "w", "LOW", "default", None, amounts, [amounts, amounts, amounts, True], [""], 3, ""]
     assert found.sent == [["a", None, place, sent]]
     assert (found.findings, found.waivers, found.mentions) == ([], [], [])
     assert found.objects is not None
