@@ -227,17 +227,8 @@ def subpools(listed_subpools: Sequence[FleetSubpool], *, wide: bool = False) -> 
     for subpool in listed_subpools:
         wide_cells = (_all(subpool.maximum), weight(subpool.weight), subpool.current_queue or "-") if wide else ()
         declared = subpool.declared.spec.spec.quota_text
-        rows.append(
-            (
-                subpool.pool,
-                subpool.name,
-                subpool.state,
-                declared,
-                _all(subpool.quota),
-                subpool.declared.origin.path,
-                *wide_cells,
-            )
-        )
+        file = subpool.declared.origin.path
+        rows.append((subpool.pool, subpool.name, subpool.state, declared, _all(subpool.quota), file, *wide_cells))
     return style.table((*header, *(("LIMIT", "WEIGHT", "QUEUE") if wide else ())), rows)
 
 
