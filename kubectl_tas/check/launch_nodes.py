@@ -42,7 +42,7 @@ _OF_MPI = {
 """Options of Open MPI that may stand before the program, with the number of their values."""
 
 
-class _Nodes(NamedTuple):
+class _NodeRange(NamedTuple):
     """The nodes that a command waits for."""
 
     least: int
@@ -85,7 +85,7 @@ def check_launched_tasks(declared: Declared[Workflow], _fleet: Fleet) -> Iterato
                 yield _finding(container, nodes, total, f"its group has {total} tasks", "tasks")
 
 
-def _finding(container: Fields, nodes: _Nodes, total: int, has: str, noun: str) -> Diagnostic:
+def _finding(container: Fields, nodes: _NodeRange, total: int, has: str, noun: str) -> Diagnostic:
     option = nodes.option
     is_more = nodes.least > total
     number, does = (nodes.least, "waits for {} nodes") if is_more else (nodes.most, "lets {} nodes in")
@@ -108,7 +108,7 @@ def _together(spec: Workload, path: KeyPath, counts: dict[KeyPath, set[int]], to
     return fitting
 
 
-def _waited_for(container: Fields) -> Iterator[_Nodes]:
+def _waited_for(container: Fields) -> Iterator[_NodeRange]:
     """Yields the nodes that the commands of a container wait for, where the text says it plainly."""
     for words, launcher in launched_by(container):
         if not launcher.nodes:
@@ -118,7 +118,7 @@ def _waited_for(container: Fields) -> Iterator[_Nodes]:
         found = _NUMBERS.fullmatch(told[0].value) if len(told) == 1 else None
         text = container.origin.value(told[0].path) if told else ""
         if found and not _COMPUTED.search(str(text)) and not any(each.name in launcher.one_node for each in options):
-            yield _Nodes(int(found[1]), int(found[2] or found[1]), told[0])
+            yield _NodeRange(int(found[1]), int(found[2] or found[1]), told[0])
 
 
 def _beyond_slots(declared: Declared[Workload], slots: Slots) -> Iterator[Diagnostic]:

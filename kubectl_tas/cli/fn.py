@@ -55,7 +55,10 @@ def fn() -> int:
     if directory is None and not given.files:
         message = "there is no spec.directory, and no item is a Pool, a workload or another document"
         raise TasError(message, hint="Name the repository in spec.directory of the functionConfig.")
-    session = open_session(directory).with_emptiness() if directory is not None else _of_items(given)
+    if directory is not None:
+        session = open_session(directory).with_emptiness()
+    else:  # paths of items decide nothing, because they are annotations, which anyone can write
+        session = check_source(Path.cwd(), MemorySource(given.files), partial(replace, has_folders=False))
     chosen_backends(session.fleet, given.function.spec.backend)
     place = given.described if directory is None else partial(result_fields, session.root)
     if session.failed() or given.function.kind == "Validate":
@@ -63,13 +66,6 @@ def fn() -> int:
         return 1 if session.failed() else 0
     _write(_rendered(session, given, given.function), session.shown, place)
     return 0
-
-
-def _of_items(given: FunctionInput) -> Session:
-    """Checks the documents among the items as a repository. The author of the kustomization decides which documents
-    count. The paths of items decide nothing, because they are annotations, which anyone can write.
-    """
-    return check_source(Path.cwd(), MemorySource(given.files), partial(replace, has_folders=False))
 
 
 def _rendered(session: Session, given: FunctionInput, function: Function) -> Sequence[Object]:

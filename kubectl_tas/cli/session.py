@@ -246,9 +246,11 @@ def open_store(root: Path) -> Store | None:
 
     Raises a usage error if the store lies in the checkout, since a pull request could fill it.
     """
+    if noted("no_cache"):
+        return None
     named: Path | None = noted("cache_dir")
     folder = named or default_folder(os.environ)
-    if noted("no_cache") or folder is None:
+    if folder is None:
         return None
     if Path(os.path.realpath(folder)).is_relative_to(checkout_of(os.path.realpath(root))):
         if named is None:

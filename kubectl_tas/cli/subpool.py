@@ -33,7 +33,6 @@ from kubectl_tas.edit import subpool_edits as subpools
 from kubectl_tas.edit.subpool_edits import Quota, Usage
 from kubectl_tas.model.pool_kinds import CPU, MEMORY, SHARE
 from kubectl_tas.resolve import names
-from kubectl_tas.resolve.fleet import Fleet
 
 
 class _Quota(click.ParamType):  # type: ignore[type-arg]
@@ -49,10 +48,6 @@ class _Quota(click.ParamType):  # type: ignore[type-arg]
         if not re.fullmatch(self._pattern, text) and not re.fullmatch(SHARE, text):
             self.fail(f'{text!r} is neither {self._what} nor a share of the parent such as "33%"', param, ctx)
         return int(text) if re.fullmatch(r"[0-9]{1,9}", text) else text
-
-
-def _parents(fleet: Fleet) -> list[str]:
-    return [pool.name for pool in fleet.pools]
 
 
 def _addressed(parent: str, name: str | None) -> tuple[str, str]:
@@ -229,7 +224,7 @@ def list_subpools(parent: str | None, output: str, directory: str | None) -> int
     known = [*(item for pool in session.fleet.pools for item in pool.subpools), *session.fleet.records]
     found = [item for item in known if parent is None or item.pool == names.fold(parent)]
     if parent is not None and not found and names.fold(parent) not in session.fleet.pool_by_name:
-        raise click.UsageError(nothing_called("pool", parent, _parents(session.fleet)))
+        raise click.UsageError(nothing_called("pool", parent, [pool.name for pool in session.fleet.pools]))
     show_list(
         output,
         answer=lambda: pages.SubpoolList(found),

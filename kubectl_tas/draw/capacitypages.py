@@ -108,7 +108,8 @@ def _page(plan: Planned) -> str:
     if not capacity.levels:
         return style.pairs(facts)
     lines = style.table(HEADER, rows(capacity)).splitlines()
-    notes = (f"  {_never(level.level.key)}\n" for level in capacity.levels if level.level and not level.is_placed)
+    refused = [level.level.key for level in capacity.levels if level.level and not level.is_placed]
+    notes = (f"  {not_tried(key)}. Require that one.\n" for key in refused)
     return "".join((style.pairs(facts), *(f"  {line}\n" for line in lines), *notes))
 
 
@@ -170,10 +171,6 @@ def _row(room: LevelRoom, pod_gpus: int) -> tuple[str, ...]:
         f"{best.free} of {best.gpus}",
         ", ".join(following) or "-",
     )
-
-
-def _never(key: str) -> str:
-    return f"{not_tried(key)}. Require that one."
 
 
 def _called(domain_room: DomainRoom) -> str:

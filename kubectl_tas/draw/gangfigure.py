@@ -244,7 +244,9 @@ def _part(gang: Gang, unit: Part, deep: int) -> Box:
     is_preferred = constraint is not None and constraint.preferred is not None
     kind = "SubGroup" if isinstance(unit, SubGroup) else gang.kind
     below = gang.below(unit)
-    inside = [*(_part(gang, child, deep - 1) for child in below), *map(_task, unit.members)] if deep else []
+    inside = [_part(gang, child, deep - 1) for child in below] if deep else []
+    for member in unit.members if deep else ():
+        inside.append(Box(member.name, words=(plural(member.gpus, "GPU"),), look=BoxLook.ITEM))
     gpus = f"with {plural(unit.gpus, 'GPU')}" if unit.gpus else ""
     pods = "" if unit.indices else f"{plural(unit.pods, 'pod')} {gpus}".rstrip()
     return Box(
@@ -275,7 +277,3 @@ def _cut(unit: Part, below: Sequence[Part], deep: int) -> Iterator[str]:
 
 def _indices(start: int, last: int) -> str:
     return f"pod {start}" if start == last else f"pods {start} to {last}"
-
-
-def _task(member: Member) -> Box:
-    return Box(member.name, words=(plural(member.gpus, "GPU"),), look=BoxLook.ITEM)

@@ -119,7 +119,9 @@ def _one(scheduler: ShardScheduler, pending: Pending, node_options: str) -> str:
         )
         for number, turn in enumerate(pending.turns, start=1)
     ]
-    rows += [("-", *_cells(_name(gang), gang), _runs(gang, len(groups))) for gang, groups in scheduler.running]
+    for gang, groups in scheduler.running:
+        runs = "runs" if gang.copies == 1 else f"{len(groups)} of {gang.copies} run"
+        rows.append(("-", *_cells(_name(gang), gang), runs))
     rows += [_further(turn, names, scheduler, node_options) for turn in pending.further]
     leaves = [name for name in pending.start.tree.by_name if pending.start.tree.is_leaf(name)]
     queues = [_queue(scheduler, name, pending) for name in leaves if pending.requests[name].asked]
@@ -175,10 +177,6 @@ def _name(gang: GangToPlace, job: str = "") -> str:
 def _cells(name: str, gang: GangToPlace) -> tuple[str, str, str, str, str]:
     sent, pods = gang.sent, len(gang.request.unit.all_pods)
     return name, sent.target, sent.priority, str(pods), show("gpu", asks_of(gang.request).gpu)
-
-
-def _runs(gang: GangToPlace, copies: int) -> str:
-    return "runs" if gang.copies == 1 else f"{copies} of {gang.copies} run"
 
 
 def _said(turn: Turn, names: Mapping[str, str], scheduler: ShardScheduler, node_options: str) -> str:

@@ -227,9 +227,8 @@ def subpools(listed_subpools: Sequence[FleetSubpool], *, wide: bool = False) -> 
     for subpool in listed_subpools:
         wide_cells = (_all(subpool.maximum), weight(subpool.weight), subpool.current_queue or "-") if wide else ()
         declared = subpool.declared.spec.spec.quota_text
-        rows.append(
-            (subpool.pool, subpool.name, subpool.state, declared, _all(subpool.quota), _file(subpool), *wide_cells)
-        )
+        file = subpool.declared.origin.path
+        rows.append((subpool.pool, subpool.name, subpool.state, declared, _all(subpool.quota), file, *wide_cells))
     return style.table((*header, *(("LIMIT", "WEIGHT", "QUEUE") if wide else ())), rows)
 
 
@@ -258,10 +257,6 @@ class TopologyKeys(NamedTuple):
     """The topology keys of a pool, from the coarsest."""
 
     pool: FleetPool
-
-
-def _file(subpool: FleetSubpool) -> str:
-    return subpool.declared.origin.path
 
 
 def facts(pool: FleetPool, subpool: FleetSubpool | None) -> list[tuple[str, str]]:

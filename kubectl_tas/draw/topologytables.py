@@ -77,12 +77,12 @@ class TopologyList(NamedTuple):
 
 def listed(fleet: Fleet) -> TopologyList:
     """Returns all topologies with their users."""
-    return TopologyList(
-        [
-            ListedTopology(topology, _pools(fleet, topology), _set_names(fleet, topology))
-            for topology in fleet.topologies
-        ]
-    )
+    listed_topologies = []
+    for topology in fleet.topologies:
+        pools = [pool.name for pool in fleet.pools if pool.topology == topology]
+        sets = [_set_name(fleet, clique_set) for clique_set in _sets_of(fleet, topology)]
+        listed_topologies.append(ListedTopology(topology, pools, sets))
+    return TopologyList(listed_topologies)
 
 
 @json_fields("version:1 from=source podCliqueSets=uses differences=drifts? nodes=coverages?")
@@ -132,14 +132,6 @@ def objects(fleet: Fleet, topology: FleetTopology) -> Iterator[str]:
             yield f"{topology.name}{where}, not rendered: Grove {backend.spec.grove.version} makes it"
         else:
             yield f"{topology.name}{where}, not rendered: createTopologyResources is false"
-
-
-def _pools(fleet: Fleet, topology: FleetTopology) -> list[str]:
-    return [pool.name for pool in fleet.pools if pool.topology == topology]
-
-
-def _set_names(fleet: Fleet, topology: FleetTopology) -> list[str]:
-    return [_set_name(fleet, clique_set) for clique_set in _sets_of(fleet, topology)]
 
 
 def _sets_of(fleet: Fleet, topology: FleetTopology) -> list[FleetPodCliqueSet]:

@@ -327,7 +327,8 @@ class SourceFiles:
     def __init__(self, source: Source) -> None:
         self._source = source
         self.raws: dict[str, RawFile] = {}
-        config = config_of(source)
+        self._config = source.config()  # read once, so that all of a run have the same settings
+        config = config_of(_SelectedFiles(source, self._config, {}))
         self._output = config.output
         self._loaded: tuple[frozenset[str], Loaded] | None = None
         self.paths: tuple[str, ...] = ()
@@ -346,12 +347,12 @@ class SourceFiles:
         selected = frozenset(path for path in paths if path in self.raws)
         if self._loaded is None or self._loaded[0] != selected:
             raws = {path: raw for path, raw in self.raws.items() if path in selected}
-            self._loaded = (selected, load_repository(_SelectedFiles(self._source, raws), tick, settings))
+            self._loaded = (selected, load_repository(_SelectedFiles(self._source, self._config, raws), tick, settings))
         return self._loaded[1]
 
     def inputs(self, settings: Sequence[Setting]) -> bytes:
         """Returns a digest of all files that are read in any case."""
-        source, config = self._source, self._source.config()
+        source, config = self._source, self._config
         values = source.files([VALUES], exclude=self._output) if source.has_folder(VALUES) else ()
         digest = hashlib.blake2b(repr(settings).encode("utf-8", "surrogatepass"), digest_size=20)
         every = (*((config,) if config else ()), *values, *self.raws.values())
@@ -364,16 +365,20 @@ class SourceFiles:
     def digests(self) -> dict[str, bytes]:
         """Returns a digest of each file that others depend on."""
         raws = [self.raws[path] for path in self.shared if path in self.raws]
-        config = self._source.config()
-        return {raw.path: hashlib.blake2b(raw.content).digest() for raw in (*raws, *([config] if config else ()))}
+        config = [self._config] if self._config else []
+        return {raw.path: hashlib.blake2b(raw.content).digest() for raw in (*raws, *config)}
 
 
 class _SelectedFiles:
     """A source with only some files of another, which were already read."""
 
-    def __init__(self, source: Source, raws: Mapping[str, RawFile]) -> None:
-        self._source, self._raws = source, raws
-        self.config, self.has_folder, self.local_file = source.config, source.has_folder, source.local_file
+    def __init__(self, source: Source, config: RawFile | None, raws: Mapping[str, RawFile]) -> None:
+        self._source, self._config, self._raws = source, config, raws
+        self.has_folder, self.local_file = source.has_folder, source.local_file
+
+    def config(self) -> RawFile | None:
+        """Returns ``tas.yaml``, or None if absent."""
+        return self._config
 
     def files(self, folders: Sequence[str], *, exclude: str) -> tuple[RawFile, ...]:
         """Returns the kept files; for the folder of values, all of its files."""
