@@ -50,6 +50,8 @@ class Phase(IntEnum):
     policy needs about a second to take effect, so policies come as early as possible, with Roles in the same phase.
     """
 
+    SHARD = -2
+    """A scheduler of KAI. It needs nothing of the repository, and all work needs it."""
     NAMESPACE = -1
     PRIORITY_CLASS = 0
     GUARD = 1

@@ -184,5 +184,7 @@ class Repository:
     @property
     def is_empty(self) -> bool:
         """Whether the repository declares nothing that `render` could write."""
+        if self.shards and self.config and self.config.spec.spec.shards == "rendered":
+            return False
         declared = (self.pools, self.subpools, self.topologies, self.workflows, self.pod_groups, self.workloads)
         return not any((*declared, self.pod_clique_sets, self.operators, self.companions))

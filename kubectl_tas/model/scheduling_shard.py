@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, JsonValue, StringConstraints
 
 from kubectl_tas.facts.times import nanoseconds, window
-from kubectl_tas.model.base import AnyText, LabelValue, Model, Text, nothing, said
+from kubectl_tas.model.base import AnyText, LabelValue, Model, Positive, Quantity, Text, nothing, said
 from kubectl_tas.model.topology_kinds import ObjectMeta
 
 Strategy = Literal["binpack", "spread"]
@@ -161,7 +161,7 @@ class SchedulingShardSpec(Model):
     """Flags of the scheduler by name, without the leading --."""
     scenarioSearchBudgets: ScenarioSearchBudgets = ScenarioSearchBudgets.model_construct()
     """How long the scheduler looks for work to evict, from KAI 0.16."""
-    goMemLimit: Annotated[str, Field(min_length=1)] | int | None = None
+    goMemLimit: Quantity | Positive | None = None
     """The memory limit of Go's runtime, such as 6Gi, from KAI 0.17."""
     goMemLimitRatio: Annotated[float, Field(gt=0, le=1)] | Annotated[int, Field(ge=1, le=1)] | None = None
     """The part of the container's memory limit that Go's runtime uses, from KAI 0.17."""
