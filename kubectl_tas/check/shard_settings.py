@@ -112,7 +112,11 @@ def check_undeclared(fleet: Fleet) -> Iterator[Diagnostic]:
         if pool.shard and pool.parent is None and _makes_schedulers(pool):
             pools_by_value.setdefault(pool.shard, []).append(pool)
     for value, pools in pools_by_value.items():
-        need = f"pools {shortened([pool.name for pool in pools])} need" if len(pools) > 1 else f"pool {pools[0].name} needs"
+        need = (
+            f"pools {shortened([pool.name for pool in pools])} need"
+            if len(pools) > 1
+            else f"pool {pools[0].name} needs"
+        )
         message = f"{need} a SchedulingShard with partitionLabelValue: {value}, and the repository declares none"
         hint = "Without it in the cluster, every pod of the pool stays Pending. `kubectl tas doctor` looks for it."
         yield Diagnostic(SHARD_UNDECLARED, message, pools[0].declared.at("spec", "nodePool"), hint=hint)

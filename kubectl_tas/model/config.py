@@ -286,9 +286,9 @@ class ConfigSpec(Model):
     """The folders, relative to the repository root, that the tool reads."""
     adminSources: Many[Folder] = DEFAULT_ADMIN_SOURCES
     """Folders for documents that affect other teams: Pool, Subpool, PodTemplate, ResourceValidation, ClusterTopology,
-    ClusterTopologyBinding, OperatorConfiguration, Karta and SchedulingShard. In any other folder such a document is an error, so the
-    owners of these folders (CODEOWNERS) review all of them. ".": any folder. The tool reads these folders only if
-    sources has them too.
+    ClusterTopologyBinding, OperatorConfiguration, Karta and SchedulingShard. In any other folder such a document is an
+    error, so the owners of these folders (CODEOWNERS) review all of them. ".": any folder. The tool reads these folders
+    only if sources has them too.
     """
 
     values: dict[Text, Values] = nothing()
