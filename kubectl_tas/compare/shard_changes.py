@@ -45,7 +45,7 @@ class ShardChange:
 
     @property
     def effect(self) -> str:
-        """What happens to the scheduler of a shard that was there before, in words."""
+        """The effect on the scheduler of a shard that was declared before, in words."""
         if self.after is None:
             return "goes"
         strategies = ((part.path, part.before, part.after) for part in self.fields)

@@ -30,7 +30,7 @@ class ActivePlugin(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SchedulerSettings:
-    """What a scheduler goes by."""
+    """The settings of one scheduler, with defaults filled in."""
 
     plugins: tuple[ActivePlugin, ...]
     """The plugins that run, in their order."""
@@ -58,12 +58,12 @@ class SchedulerSettings:
 
     @property
     def gpu_strategy(self) -> Strategy:
-        """How nodeplacement orders nodes for work with GPUs. Each word but spread counts as binpack."""
+        """The order of nodes for work with GPUs, by the plugin nodeplacement. Each word but spread counts as binpack."""
         return "spread" if self.argument("nodeplacement", "gpu") == "spread" else "binpack"
 
     @property
     def cpu_strategy(self) -> Strategy:
-        """How nodeplacement orders nodes for work without GPUs."""
+        """The order of nodes for work without GPUs, by the plugin nodeplacement."""
         return "spread" if self.argument("nodeplacement", "cpu") == "spread" else "binpack"
 
     @property
@@ -78,7 +78,7 @@ class SchedulerSettings:
 
     @property
     def k_value(self) -> float:
-        """How much past usage counts: 1.0 by default, never below 0."""
+        """The weight of past usage: 1.0 by default, never below 0."""
         try:
             return max(0.0, float(self.argument("proportion", "kValue") or "1"))
         except ValueError:

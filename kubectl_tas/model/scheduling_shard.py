@@ -37,7 +37,7 @@ WindowSize = Annotated[
 
 
 class PlacementStrategy(Model):
-    """How the scheduler chooses among nodes with room."""
+    """The order in which the scheduler tries nodes with room."""
 
     gpu: Strategy = "binpack"
     """binpack fills nodes in use first. spread takes the emptiest node first. It concerns work that asks for GPUs."""
@@ -75,7 +75,7 @@ class ActionConfig(Model):
 
 
 class UsageParams(Model):
-    """How the scheduler weighs what queues used before."""
+    """The past usage of queues that counts, and its weight."""
 
     halfLifePeriod: GoDuration | None = None
     """Time after which usage counts half. Without it, all usage in the window counts alike."""
@@ -120,11 +120,11 @@ class UsageDatabase(Model):
     connectionStringEnvVar: AnyText = ""
     """The environment variable of the scheduler that has the address."""
     usageParams: UsageParams = UsageParams.model_construct()
-    """How usage counts."""
+    """The past usage that counts, and its weight."""
 
 
 class ScenarioSearchBudgets(Model):
-    """How long the scheduler looks for work to evict, from KAI 0.16."""
+    """Bounds of the search for work to evict, from KAI 0.16."""
 
     maxActionSearchDuration: dict[Text, GoDuration] = nothing()
     """The longest search of each action. The key default stands for all others."""
@@ -144,13 +144,13 @@ class SchedulingShardSpec(Model):
     Pool names it as nodePool. Without a value, it serves all that lack the label.
     """
     placementStrategy: PlacementStrategy = PlacementStrategy.model_construct()
-    """How the scheduler chooses among nodes with room."""
+    """The order in which the scheduler tries nodes with room."""
     minRuntime: MinRuntime = MinRuntime.model_construct()
     """Times that work runs before the scheduler may evict it."""
     queueDepthPerAction: dict[Text, Whole] = nothing()
     """The number of gangs of a queue that an action tries in one cycle, by the name of the action."""
     kValue: float | int | None = None
-    """How much past usage counts against a queue when free resources are divided. It needs usageDBConfig."""
+    """The weight of past usage when free resources are divided among queues. It needs usageDBConfig."""
     usageDBConfig: UsageDatabase | None = None
     """The database with the usage of queues over time."""
     plugins: dict[Text, PluginConfig] = nothing()
@@ -160,7 +160,7 @@ class SchedulingShardSpec(Model):
     args: dict[Text, AnyText] = nothing()
     """Flags of the scheduler by name, without the leading --."""
     scenarioSearchBudgets: ScenarioSearchBudgets = ScenarioSearchBudgets.model_construct()
-    """How long the scheduler looks for work to evict, from KAI 0.16."""
+    """Bounds of the search for work to evict, from KAI 0.16."""
     goMemLimit: Quantity | Positive | None = None
     """The memory limit of Go's runtime, such as 6Gi, from KAI 0.17."""
     goMemLimitRatio: Annotated[float, Field(gt=0, le=1)] | Annotated[int, Field(ge=1, le=1)] | None = None
