@@ -254,8 +254,8 @@ class ConfigSpec(Model):
     needs this right. `render` then writes a ClusterRole and its binding.
     """
     shards: Literal["rendered", "elsewhere"] = "elsewhere"
-    """Whether to render the SchedulingShards of this repository. elsewhere: somebody else applies them, such as the chart
-    of KAI; the tool checks them and goes by them. rendered: `render` writes them too, before all other objects.
+    """Whether to render the SchedulingShards of this repository. elsewhere: somebody else applies them, such as KAI's
+    chart; the tool checks them and goes by them. rendered: `render` writes them too, before all other objects.
     """
     createNamespaces: bool = False
     """Whether to render the namespaces of the pools too. Namespaces are applied before all other objects."""

@@ -58,7 +58,7 @@ class SchedulerSettings:
 
     @property
     def gpu_strategy(self) -> Strategy:
-        """The order of nodes for work with GPUs, by the plugin nodeplacement. Each word but spread counts as binpack."""
+        """The order of nodes for work with GPUs, by the plugin nodeplacement. A word but spread is binpack."""
         return "spread" if self.argument("nodeplacement", "gpu") == "spread" else "binpack"
 
     @property

@@ -47,7 +47,10 @@ def test_a_removed_shard_is_a_high_risk_and_a_new_one_a_medium(repository: Path)
     (repository / "pools/shards.yaml").write_text(text.partition("---\n")[2], encoding="utf-8")
     pool_text = (repository / "pools/pools.yaml").read_text(encoding="utf-8")
     (repository / "pools/pools.yaml").write_text(pool_text.replace("nodePool: h100, ", ""), encoding="utf-8")
-    assert "shard training goes: pool nlp (16 GPUs guaranteed)" in kubectl_tas("diff", "--base", "HEAD", "-C", repository).out
+    assert (
+        "shard training goes: pool nlp (16 GPUs guaranteed)"
+        in kubectl_tas("diff", "--base", "HEAD", "-C", repository).out
+    )
     commit(repository)
     (repository / "pools/shards.yaml").write_text(text, encoding="utf-8")
     (repository / "pools/pools.yaml").write_text(pool_text, encoding="utf-8")

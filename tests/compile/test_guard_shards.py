@@ -38,7 +38,16 @@ def guard() -> list[Object]:
         (Request("schedulingshards", shard("lab", "h100"), shard("lab", "lab")), [SECOND]),
         (Request("schedulingshards", shard("other")), ["the repository has shard default"]),
     ],
-    ids=["another-value", "second", "second-of-an-admin", "declared", "by-gitops", "changed", "changed-value", "no-value"],
+    ids=[
+        "another-value",
+        "second",
+        "second-of-an-admin",
+        "declared",
+        "by-gitops",
+        "changed",
+        "changed-value",
+        "no-value",
+    ],
 )
 def test_only_who_may_change_policies_writes_declared_shards(
     guard: list[Object], request_: Request, wanted: list[str]
