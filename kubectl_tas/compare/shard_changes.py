@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from kubectl_tas.base.contract import json_fields
 from kubectl_tas.base.late import dataclass
@@ -12,6 +12,9 @@ from kubectl_tas.facts.quantities import NO_LIMIT
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import FleetPool
 from kubectl_tas.resolve.shards import FleetShard
+
+if TYPE_CHECKING:
+    from kubectl_tas.model.scheduling_shard import SchedulingShardSpec
 
 
 @json_fields("field=path before after")
@@ -69,14 +72,26 @@ def shard_changes(before: Fleet, after: Fleet) -> Iterator[ShardChange]:
     earlier, later = ({shard.name: shard for shard in fleet.shards} for fleet in (before, after))
     for name in sorted({*earlier, *later}):
         was, now = earlier.get(name), later.get(name)
-        fields = tuple(_fields(was, now)) if was and now else ()
+        fields = tuple(_differing(was.spec, now.spec)) if was and now else ()
         if was is None or now is None or fields:
             served = {pool.name: pool for shard in (was, now) if shard for pool in shard.pools if pool.parent is None}
             yield ShardChange(name, was, now, fields, tuple(served[key] for key in sorted(served)))
 
 
-def _fields(before: FleetShard, after: FleetShard) -> Iterator[ChangedField]:
-    was, now = (dict(_flat(shard.spec.model_dump(), "")) for shard in (before, after))
+def differing_fields(live: Mapping[str, Any], declared: SchedulingShardSpec) -> list[ChangedField]:
+    """Returns the fields of a shard in a cluster that differ from the declared ones, with defaults filled in. The whole
+    spec is one field if it is no valid one.
+    """
+    from pydantic import ValidationError
+
+    try:
+        return [*_differing(type(declared).model_validate(live), declared)]
+    except ValidationError:
+        return [ChangedField("spec", "something that kubectl-tas does not read", "what is declared")]
+
+
+def _differing(before: SchedulingShardSpec, after: SchedulingShardSpec) -> Iterator[ChangedField]:
+    was, now = (dict(_flat(spec.model_dump(), "")) for spec in (before, after))
     for path in dict.fromkeys((*was, *now)):
         if was.get(path) != now.get(path):
             yield ChangedField(path, was.get(path, "-"), now.get(path, "-"))
