@@ -51,14 +51,14 @@ SHARD_MISSING = Rule(
 SHARD_UNDECLARED = Rule(
     "shard-undeclared",
     Severity.INFO,
-    "A pool needs a SchedulingShard, and the repository declares none.",
+    "A pool needs a SchedulingShard, and none is declared.",
     "Somebody else may apply the shards of the cluster. Without the one that is named, the pods of the pool stay "
     "Pending. Declare it in a folder of spec.adminSources to have it checked.",
 )
 SHARD_SETTING = Rule(
     "shard-setting",
     Severity.ERROR,
-    "KAI ignores a setting of a SchedulingShard, or its scheduler does not start with it.",
+    "KAI ignores or refuses a setting of a SchedulingShard.",
     "Examples: a plugin, an action, an argument or a flag that the release does not have; a queue depth for an action "
     "that does not run. KAI ignores unknown plugins and flags. With an unknown action or an incomplete usageDBConfig "
     "the scheduler exits at its start. If your build of KAI has plugins of its own, lower the rule.",
@@ -67,14 +67,14 @@ SHARD_SETTING = Rule(
 SHARD_USAGE = Rule(
     "shard-usage",
     Severity.WARNING,
-    "A SchedulingShard weighs past usage, and no database tells what it was.",
+    "A SchedulingShard has a kValue and no usage database.",
     "kValue says how much past usage counts. Without usageDBConfig the scheduler knows of no usage, so kValue has no "
     "effect.",
 )
 SHARD_PLUGIN_OFF = Rule(
     "shard-plugin-off",
     Severity.ERROR,
-    "A SchedulingShard turns off a plugin or an action that its pools need.",
+    "A SchedulingShard turns off what its pools need.",
     "Without topology, KAI starts gangs outside the levels that they require. Without proportion, quotas and limits of "
     "queues count for nothing. Without predicates, pods reach nodes that they must not use. Without allocate, no work "
     "starts.",
