@@ -13,7 +13,7 @@ from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Se
 from kubectl_tas.base.words import did_you_mean, shortened
 from kubectl_tas.check.versions import VERSION_UNSUPPORTED
 from kubectl_tas.facts.kai import Patch
-from kubectl_tas.facts.scheduler_plugins import OPERATOR_SINCE, Row, Table, rows, rows_of
+from kubectl_tas.facts.scheduler_plugins import OPERATOR_SINCE, SchedulerPart, Table, rows, rows_of
 from kubectl_tas.facts.times import nanoseconds
 from kubectl_tas.load.schema import invalid_value
 from kubectl_tas.model.base import KeyPath
@@ -191,7 +191,7 @@ def _fields(shard: FleetShard, backend: FleetBackend, patch: Patch) -> Iterator[
             yield Diagnostic(VERSION_UNSUPPORTED, message, location, hint=hint)
 
 
-def _written_fields(value: Any, path: KeyPath, table: str = "") -> Iterator[tuple[KeyPath, Row]]:
+def _written_fields(value: Any, path: KeyPath, table: str = "") -> Iterator[tuple[KeyPath, SchedulerPart]]:
     """Yields the paths of the fields that a shard writes below ``path``, the outermost alone, with their rows."""
     for key, below in value.items() if isinstance(value, dict) else ():
         name = f"{table}.{key}".lstrip(".")

@@ -18,7 +18,7 @@ OPERATOR_SINCE: Patch = (0, 10, 0)
 """The first release whose operator makes schedulers of SchedulingShards. 0.9 has the kind, and nothing reads it."""
 
 
-class Row(NamedTuple):
+class SchedulerPart(NamedTuple):
     """A plugin, action, flag or field."""
 
     since: Patch
@@ -37,20 +37,20 @@ class Row(NamedTuple):
 
 
 @cache
-def rows(table: Table) -> Mapping[str, Row]:
+def rows(table: Table) -> Mapping[str, SchedulerPart]:
     """Returns all rows of a table by name; the name of a field is its path below ``spec``."""
     text = Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
     packed: dict[str, dict[str, Any]] = json.loads(text)[table]
     return {name: _row(**fields) for name, fields in packed.items()}
 
 
-def rows_of(table: Table, patch: Patch) -> dict[str, Row]:
+def rows_of(table: Table, patch: Patch) -> dict[str, SchedulerPart]:
     """Returns the rows of a table that a release has."""
     return {name: row for name, row in rows(table).items() if row.is_in(patch)}
 
 
-def _row(since: str, until: str | None = None, arguments: tuple[str, ...] = (), **fields: Any) -> Row:
-    return Row(_patch(since), _patch(until) if until else None, arguments=tuple(arguments), **fields)
+def _row(since: str, until: str | None = None, arguments: tuple[str, ...] = (), **fields: Any) -> SchedulerPart:
+    return SchedulerPart(_patch(since), _patch(until) if until else None, arguments=tuple(arguments), **fields)
 
 
 def _patch(version: str) -> Patch:
