@@ -998,3 +998,27 @@ each with a class of its own
         broken = imported(tmp_path, *self.items(), arguments=("--backend", "new"))
         assert (broken.code, broken.out) == (1, "")
         assert broken.err.endswith("\nNothing was written: the repository has these errors.\n")
+
+
+def shard(name: str, **spec: Any) -> Item:
+    return {"apiVersion": "kai.scheduler/v1", "kind": "SchedulingShard", "metadata": {"name": name}, "spec": spec}
+
+
+def test_shards_are_kept_as_the_cluster_has_them(tmp_path: Path) -> None:
+    shards = (shard("default", partitionLabelValue=""), shard("h100", partitionLabelValue="h100", kValue=1.5))
+    result = imported(tmp_path, *DEFAULT, *TEAM, *shards)
+    assert "wrote work/pools/shard-default.yaml" in result.out.replace(f"{tmp_path}/", "")
+    written = safe_load((tmp_path / "work/pools/shard-h100.yaml").read_text(encoding="utf-8"))
+    assert written == {**shards[1], "spec": {"partitionLabelValue": "h100", "kValue": 1.5}}
+
+
+def test_a_shard_that_cannot_be_read_is_listed(tmp_path: Path) -> None:
+    result = imported(tmp_path, *DEFAULT, *TEAM, shard("default", placementStrategy={"gpu": "pack"}))
+    assert "SchedulingShard default: spec.placementStrategy.gpu has a value that is not read here" in result.out
+
+
+def test_a_shard_that_the_repository_declares_is_not_imported_again(tmp_path: Path) -> None:
+    imported(tmp_path, *DEFAULT, *TEAM, shard("default", kValue=1.0))
+    again = imported(tmp_path, *DEFAULT, *TEAM, shard("default", kValue=2.0), arguments=("--backend", "lab"))
+    assert again.code == 0, again.err
+    assert "kValue: 1.0" in (tmp_path / "work/pools/shard-default.yaml").read_text(encoding="utf-8")

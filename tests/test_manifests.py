@@ -25,6 +25,7 @@ from tests.support.webhooks import refusals
 from tools.schemas import MODELS, named
 
 RANKS = {
+    "SchedulingShard": -2,
     "Namespace": -1,
     "PriorityClass": 0,
     "ValidatingAdmissionPolicy": 1,
@@ -43,7 +44,7 @@ RANKS = {
 }
 """The order of application. All other kinds are pods and workloads, of rank 7."""
 WORKFLOW = "kubectl-tas/workflow"
-BY_AUTHORS = {"workloads", "companions"}
+BY_AUTHORS = {"workloads", "companions", "shards"}
 """Folders of objects in the words of their authors."""
 SCHEMAS = {
     named(model): Draft202012Validator(json.loads(text(ROOT / f"schemas/{named(model).lower()}.json")))

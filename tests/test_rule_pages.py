@@ -13,7 +13,14 @@ OTHER = {
     *("output-foreign", "output-moved", "pool-busy", "pool-gone", "review-hidden", "subpool-removed", "suspended"),
     *("topology-drift", "topology-removed", "topology-undeployed", "set-reference-changed", "set-reference-locked"),
     *("file-not-regular", "file-outside-repository", "file-unread", "values-unused"),
-    *("access-unguarded", "karta-unread", "set-topology-default", "workload-scheduler", "segment-unsupported"),
+    *(
+        "access-unguarded",
+        "karta-unread",
+        "shard-undeclared",
+        "set-topology-default",
+        "workload-scheduler",
+        "segment-unsupported",
+    ),
 }
 """Rules about a change or a cluster, and those that another file mends, or another place of the file."""
 

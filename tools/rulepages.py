@@ -46,6 +46,7 @@ SUBJECTS = {
     ),
     "Platforms": ("check.task_platforms",),
     "Topologies": ("check.hierarchy", "check.node_labels"),
+    "Shards of the scheduler": ("check.shard_settings",),
     "Workflows": (
         "check.workflow_fields",
         "check.mounts",

@@ -48,6 +48,7 @@ from kubectl_tas.check.node_labels import check_labels_of_levels, check_level_la
 from kubectl_tas.check.object_names import (
     check_names,
     check_pool_name,
+    check_shard_name,
     check_subpool_name,
     check_topology_name,
     check_workflow_names,
@@ -86,6 +87,7 @@ from kubectl_tas.check.settings import (
     check_layout,
     check_operator,
 )
+from kubectl_tas.check.shard_settings import check_served, check_shard, check_shard_values, check_undeclared
 from kubectl_tas.check.task_platforms import JudgedTasks, check_task_platform, check_unused_platforms
 from kubectl_tas.check.timeouts import Evictions, check_default_lifetimes, check_evictions, check_lifetimes
 from kubectl_tas.check.unique import check_folded_names, check_part_names, check_unique, check_unique_work
@@ -120,6 +122,7 @@ FLEET_CHECKS: tuple[Look[Any], ...] = (
     Look(nodes.POOL_FILE, check_pool_name),
     Look(nodes.SUBPOOL_FILE, check_subpool_name),
     Look(nodes.TOPOLOGY_FILE, check_topology_name),
+    Look(nodes.SHARD_FILE, check_shard_name),
     Look(nodes.POOL_OR_SUBPOOL_FILE, check_namespaces),
     Look(nodes.BACKEND, check_backend_namespace),
     Look(nodes.POOL, check_subpool_namespaces),
@@ -146,6 +149,10 @@ FLEET_CHECKS: tuple[Look[Any], ...] = (
     look_at_fleet(check_unused_platforms, "platforms that no document uses"),
     look_at_fleet(check_operator, "two documents of one kind"),
     look_at_fleet(check_kartas, "two documents of one kind"),
+    look_at_fleet(check_shard_values, "two documents with one value"),
+    look_at_fleet(check_undeclared, "all shards and the pools", needs_all=True),
+    Look(nodes.POOL, check_served, needs_all=True),
+    Look(nodes.SHARD, check_shard),
     Look(nodes.BACKEND, check_grove_release),
     Look(nodes.CLIQUE_SET, check_set_release),
     Look(nodes.TOPOLOGY, check_topology_release),

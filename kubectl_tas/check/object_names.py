@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from kubectl_tas.base.diagnostics import Diagnostic, Location, Rule, Severity
 from kubectl_tas.facts.spellings import TEMPLATED
@@ -15,6 +16,9 @@ from kubectl_tas.model.repository import Declared
 from kubectl_tas.model.topology_kinds import ClusterTopology
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
+
+if TYPE_CHECKING:
+    from kubectl_tas.model.scheduling_shard import SchedulingShard
 
 NAME_INVALID = Rule(
     "name-invalid",
@@ -72,6 +76,17 @@ def check_topology_name(topology: Declared[ClusterTopology], fleet: Fleet) -> It
     for index, binding in enumerate(topology.spec.spec.schedulerTopologyBindings):
         location = topology.at("spec", "schedulerTopologyBindings", index, "topologyReference")
         yield from _subdomain("topologyReference", binding.topologyReference, location)
+
+
+def check_shard_name(shard: Declared[SchedulingShard], fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks the name of a shard. KAI's operator makes a Service of it, named after the scheduler and the shard."""
+    schedulers = [backend.scheduler_name for backend in fleet.backends if backend.is_kai]
+    limit = MAX_LABEL - max(map(len, schedulers), default=0) - 1
+    name, location = shard.spec.metadata.name, shard.at("metadata", "name")
+    if not names.is_label(name):
+        yield _invalid("shard name", name, location)
+    elif len(name) > limit:
+        yield _long("shard name", name, location, limit)
 
 
 def _backends(fleet: Fleet) -> Iterator[Diagnostic]:

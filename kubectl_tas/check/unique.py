@@ -64,6 +64,7 @@ def check_unique(fleet: Fleet) -> Iterator[Diagnostic]:
     for kind, named in (("pod template", repository.pod_templates), ("validation", repository.resource_validations)):
         yield from _repeated(kind, (_Named(subpool.spec.metadata.name, subpool) for subpool in named))
     yield from _repeated("topology", (_Named(t.spec.metadata.name, t) for t in repository.topologies))
+    yield from _repeated("shard", (_Named(shard.spec.metadata.name, shard) for shard in repository.shards))
     operators = (_Named("OperatorConfiguration", o, ("kind",)) for o in repository.operators)
     yield from _repeated("document", operators)
     yield from _collisions(_generated_of_context(fleet))

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from kubectl_tas.model.osmo_workflow import Workflow
     from kubectl_tas.model.podtemplate import Companion
     from kubectl_tas.model.pool_kinds import Pool, Subpool
+    from kubectl_tas.model.scheduling_shard import SchedulingShard
     from kubectl_tas.model.topology_kinds import ClusterTopology
     from kubectl_tas.model.workloads import Workload
     from kubectl_tas.resolve.autoscalers import Autoscaler
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from kubectl_tas.resolve.handwritten import FleetPodGroup
     from kubectl_tas.resolve.podcliqueset import FleetPodCliqueSet, SubmittedSet
     from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Submission
+    from kubectl_tas.resolve.shards import FleetShard
     from kubectl_tas.resolve.topologies import FleetTopology
     from kubectl_tas.resolve.workflows import FleetTask, FleetWorkflow
 
@@ -136,6 +138,8 @@ POOL_OR_SUBPOOL_FILE: Node[Declared[Pool] | Declared[Subpool]] = Node(
 )
 SUBPOOL_FILE: Node[Declared[Subpool]] = Node("file of a subpool", lambda fleet: fleet.repository.subpools)
 TOPOLOGY_FILE: Node[Declared[ClusterTopology]] = Node("file of a topology", lambda fleet: fleet.repository.topologies)
+SHARD_FILE: Node[Declared[SchedulingShard]] = Node("file of a shard", lambda fleet: fleet.repository.shards)
+SHARD: Node[FleetShard] = Node("shard of the scheduler", lambda fleet: fleet.shards)
 KARTA_FILE: Node[Declared[Karta]] = Node("file of a Karta", lambda fleet: fleet.repository.kartas)
 WORKFLOW_FILE: Node[Declared[Workflow]] = Node("file of a workflow", lambda fleet: fleet.repository.workflows)
 WORKLOAD_FILE: Node[Declared[Workload]] = Node("file of a workload", lambda fleet: fleet.repository.workloads)

@@ -16,6 +16,7 @@ from kubectl_tas.compare.change import Change
 from kubectl_tas.compare.grove_changes import is_recreated
 from kubectl_tas.compare.object_changes import CHANGE_REFUSED, moved, object_changes, path_text
 from kubectl_tas.compare.pool_changes import renamed
+from kubectl_tas.compare.shard_changes import ShardChange, shard_changes
 from kubectl_tas.emit.foreign import FileBeside
 from kubectl_tas.facts.quantities import NOTHING, RESOURCES, Amounts
 from kubectl_tas.gangs.admission import Admission, Verdict
@@ -225,7 +226,7 @@ class Risk(NamedTuple):
 
 @json_fields(
     "version:1 base=revision risk settings beside queues subpools topologies work restarts guard=guard_change objects "
-    "diagnostics=findings notCompared=unread"
+    "diagnostics=findings notCompared=unread shards=changed_shards?"
 )
 @dataclass(frozen=True)
 class Impact:
@@ -251,12 +252,19 @@ class Impact:
     beside: tuple[FileBeside, ...] = ()
     listed: tuple[str, ...] = ()
     """Work that overQuota of a pool or subpool lists anew, or with larger amounts."""
+    shards: tuple[ShardChange, ...] = ()
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing changes and everything could be compared."""
         changes = (self.queues, self.subpools, self.topologies, self.work, self.restarts, self.rules, self.policies)
-        return not any((*changes, self.guard, self.objects, self.unread, self.settings, self.beside, self.listed))
+        further = (self.guard, self.objects, self.unread, self.settings, self.beside, self.listed, self.shards)
+        return not any((*changes, *further))
+
+    @property
+    def changed_shards(self) -> tuple[ShardChange, ...] | None:
+        """The changed shards; None if no shard changes."""
+        return self.shards or None
 
     @property
     def guard_change(self) -> GuardChange:
@@ -294,6 +302,9 @@ class Impact:
         yield from _phrase(len(self.restarts) - gangs, "workload restarts", "workloads restart")
         yield from _phrase(dropped, "queue is dropped", "queues are dropped")
         yield from _phrase(recreated, "topology is recreated", "topologies are recreated")
+        for shard in self.shards:
+            if shard.kind != "made":
+                yield f"shard {shard.name} {shard.effect}: {shard.concerns}"
         if self.guard is not None and self.guard[1] == "off":
             yield "the guard goes"
         else:
@@ -313,6 +324,7 @@ class Impact:
         yield from _phrase(len(self.losers), "queue loses quota", "queues lose quota")
         yield from _phrase(closed, "subpool is closed", "subpools are closed")
         yield from self.listed
+        yield from _phrase(sum(shard.kind == "made" for shard in self.shards), "shard is new", "shards are new")
         yield from _phrase(milder, "rule counts for less", "rules count for less")
         yield from _phrase(warned, "warning", "warnings")
         if self.unread:
@@ -376,10 +388,11 @@ def impact(
         settings=tuple(_settings(change.before.config, change.after.config)),
         beside=tuple(beside),
         listed=tuple(_listed(change)),
+        shards=_certain(change, shard_changes(change.before, change.after)),
     )
 
 
-_Item = TypeVar("_Item", QueueChange, SubpoolStep, TopologyChange, WorkChange)
+_Item = TypeVar("_Item", QueueChange, SubpoolStep, TopologyChange, WorkChange, ShardChange)
 _Key = TypeVar("_Key")
 _State = TypeVar("_State")
 
@@ -399,7 +412,7 @@ def _certain(change: Change, changes: Iterator[_Item]) -> tuple[_Item, ...]:
     return tuple(kind_change for kind_change in changes if kind_change.before is not None or not change.unreadable)
 
 
-_DECIDING = ("output", "outputKeeps", "layout", "sources")
+_DECIDING = ("output", "outputKeeps", "layout", "sources", "shards")
 """Settings other than backends that decide which files are read, written and applied."""
 
 

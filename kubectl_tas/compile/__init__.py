@@ -16,7 +16,13 @@ from kubectl_tas.compile.cluster_objects import (
     compile_topologies,
 )
 from kubectl_tas.compile.guard_policies import compile_guards
-from kubectl_tas.compile.passthrough import compile_companions, compile_members, compile_sets, compile_workloads
+from kubectl_tas.compile.passthrough import (
+    compile_companions,
+    compile_members,
+    compile_sets,
+    compile_shards,
+    compile_workloads,
+)
 from kubectl_tas.compile.podgroups import (
     compile_owned,
     pass_pod_groups,
@@ -32,6 +38,7 @@ from kubectl_tas.resolve.fleet import Fleet
 P = TypeVar("P", bound=Placed)
 Pass = Callable[[Fleet], Iterable[Artifact]]
 FLEET_PASSES: tuple[Pass, ...] = (
+    compile_shards,
     compile_namespaces,
     compile_priority_classes,
     compile_guards,

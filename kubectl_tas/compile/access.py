@@ -192,10 +192,7 @@ def access_policy(fleet: Fleet, backend: FleetBackend, namespaces: tuple[str, ..
         return None
     access = tables("access", [f"{text(queue)}: {listed(groups)}" for queue, groups in submitters.items()], "{}")
     is_listed = " || ".join(holds(table, "q") for table in access)
-    may_change = (
-        "authorizer.group('admissionregistration.k8s.io').resource('validatingadmissionpolicies')"
-        f".name({text(name)}).check('update').allowed()"
-    )
+    may_change = may_change_policy(name)
     return PolicySpec(
         failurePolicy="Ignore" if fleet.config.guard == "warn" else "Fail",
         matchConstraints=_all_work(fleet.config.kinds, namespaces),
@@ -236,6 +233,12 @@ def access_policy(fleet: Fleet, backend: FleetBackend, namespaces: tuple[str, ..
             ),
         ),
     )
+
+
+def may_change_policy(name: str) -> str:
+    """Returns CEL for: whoever sends the request may update the policy ``name``."""
+    policies = "authorizer.group('admissionregistration.k8s.io').resource('validatingadmissionpolicies')"
+    return f"{policies}.name({text(name)}).check('update').allowed()"
 
 
 def _without_templates() -> Iterator[str]:

@@ -12,7 +12,7 @@ from typing import Literal
 
 from kubectl_tas.base.late import dataclass
 from kubectl_tas.compile import cel
-from kubectl_tas.compile.access import access_policy
+from kubectl_tas.compile.access import access_policy, may_change_policy
 from kubectl_tas.compile.metadata import metadata
 from kubectl_tas.facts import gpus
 from kubectl_tas.facts.device_runtimes import MOUNTS, cel_variables
@@ -95,6 +95,9 @@ def compile_guards(fleet: Fleet) -> Iterator[Artifact]:
                 yield from _guard(guarded, "devices", _devices(guarded))
             if fleet.config.guardMembers:
                 yield from _guard(guarded, "members", _members(guarded), ParamRef())
+            shards = {shard.value: shard.name for shard in fleet.shards if backend in shard.backends}
+            if shards and fleet.config.shards == "rendered":
+                yield from _guard(guarded, "shards", _shards(guarded, shards))
             access = access_policy(fleet, backend, guarded.namespaces, _name(guarded, "access"))
             if access is not None:
                 yield from _guard(guarded, "access", access)
@@ -343,6 +346,46 @@ def _pod_groups(guarded: _Guarded) -> PolicySpec:
                     "only KAI's scheduler may write the times by which it evicts; remove them from the PodGroup and "
                     "from the work that it is made of"
                 ),
+            ),
+        ),
+    )
+
+
+def _shards(guarded: _Guarded, shards: Mapping[str, str]) -> PolicySpec:
+    """Returns the policy for SchedulingShards: ``shards`` are the names of the rendered ones by their value. Whoever
+    writes one of these must be allowed to change this policy. Nobody may declare a second shard for one of the values.
+    """
+    declared = cel.tables("shards", [f"{cel.text(value)}: {cel.text(name)}" for value, name in shards.items()], "{}")
+    value = "has(variables.shard.spec) && has(variables.shard.spec.partitionLabelValue) ?"
+    value += " string(variables.shard.spec.partitionLabelValue) : ''"
+    return PolicySpec(
+        failurePolicy=guarded.failure_policy,
+        matchConstraints=MatchConstraints(
+            resourceRules=(
+                ResourceRule(
+                    apiGroups=("kai.scheduler",),
+                    apiVersions=("v1",),
+                    operations=("CREATE", "UPDATE", "DELETE"),
+                    resources=("schedulingshards",),
+                ),
+            )
+        ),
+        variables=(
+            cel.let("shard", "request.operation == 'DELETE' ? oldObject : object"),
+            cel.let("name", "string(variables.shard.metadata.name)"),
+            cel.let("value", value),
+            *declared,
+            cel.let("declared", cel.looked_up(declared, "variables.name", key="variables.value")),
+        ),
+        validations=(
+            cel.refuse_unless(
+                "request.operation == 'DELETE' || variables.declared == variables.name",
+                "'the repository has shard ' + variables.declared + ' for this partitionLabelValue; with two, two "
+                "schedulers would place the same pods'",
+            ),
+            cel.refuse_unless(
+                f"!(variables.name in {cel.listed(shards.values())}) || {may_change_policy(_name(guarded, 'shards'))}",
+                "'shard ' + variables.name + ' is declared in a repository: change it there'",
             ),
         ),
     )

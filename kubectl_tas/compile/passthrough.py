@@ -19,7 +19,7 @@ from kubectl_tas.compile.metadata import folder
 from kubectl_tas.compile.podgroups import WORKLOADS
 from kubectl_tas.facts.grove import TEMPLATE, GroveRelease
 from kubectl_tas.gangs.apply_demands import entries_of, merged
-from kubectl_tas.gangs.pool_demands import Demand, companion_demands, demands, member_demands
+from kubectl_tas.gangs.pool_demands import Demand, companion_demands, demands, member_demands, shard_demands
 from kubectl_tas.load.compose import TooDeepError, TooManyError
 from kubectl_tas.load.document import roots
 from kubectl_tas.load.reader import is_certain_text
@@ -37,6 +37,16 @@ from kubectl_tas.resolve.podcliqueset import SubmittedSet
 
 if TYPE_CHECKING:
     from kubectl_tas.model.grovekinds import PackConstraint
+
+
+def compile_shards(fleet: Fleet) -> Iterator[Artifact]:
+    """Yields the SchedulingShards of each cluster of KAI that needs them, if the Config wants them rendered."""
+    for shard in fleet.shards if fleet.config.shards == "rendered" else ():
+        spec, text = shard.declared.spec, with_demands(shard.declared.origin, shard_demands(fleet, shard))
+        meta, file = Metadata(name=shard.name), names.file(shard.name)
+        manifest = PassThrough(apiVersion=spec.apiVersion, kind=spec.kind, metadata=meta, target=None, text=text)
+        for backend in shard.backends:
+            yield Artifact(backend.name, Phase.SHARD, "shards", file, manifest, shard.declared.origin.path)
 
 
 def compile_workloads(fleet: Fleet) -> Iterator[Artifact]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from kubectl_tas.base.late import dataclass
 from kubectl_tas.base.words import shortened
 from kubectl_tas.compare.impact import Impact, QueueChange, QueueState, WorkState
+from kubectl_tas.compare.shard_changes import ChangedField
 from kubectl_tas.facts.quantities import NO_LIMIT, RESOURCES, UNITS, Amount, Amounts, ResourceName, said, show
 from kubectl_tas.report import style
 from kubectl_tas.report.style import printable
@@ -47,6 +48,7 @@ def counted(impact: Impact) -> str:
         (len(impact.queues), "queue"),
         (len(impact.subpools), "subpool state"),
         (len(impact.topologies), "topology"),
+        (len(impact.shards), "shard"),
         (len(impact.work), "workflow or workload"),
         (len(impact.restarts), "restart"),
         (len(_guard(impact).rows), "guard rule"),
@@ -206,6 +208,18 @@ def _topologies(impact: Impact) -> ImpactSection:
     return ImpactSection("Topologies", ("Topology", "Change", "Before", "After"), tuple(rows))
 
 
+def _shards(impact: Impact) -> ImpactSection:
+    rows = [
+        (shard.name, shard.kind, "; ".join(_field_text(shard.fields)) or NOTHING, shard.concerns)
+        for shard in impact.shards
+    ]
+    return ImpactSection("Shards of the scheduler", ("Shard", "Change", "Fields", "Concerns"), tuple(rows))
+
+
+def _field_text(fields: Iterable[ChangedField]) -> Iterator[str]:
+    return (f"{field.path} {field.before} -> {field.after}" for field in fields)
+
+
 def _levels(levels: tuple[Level, ...] | None) -> str:
     return NOTHING if levels is None else " > ".join(f"{level.key} ({level.label})" for level in levels)
 
@@ -282,6 +296,7 @@ _SECTIONS: tuple[Callable[[Impact], ImpactSection], ...] = (
     _gains,
     _subpools,
     _topologies,
+    _shards,
     _work,
     _guard,
     _objects,

@@ -67,7 +67,13 @@ def _names(answer: Why | UndeclaredWhy) -> list[tuple[str, str]]:
         return [(answer.work.kind, f"{answer.work.namespace}/{answer.work.name}"), state]
     sent = answer.sent
     pool = f"{sent.target}, {sent.priority}{' (preemptible)' if sent.is_preemptible else ''}"
-    return [(sent.kind, f"{sent.name} ({sent.declared.origin.path})"), state, ("Pool", pool)]
+    facts = [(sent.kind, f"{sent.name} ({sent.declared.origin.path})"), state, ("Pool", pool)]
+    if answer.shard is not None:
+        strategy = answer.shard.spec.placementStrategy.gpu
+        facts.append(
+            ("Shard", f"{answer.shard.name}, which places GPUs by {strategy} ({answer.shard.declared.origin.path})")
+        )
+    return facts
 
 
 def _many(kind: str) -> str:

@@ -16,7 +16,8 @@ from kubectl_tas.base.late import dataclass, late_pattern
 from kubectl_tas.base.words import did_you_mean, question
 
 _UNITS = {"ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9}
-_PART = late_pattern(r"(?=\.?[0-9])([0-9]*)(?:\.([0-9]*))?(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
+_DAYS = {"d": 24 * 3600 * 10**9, "w": 7 * 24 * 3600 * 10**9}
+_PART = late_pattern(r"(?=\.?[0-9])([0-9]*)(?:\.([0-9]*))?(ns|us|µs|μs|ms|s|m|h|d|w)", re.ASCII)
 _MAX = 2**63 - 1
 _FIELD = late_pattern(r"([Mm]illi(?:second)?s?|[Ss]ec(?:ond)?s?|[Mm]inutes?|[Hh]ours?|[Dd]ays?|Ms)(?![a-z])")
 _WORDS = {
@@ -46,20 +47,31 @@ def in_unit_of(field: str, text: str) -> int | None:
     return -(-total // _NANOSECONDS[unit[0].lower()]) if unit and position else None
 
 
-def nanoseconds(text: str) -> int | None:
-    """Returns the nanoseconds of a duration, which may be negative; None if Go refuses the text."""
+def nanoseconds(text: str, *, has_days: bool = False) -> int | None:
+    """Returns the nanoseconds of a duration, which may be negative; None if Go refuses the text. With ``has_days``, the
+    duration may have days and weeks and no sign, as plugins of KAI's scheduler read it (xhit/go-str2duration).
+    """
     sign, unsigned = (-1, text[1:]) if text.startswith("-") else (1, text.removeprefix("+"))
+    if has_days and unsigned != text:
+        return None
+    units = _UNITS | _DAYS if has_days else _UNITS
     if unsigned == "0":
         return 0
     total, position = 0, 0
     while position < len(unsigned):
         match = _PART.match(unsigned, position)
-        if match is None or len(match[0]) > 100:
+        if match is None or len(match[0]) > 100 or match[3] not in units:
             return None
-        whole, decimals, unit = match[1] or "0", match[2] or "", _UNITS[match[3]]
+        whole, decimals, unit = match[1] or "0", match[2] or "", units[match[3]]
         total += int(whole) * unit + int(Fraction(int(decimals or "0"), 10 ** len(decimals)) * unit)
         position = match.end()
     return sign * total if unsigned and total <= _MAX else None
+
+
+def window(text: str) -> int:
+    """Returns the nanoseconds of a duration as Prometheus writes it, such as 1w2d; a year has 365 days."""
+    units = _UNITS | _DAYS | {"y": 365 * _DAYS["d"]}
+    return sum(int(number) * units[unit] for number, unit in re.findall(r"([0-9]+)(ms|[ywdhms])", text))
 
 
 def duration(nanoseconds: int) -> str:

@@ -24,6 +24,7 @@ from kubectl_tas.resolve.handwritten import FleetPodGroup
 from kubectl_tas.resolve.placement import ROOT, Placement, ReplicaType
 from kubectl_tas.resolve.podcliqueset import SubmittedSet
 from kubectl_tas.resolve.pools import FleetPool, Submission
+from kubectl_tas.resolve.shards import FleetShard
 
 _Agreed = Mapping[Decides, tuple[str, str]]
 """Value that a manifest must have for each decision, and the reason for the value."""
@@ -118,6 +119,11 @@ def companion_demands(fleet: Fleet, companion: FleetCompanion) -> tuple[Demand, 
     reason = f"the namespace of the work of backend {companion.backend.name}"
     namespace = Demand(("metadata", "namespace"), companion.namespace, reason)
     return (*_marks(fleet.config.gitops, companion.phase, companion.declared.origin), namespace)
+
+
+def shard_demands(fleet: Fleet, shard: FleetShard) -> tuple[Demand, ...]:
+    """Returns the demands on a SchedulingShard."""
+    return tuple(_marks(fleet.config.gitops, Phase.SHARD, shard.declared.origin))
 
 
 def agreed_with(group: FleetPodGroup) -> _Agreed:

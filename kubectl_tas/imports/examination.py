@@ -13,9 +13,11 @@ from kubectl_tas.base.contract import json_fields
 from kubectl_tas.base.diagnostics import TasError
 from kubectl_tas.base.folders import MEBIBYTE, read_plain
 from kubectl_tas.base.words import shortened
+from kubectl_tas.compare.shard_changes import differing_fields
 from kubectl_tas.compile import compile_fleet
 from kubectl_tas.edit.scaffold import REQUIREMENTS
 from kubectl_tas.imports.from_cluster import release_of_images
+from kubectl_tas.live.cluster_state import SHARDS
 from kubectl_tas.live.kubectl import ForbiddenError, NoSuchResourceError
 from kubectl_tas.live.objects import RUNS_KAI
 from kubectl_tas.load.source import CONFIG_FILE
@@ -165,9 +167,10 @@ def _rendered(fleet: Fleet, backend: FleetBackend, *kinds: str) -> list[str]:
 def _shards(fleet: Fleet, backend: FleetBackend, read: Read) -> Iterator[Check]:
     pool_by_shard = {pool.shard: pool.name for pool in fleet.pools if pool.backend.name == backend.name}
     try:
-        shards = read("schedulingshards.kai.scheduler")
+        shards = read(SHARDS)
     except NoSuchResourceError:
         shards = []
+    yield from _other_shards(fleet, backend, shards)
     if not shards and not any(pool_by_shard):
         return
     served = {(shard.get("spec") or {}).get("partitionLabelValue") or None for shard in shards}
@@ -182,6 +185,28 @@ def _shards(fleet: Fleet, backend: FleetBackend, read: Read) -> Iterator[Check]:
             yield Check("", "shards", PROBLEM, f"{reason}: its work stays Pending", todo)
     if set(pool_by_shard) <= served:
         yield Check("", "shards", OK, "a SchedulingShard serves each pool")
+
+
+def _other_shards(fleet: Fleet, backend: FleetBackend, live: Sequence[Mapping[str, Any]]) -> Iterator[Check]:
+    """Yields what differs between the shards of the cluster and those of the repository."""
+    first_of_value: dict[str, str] = {}
+    for shard in live:
+        value = str((shard.get("spec") or {}).get("partitionLabelValue") or "")
+        first = first_of_value.setdefault(value, _name_of(shard))
+        if first != _name_of(shard):
+            message = f"SchedulingShards {first} and {_name_of(shard)} have one partitionLabelValue"
+            yield Check("", "shards", PROBLEM, f"{message}: both place the same pods", "Delete one of them.")
+    spec_by_name = {_name_of(shard): shard.get("spec") or {} for shard in live}
+    for declared in (shard for shard in fleet.shards if backend in shard.backends):
+        path, name = declared.declared.origin.path, declared.name
+        todo = "Render it with spec.shards: rendered, or apply the file."
+        if name not in spec_by_name:
+            yield Check(
+                "", "shards", PROBLEM, f"the cluster has no SchedulingShard {name}, which {path} declares", todo
+            )
+        elif differing := differing_fields(spec_by_name[name], declared.spec):
+            told = shortened([f"{field.path} is {field.before}, not {field.after}" for field in differing], _MAX_NAMED)
+            yield Check("", "shards", PROBLEM, f"SchedulingShard {name} is not as in {path}: {told}", todo)
 
 
 def _classes(fleet: Fleet, backend: FleetBackend, read: Read) -> Iterator[Check]:

@@ -21,6 +21,7 @@ from kubectl_tas.live.objects import RUNS_KAI, shown
 from kubectl_tas.model.config import DEFAULTS, PRIORITY_VALUES, ConfigSpec
 from kubectl_tas.model.labels import MAX_LABEL, setter
 from kubectl_tas.model.pool_kinds import UNLIMITED
+from kubectl_tas.model.scheduling_shard import SchedulingShard
 from kubectl_tas.model.topology_kinds import ClusterTopology
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve import names
@@ -98,6 +99,7 @@ def import_cluster(record: Record, options: ImportOptions) -> Imported:
     topologies = _topologies(making, record, pool_by_topology)
     for pool, name in zip(queue_forest.pools, pool_names, strict=True):
         _write_pool(making, pool, name, topologies.get(name))
+    _shards(making, record)
     classes = _priority_classes(making, record)
     backend = _backend(making, queue_forest, version, record)
     if options.repository is None:
@@ -329,6 +331,26 @@ def write_topology(making: Making, name: str, levels: Iterable[tuple[str, str]])
         return False
     making.write(f"topologies/{names.file(plain_name(name))}", f"Imported: the Topology {name}.", data)
     return True
+
+
+def _shards(making: _ClusterMaking, record: Record) -> None:
+    """Writes the SchedulingShards of the cluster, as it has them. The repository keeps those that it declares."""
+    repository = making.options.repository
+    declared = {shard.name for shard in repository.shards} if repository else set()
+    for shard in record.objects:
+        name = str((shard.get("metadata") or {}).get("name"))
+        if shard.get("kind") != "SchedulingShard" or name in declared:
+            continue
+        data = {**{key: shard[key] for key in ("apiVersion", "kind")}, "metadata": {"name": name}}
+        data |= {"spec": shard["spec"]} if shard.get("spec") else {}
+        try:
+            SchedulingShard.model_validate(data)
+        except ValidationError as error:
+            path = ".".join(map(str, error.errors()[0]["loc"]))
+            making.unplaced.append(Unplaced("SchedulingShard", name, f"{path} has a value that is not read here"))
+            continue
+        file = names.file(f"shard-{plain_name(name)}")
+        making.write(f"pools/{file}", f"Imported: the SchedulingShard {name}.", data)
 
 
 def level_name(label: str, domains: Mapping[str, str] | None = None) -> str:

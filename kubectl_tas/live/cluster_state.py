@@ -17,6 +17,7 @@ from kubectl_tas.live.live_cluster import NODES, POD_GROUPS, PODS, QUEUES
 from kubectl_tas.live.objects import RUNS_KAI, STATE, shown
 from kubectl_tas.model.labels import MIRROR, NODE_POOL, POD_GROUP, QUEUE, SKIP_PODGROUPER, SUBGROUP, TASK, WORKFLOW
 
+SHARDS = "schedulingshards.kai.scheduler"
 TOPOLOGIES = ("topologies.kai.scheduler", "topologies.kueue.x-k8s.io")
 """KAI's Topology, in its newer and its older API group."""
 PRIORITY_CLASSES = "priorityclasses.scheduling.k8s.io"
@@ -92,6 +93,7 @@ SHAPES: dict[str, Shape] = {
     },
     "Pod": _ON_NODE,
     "Topology": {"metadata": _MARKED, "spec": ALL},
+    "SchedulingShard": {"metadata": {"name": ALL}, "spec": ALL},
     "PriorityClass": {"metadata": _MARKED, "value": ALL, "globalDefault": ALL, "description": ALL},
     RUNS_KAI: {
         "metadata": _SPACED,
@@ -167,6 +169,7 @@ ASKED = (
     _KindToRead("Node", NODES),
     _KindToRead("Pod", PODS, namespaced=True, of_nodes=True),
     *(_KindToRead("Topology", resource) for resource in TOPOLOGIES),
+    _KindToRead("SchedulingShard", SHARDS),
     _KindToRead("PriorityClass", PRIORITY_CLASSES),
     _KindToRead(SET.kind, cliquesets.SETS, namespaced=True),
     _KindToRead("PodClique", cliquesets.CLIQUES, namespaced=True),

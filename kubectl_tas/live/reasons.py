@@ -36,7 +36,7 @@ EVENTS = "events"
 _RESOURCES = {"PodGroup": POD_GROUPS, "Pod": PODS, "Event": EVENTS, "Queue": QUEUES, "Node": NODES}
 """Resources that are always read, by kind; without PodGroups, nothing can be said."""
 _PRINTED = (NODES, PODS, EVENTS, QUEUES, POD_GROUPS)
-_OF_CLUSTER = ("Queue", "Node", "Topology")
+_OF_CLUSTER = ("Queue", "Node", "Topology", "SchedulingShard")
 """Kinds that are not namespaced."""
 POD_NAME = "POD"
 """Placeholder for the name of a pod in a message about several pods."""
@@ -163,6 +163,8 @@ class ClusterAnswers:
     queues: tuple[QueueInCluster, ...] = ()
     topologies: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Node labels of the levels, by name of the Topology."""
+    shards: frozenset[str] | None = None
+    """The values of the SchedulingShards; None if none was read."""
 
 
 def ask_cluster(cluster: Cluster, namespace: str, further_kinds: Mapping[str, str] | None = None) -> ClusterAnswers:
@@ -176,7 +178,8 @@ def ask_cluster(cluster: Cluster, namespace: str, further_kinds: Mapping[str, st
     if cluster.file is not None:
         objects = kubectl.read_file(cluster.file)
         kinds_in_file = {str(fields.get("kind")) for fields in objects} | kubectl.complete_kinds(objects)
-        gaps = {kind: f"{cluster.file} has none" for kind in resources if kind not in kinds_in_file}
+        unread = (kind for kind in resources if kind not in kinds_in_file and kind != "SchedulingShard")
+        gaps = dict.fromkeys(unread, f"{cluster.file} has none")
         if "PodGroup" in gaps and "Pod" in gaps:
             message = f"{cluster.file} has neither PodGroups nor Pods: whether work waits cannot be told"
             raise TasError(message, hint=f"Give what this prints: kubectl get {','.join(_PRINTED)} -A -o json")
@@ -205,7 +208,8 @@ def _asked(
         except TasError as error:
             if kind == "PodGroup":
                 raise
-            gaps[kind] = error.message
+            if kind != "SchedulingShard":  # few may read it, and it tells one cause only
+                gaps[kind] = error.message
 
 
 def _read(objects: Sequence[dict[str, Any]], gaps: Mapping[str, str], kinds: Collection[str]) -> ClusterAnswers:
@@ -231,10 +235,17 @@ def _read(objects: Sequence[dict[str, Any]], gaps: Mapping[str, str], kinds: Col
         tuple(sorted(map(_pod, by_kind.get("Pod", ())), key=lambda pod: (pod.namespace, pod.name))),
         {key: gathered(sayings) for key, sayings in events.items()},
         gaps,
-        tuple(_each(controller, (fields for kind in kinds if kind != "Topology" for fields in by_kind.get(kind, ())))),
+        tuple(
+            _each(controller, (fields for kind in kinds if kind not in _OF_CLUSTER for fields in by_kind.get(kind, ())))
+        ),
         tuple(map(_queue, by_kind.get("Queue", ()))),
         dict(map(_topology, by_kind.get("Topology", ()))),
+        frozenset(map(_value_of_shard, shards)) if (shards := by_kind.get("SchedulingShard")) else None,
     )
+
+
+def _value_of_shard(shard: Mapping[str, Any]) -> str:
+    return str((shard.get("spec") or {}).get("partitionLabelValue") or "")
 
 
 def _each(read: Callable[[Mapping[str, Any]], T], objects: Iterable[Mapping[str, Any]]) -> Iterator[T]:

@@ -179,6 +179,7 @@ class _Loader:
             operators=tuple(found["OperatorConfiguration"]),
             companions=tuple(found["Companion"]),
             kartas=tuple(found["Karta"]),
+            shards=tuple(found["SchedulingShard"]),
             workloads=tuple(sorted(found[_WORK], key=lambda item: _ORDER.get(item.spec.kind, len(_ORDER)))),
             local_files=local_files,
             waivers=tuple(self.waivers),

@@ -253,6 +253,10 @@ class ConfigSpec(Model):
     """Whether the groups in the ``access`` of pools may read the Queues of the cluster. `kubectl tas pool list --live`
     needs this right. `render` then writes a ClusterRole and its binding.
     """
+    shards: Literal["rendered", "elsewhere"] = "elsewhere"
+    """Whether to render the SchedulingShards of this repository. elsewhere: somebody else applies them, such as KAI's
+    chart; the tool checks them and goes by them. rendered: `render` writes them too, before all other objects.
+    """
     createNamespaces: bool = False
     """Whether to render the namespaces of the pools too. Namespaces are applied before all other objects."""
     drainInterval: Time = "15m"
@@ -282,9 +286,9 @@ class ConfigSpec(Model):
     """The folders, relative to the repository root, that the tool reads."""
     adminSources: Many[Folder] = DEFAULT_ADMIN_SOURCES
     """Folders for documents that affect other teams: Pool, Subpool, PodTemplate, ResourceValidation, ClusterTopology,
-    ClusterTopologyBinding, OperatorConfiguration and Karta. In any other folder such a document is an error, so the
-    owners of these folders (CODEOWNERS) review all of them. ".": any folder. The tool reads these folders only if
-    sources has them too.
+    ClusterTopologyBinding, OperatorConfiguration, Karta and SchedulingShard. In any other folder such a document is an
+    error, so the owners of these folders (CODEOWNERS) review all of them. ".": any folder. The tool reads these folders
+    only if sources has them too.
     """
 
     values: dict[Text, Values] = nothing()

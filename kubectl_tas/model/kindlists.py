@@ -19,6 +19,7 @@ OWN: tuple[tuple[str, str, str], ...] = (
     ("ClusterTopology", GROVE, "topology_kinds:ClusterTopology"),
     ("ClusterTopologyBinding", GROVE, "topology_kinds:ClusterTopology"),
     ("Karta", "run.ai/v1alpha1", "karta:Karta"),
+    ("SchedulingShard", "kai.scheduler/v1", "scheduling_shard:SchedulingShard"),
     ("PodGroup", POD_GROUPS, "manifest:PodGroup"),
     (SET.kind, GROVE, "grovekinds:CliqueSet"),
     ("OperatorConfiguration", "operator.config.grove.io/v1alpha1", "grovekinds:OperatorConfiguration"),
@@ -49,6 +50,8 @@ class Phase(IntEnum):
     policy needs about a second to take effect, so policies come as early as possible, with Roles in the same phase.
     """
 
+    SHARD = -2
+    """A scheduler of KAI. It needs nothing of the repository, and all work needs it."""
     NAMESPACE = -1
     PRIORITY_CLASS = 0
     GUARD = 1
@@ -157,7 +160,7 @@ _WORKLOADS = (
     "One that is written by hand is of scheduling.run.ai/v2alpha2."
 )
 _GUARD = f"spec.guard of the Config renders the policies of this repository. {_PLATFORM}"
-_KAI = "PodGroups are the only objects of KAI that may be written by hand."
+_KAI = "PodGroups and SchedulingShards are the only objects of KAI that may be written by hand."
 _DEVICES = (
     "Its devices are not counted here: ask for nvidia.com/gpu in the workload. A ComputeDomain makes its own claim "
     "template."

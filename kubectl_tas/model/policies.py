@@ -18,7 +18,7 @@ class ResourceRule(Model):
     """API groups; the core group is ""."""
     apiVersions: Many[Text]
     """API versions."""
-    operations: Many[Literal["CREATE", "UPDATE"]]
+    operations: Many[Literal["CREATE", "UPDATE", "DELETE"]]
     """Operations of the requests."""
     resources: Many[Text]
     """Resources, in the plural."""

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from kubectl_tas.model.karta import Karta
     from kubectl_tas.model.manifest import PodGroup
     from kubectl_tas.model.podtemplate import Companion
+    from kubectl_tas.model.scheduling_shard import SchedulingShard
     from kubectl_tas.model.workloads import Workload
 
 M = TypeVar("M")
@@ -81,6 +82,7 @@ if TYPE_CHECKING:
         | Declared[ClusterTopology]
         | Declared[OperatorConfiguration]
         | Declared[Karta]
+        | Declared[SchedulingShard]
     )
     """A document that affects other teams: how much everybody may use, and where."""
 
@@ -143,6 +145,8 @@ class Repository:
     """Configurations of Grove's operator. The tool uses the first one."""
     kartas: tuple[Declared[Karta], ...] = ()
     """Definitions of kinds that make pods. The tool uses the first one of each kind."""
+    shards: tuple[Declared[SchedulingShard], ...] = ()
+    """Shards of KAI's scheduler."""
     workloads: tuple[Declared[Workload], ...] = ()
     """The workloads, by kind."""
     companions: tuple[Declared[Companion], ...] = ()
@@ -165,7 +169,7 @@ class Repository:
     def deciding(self) -> Iterator[Deciding]:
         """The documents that affect other teams."""
         yield from chain(self.pools, self.subpools, self.pod_templates, self.resource_validations)
-        yield from chain(self.topologies, self.operators, self.kartas)
+        yield from chain(self.topologies, self.operators, self.kartas, self.shards)
 
     @property
     def documents(self) -> Iterator[Declared[Any]]:
@@ -180,5 +184,7 @@ class Repository:
     @property
     def is_empty(self) -> bool:
         """Whether the repository declares nothing that `render` could write."""
+        if self.shards and self.config and self.config.spec.spec.shards == "rendered":
+            return False
         declared = (self.pools, self.subpools, self.topologies, self.workflows, self.pod_groups, self.workloads)
         return not any((*declared, self.pod_clique_sets, self.operators, self.companions))

@@ -169,6 +169,12 @@ def _queues(work: LiveWork) -> Iterator[Cause]:
 def _shards(work: LiveWork) -> Iterator[Cause]:
     shard, pool = work.sent.pool.shard, work.sent.pool
     pool_location = pool.declared.at("spec", "nodePool") if pool.declared.spec.spec.nodePool else work.sent.place
+    if work.cluster.shards is not None and (shard or "") not in work.cluster.shards:
+        value = f"partitionLabelValue {shard}" if shard else "no partitionLabelValue"
+        text = f"no SchedulingShard of the cluster has {value}, so no scheduler places work of pool {pool.name}"
+        hint = "Apply such a SchedulingShard, or correct nodePool of the pool."
+        yield Cause(CauseKind.DIFFERS, text, location=pool_location, hint=hint)
+        return
     for group in work.groups:
         if group.shard != shard and group.sub_groups is not None:  # else an older file, without labels of shards
             text = f"PodGroup {group.name} is {_in(group.shard)}; pool {pool.name} is {_in(shard)}"

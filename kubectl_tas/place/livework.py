@@ -10,7 +10,7 @@ from functools import cached_property
 from kubectl_tas.base.diagnostics import Location
 from kubectl_tas.base.late import dataclass
 from kubectl_tas.kinds import page_of
-from kubectl_tas.live.cluster_state import TOPOLOGIES
+from kubectl_tas.live.cluster_state import SHARDS, TOPOLOGIES
 from kubectl_tas.live.live_cluster import LiveQueueUsage, state_of
 from kubectl_tas.live.owners import Controller, resources
 from kubectl_tas.live.reasons import ClusterAnswers, LiveGroup, LivePod, Saying, is_race, unnamed
@@ -35,7 +35,8 @@ ON_NODES = frozenset({"Running", "Succeeded"})
 def read_of(fleet: Fleet, sent: Submission) -> dict[str, str]:
     """Returns kubectl's resource names, by kind, to read for a submission to KAI besides PodGroups and pods."""
     resources_by_kind = resources(_kind_of(fleet, sent), fleet.config.kinds)
-    return {**resources_by_kind, **({"Topology": TOPOLOGIES[0]} if _has_levels(sent) else {})}
+    in_shards = {"SchedulingShard": SHARDS} if sent.pool.shard is not None or fleet.shards else {}
+    return {**resources_by_kind, **({"Topology": TOPOLOGIES[0]} if _has_levels(sent) else {}), **in_shards}
 
 
 def _kind_of(fleet: Fleet, sent: Submission) -> str:

@@ -46,6 +46,7 @@ from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Submission
+from kubectl_tas.resolve.shards import FleetShard
 from kubectl_tas.resolve.workflows import FleetWorkflow
 
 
@@ -95,7 +96,7 @@ class QueueNow(NamedTuple):
 
 @json_fields(
     "kind=sent.kind name=sent.name namespace=sent.namespace file=sent.declared.origin.path pool=sent.target "
-    "queue=queue_now state podGroups=gangs podsWithoutPodGroup=lone causes fit notKnown=gaps"
+    "shard=shard.name? queue=queue_now state podGroups=gangs podsWithoutPodGroup=lone causes fit notKnown=gaps"
 )
 @dataclass(frozen=True, slots=True)
 class Why:
@@ -118,6 +119,8 @@ class Why:
     """Answers of ``fit``; empty if nothing is pending, or if the nodes are unknown."""
     gaps: Mapping[str, str] = field(default_factory=dict)
     """Reason why objects of a kind are unknown, by kind."""
+    shard: FleetShard | None = None
+    """The declared shard of the scheduler that places the work."""
 
     @property
     def queue_now(self) -> QueueNow:
@@ -222,6 +225,7 @@ class _Question:
             tuple(self._causes(fits)) if waits else (),
             fits,
             gaps,
+            work.fleet.shard_of(work.sent.pool),
         )
 
     @property

@@ -37,11 +37,13 @@ from kubectl_tas.resolve.pools import (
     resolve_pools,
     work_name,
 )
+from kubectl_tas.resolve.shards import FleetShard, resolve_shards
 from kubectl_tas.resolve.topologies import FleetTopology, cluster_topologies
 from kubectl_tas.resolve.workflows import FleetWorkflow, resolve_workflow
 
 if TYPE_CHECKING:
     from kubectl_tas.model.manifest import PodGroup
+    from kubectl_tas.model.scheduler_settings import SchedulerSettings
     from kubectl_tas.model.workloads import Workload
 
 T = TypeVar("T")
@@ -69,6 +71,8 @@ class Fleet:
     """Cluster topologies and the pools' own topologies."""
     pools: tuple[FleetPool, ...] = ()
     """Pools, sorted by name."""
+    shards: tuple[FleetShard, ...] = ()
+    """Shards of KAI's scheduler, sorted by value and name."""
     workflows: tuple[FleetWorkflow, ...] = ()
     """Workflows, sorted by name."""
     pod_groups: tuple[FleetPodGroup, ...] = ()
@@ -229,6 +233,18 @@ class Fleet:
             reader.pool(pool)
         return (reader.mentions, self.own_mentions, *self.kept_mentions)
 
+    def shard_of(self, pool: FleetPool) -> FleetShard | None:
+        """Returns the declared shard that serves a pool: the first of several. None if the repository declares none."""
+        value = pool.shard or ""
+        return next((shard for shard in self.shards if shard.value == value), None) if pool.backend.is_kai else None
+
+    def settings_of(self, pool: FleetPool) -> SchedulerSettings:
+        """Returns the settings of the scheduler of a pool: those of its shard, or KAI's defaults without one."""
+        from kubectl_tas.model.scheduler_settings import settings_of
+
+        shard = self.shard_of(pool)
+        return settings_of(shard.spec if shard else None, pool.backend.release)
+
     def target_names(self) -> list[str]:
         """Returns the name of every pool, followed by its pool--subpool names."""
         return [name for pool in self.pools for name in (pool.name, *(subpool.canonical for subpool in pool.subpools))]
@@ -339,6 +355,8 @@ class Context:
     """Resolved pools, by name, sorted."""
     declared_pools: frozenset[str]
     """Names of all declared pools, resolved or not."""
+    shards: tuple[FleetShard, ...]
+    """Shards of KAI's scheduler."""
     dangling: tuple[Dangling, ...] = ()
 
     @property
@@ -369,7 +387,8 @@ def resolve_context(repository: Repository) -> Context:
     grove = Grove(repository.operators[0] if repository.operators else None)
     topologies = cluster_topologies(repository.topologies, grove)
     pools = resolve_pools(repository, config, backends, topologies, dangling)
-    return Context(config, backends, grove, topologies, pools, names_of(repository.pools), tuple(dangling))
+    shards = resolve_shards(repository.shards, backends, pools.values())
+    return Context(config, backends, grove, topologies, pools, names_of(repository.pools), shards, tuple(dangling))
 
 
 def resolve_work(repository: Repository, context: Context) -> Fleet:
@@ -407,6 +426,7 @@ def resolve_work(repository: Repository, context: Context) -> Fleet:
         backends=context.backends,
         topologies=(*topologies.values(), *pool_topologies.values()),
         pools=tuple(pools.values()),
+        shards=context.shards,
         workflows=tuple(sorted(workflows, key=lambda workflow: workflow.name)),
         pod_groups=tuple(sorted(pod_groups, key=lambda pod_group: (pod_group.namespace, pod_group.name))),
         grove=grove,

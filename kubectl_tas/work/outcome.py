@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from kubectl_tas.model.workloads import Workload
 
 
-_SHARED = ("pools", "subpools", "topologies", "pod_templates", "resource_validations", "operators", "kartas")
+_SHARED = ("pools", "subpools", "topologies", "pod_templates", "resource_validations", "operators", "kartas", "shards")
 """Documents that other files depend on."""
 _WITH_OTHERS = ("pod_groups", "pod_clique_sets")
 """Documents that are judged together with other files."""

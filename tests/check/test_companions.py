@@ -153,8 +153,8 @@ ELSEWHERE = {
     "Declare a Pool or Subpool instead: `render` makes the queues from them.": ["scheduling.run.ai/v2 Queue"],
     "Declare a Pool or Subpool instead: `render` makes the queues from them. `kubectl tas import kueue` writes these "
     "files.": ["kueue.x-k8s.io/v1beta2 ClusterQueue", "kueue.x-k8s.io/v1beta1 Workload"],
-    "PodGroups are the only objects of KAI that may be written by hand.": [
-        *("scheduling.run.ai/v1alpha2 BindRequest", "kai.scheduler/v1 SchedulingShard"),
+    "PodGroups and SchedulingShards are the only objects of KAI that may be written by hand.": [
+        *("scheduling.run.ai/v1alpha2 BindRequest", "kai.scheduler/v1 Config"),
     ],
     "Write topology_keys of a Pool or a ClusterTopology instead: `render` makes Topologies from them.": [
         *("kai.scheduler/v1alpha1 Topology", "kueue.x-k8s.io/v1alpha1 Topology"),

@@ -108,6 +108,40 @@ def test_each_thing_that_a_cluster_lacks_has_a_line_that_says_what_to_do(root: P
     assert code == 1
 
 
+SHARD = "apiVersion: kai.scheduler/v1\nkind: SchedulingShard\nmetadata: {name: default}\nspec: {kValue: 2"
+SHARD += ", usageDBConfig: {clientType: prometheus}}\n"
+SHARDS = {
+    "the same": ({"kValue": 2, "usageDBConfig": {"clientType": "prometheus"}, "partitionLabelValue": ""}, ""),
+    "other": ({"kValue": 2, "usageDBConfig": {"clientType": "x"}}, "usageDBConfig.clientType is x, not prometheus"),
+    "newer": ({"newField": 1}, "spec is something that kubectl-tas does not read"),
+    "none": (None, "the cluster has no SchedulingShard default, which pools/shard.yaml declares"),
+}
+
+
+@needs_kubectl
+@pytest.mark.parametrize(("spec", "said"), SHARDS.values(), ids=SHARDS)
+def test_shards_of_the_cluster_are_compared_with_those_of_the_repository(
+    root: Path, tmp_path: Path, spec: dict[str, Any] | None, said: str
+) -> None:
+    write(root, {"pools/shard.yaml": SHARD})
+    live = [named("default", spec=spec)] if spec is not None else [named("other", spec={})]
+    with api_server(tmp_path, cluster(schedulingshards=live)) as kubeconfig:
+        _, found = checks(root, "--kubeconfig", kubeconfig)
+    messages = [check["message"] for check in found if check["about"] == "shards" and check["state"] == "problem"]
+    assert len(messages) == bool(said)
+    assert all(said in message for message in messages)
+
+
+@needs_kubectl
+def test_two_shards_of_one_value_are_a_problem(root: Path, tmp_path: Path) -> None:
+    live = [named("default", spec={}), named("second", spec={"kValue": 1})]
+    with api_server(tmp_path, cluster(schedulingshards=live)) as kubeconfig:
+        code, found = checks(root, "--kubeconfig", kubeconfig)
+    (check,) = (check for check in found if check["about"] == "shards" and check["state"] == "problem")
+    assert check["message"].startswith("SchedulingShards default and second have one partitionLabelValue")
+    assert code == 1
+
+
 @needs_kubectl
 def test_what_may_not_be_read_is_said_and_the_rest_is_looked_at(root: Path, tmp_path: Path) -> None:
     with api_server(tmp_path, cluster(), ["scheduling.run.ai/v2/queues"]) as kubeconfig:

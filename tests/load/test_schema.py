@@ -375,7 +375,7 @@ def test_unknown_kind(text: str, place: str, message: str, hint: str) -> None:
         ),
         ("kueue.x-k8s.io/v1beta1", "ClusterQueue", "Declare a Pool or Subpool instead"),
         ("kai.scheduler/v1alpha1", "Topology", "Write topology_keys of a Pool"),
-        ("kai.scheduler/v1", "SchedulingShard", "PodGroups are the only objects of KAI"),
+        ("kai.scheduler/v1", "Config", "PodGroups and SchedulingShards are the only objects of KAI"),
         ("scheduling.k8s.io/v1", "PriorityClass", "Name it in spec.priorityClasses"),
         ("rbac.authorization.k8s.io/v1", "ClusterRole", "Move it to the files that set up the cluster"),
         ("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration", "spec.guard of the Config"),
