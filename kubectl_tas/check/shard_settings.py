@@ -228,7 +228,11 @@ def _settings(shard: FleetShard, backend: FleetBackend, patch: Patch) -> Iterato
         yield _setting(shard, message, ("actions",), "Leave allocate on.")
     for name, value in spec.args.items():
         yield from _flag(shard, backend, name, value)
-    for action in spec.queueDepthPerAction:
+    for action, depth in spec.queueDepthPerAction.items():
+        if depth == 0 or depth < -1:
+            message = f"a queueDepthPerAction of {depth} makes the scheduler panic as soon as work waits"
+            hint = "Write 1 or more, or -1 for no bound."
+            yield _setting(shard, message, ("queueDepthPerAction", action), hint)
         if action not in settings.actions:
             known = [*settings.actions]
             message = f'queueDepthPerAction names "{action}", which does not run, so the operator refuses the shard'

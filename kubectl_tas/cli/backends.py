@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from kubectl_tas.place.node_resources import ClusterNodes
     from kubectl_tas.resolve.clusters import FleetBackend
     from kubectl_tas.resolve.fleet import Fleet
-    from kubectl_tas.resolve.pools import Target
+    from kubectl_tas.resolve.pools import FleetPool, Target
 
 
 DECLARED, CLUSTER = "declared", "cluster"
@@ -254,6 +255,13 @@ class NodeSource:
             say(f"Without any {resource}: {reason}", err=True)
         return [*found, *beside.objects]
 
+    def now(self, backend: str) -> datetime:
+        """Returns the time in a cluster; for files the newest time in them, so that their answer stays the same."""
+        from kubectl_tas.place.queues import newest_time
+
+        newest = newest_time(self.objects(backend))
+        return newest if newest is not None and self._clusters is None else datetime.now(UTC).replace(tzinfo=None)
+
     def nodes(self, backend: str) -> ClusterNodes:
         """Returns the nodes, with what pods leave free. Raises TasError if nodes are absent or unreadable."""
         from kubectl_tas.live.kubectl import complete_kinds
@@ -267,6 +275,23 @@ class NodeSource:
             if not found.knows_pods:
                 say("The input has no pods, so everything on the nodes counts as free.", err=True)
         return self._nodes[key]
+
+
+def tell_shards(fleet: Fleet, pools: Iterable[FleetPool]) -> bool:
+    """Says on stderr what the shards of pools do with levels, and what they set that no answer considers. Returns
+    whether there is anything that no answer considers.
+    """
+    from kubectl_tas.place.unfollowed_settings import unfollowed
+
+    shards = {settings.shard: settings for settings in map(fleet.settings_of, pools) if settings.shard is not None}
+    for name, settings in shards.items():
+        if not settings.has("topology"):
+            say(f"SchedulingShard {name} has the plugin topology off: KAI keeps no level.", err=True)
+    ignored = {name: ", ".join(unfollowed(settings)) for name, settings in shards.items()}
+    for name, texts in ignored.items():
+        if texts:
+            say(f"Not looked at, of SchedulingShard {name}: {texts}.", err=True)
+    return any(ignored.values())
 
 
 def _objects_in(file: str) -> list[dict[str, Any]]:

@@ -125,7 +125,9 @@ def snapshot_command(
     nodes = source.nodes(backend.name)
     found = seen(fleet, backend)
     assert backend.release is not None
-    scheduler = SnapshotScheduler(backend.release, backend.scheduler_name, backend.queue_labels[0], shard)
+    pools = [pool for pool in fleet.pools if pool.shard == shard and pool.backend == backend]
+    settings = fleet.settings_of(pools[0]) if pools else None
+    scheduler = SnapshotScheduler(backend.release, backend.scheduler_name, backend.queue_labels[0], shard, settings)
     there = [*found.elsewhere, *source.scheduled(backend.name)]
     with waiting("Writing the snapshot"):
         content, doubts = snapshot(scheduler, there, found.objects)

@@ -10,7 +10,7 @@ import click
 
 from kubectl_tas.base.words import nothing_called, shortened
 from kubectl_tas.cli.addressing import meant, open_work, work_arguments
-from kubectl_tas.cli.backends import NodeSource, chosen_backends, nodes_options, refuse_several
+from kubectl_tas.cli.backends import NodeSource, chosen_backends, nodes_options, refuse_several, tell_shards
 from kubectl_tas.cli.options import PICTURES, POOL, TEXT, output_option, repository_option, template_options
 from kubectl_tas.cli.session import Session, open_session, refuse_errors, tell_errors
 from kubectl_tas.cli.terminal import hand_over_answer, progress, say, show, show_figures, waiting
@@ -94,10 +94,11 @@ def fit_command(
     left_out = [item for item in found if isinstance(item, LeftOut)]
     gangs = [item for item in found if isinstance(item, GangToPlace)]
     _tell_volumes(gangs, source)
+    is_limited = tell_shards(session.fleet, (item.sent.pool for item in gangs))
     if grow is not None:
         return _grow(session, gangs, left_out, source, output)
     if is_all:
-        return _all(session, gangs, left_out, source, output)
+        return _all(session, gangs, left_out, source, output) or int(is_limited)
     asked = [(item, source.nodes(item.sent.pool.backend.name)) for item in found]
     known = []
     with progress("Placing") as tick:
@@ -154,7 +155,7 @@ def _all(
         there = [item for item in objects if item.get("kind") == "Queue"]
         queues = trees((item for item in artifacts if isinstance(item, manifest.Queue)), there)
         names = {queue: item.name for queue, item in called(session.fleet, backend.name).items()}
-        found = schedulers(backend, own, SeenCluster(nodes, objects, queues, names))
+        found = schedulers(backend, own, SeenCluster(nodes, objects, queues, names, source.now(backend.name)))
         for scheduler in found:
             _tell_unknown(scheduler)
             with waiting("Placing"):

@@ -22,6 +22,7 @@ from kubectl_tas.cli.backends import (
     nodes_options,
     refuse_several,
     target_of,
+    tell_shards,
 )
 from kubectl_tas.cli.editing import edit
 from kubectl_tas.cli.options import (
@@ -364,6 +365,7 @@ def plan(
     source = NodeSource(fleet, files, cluster, live=live)
     if files:
         refuse_several(pool.backend.name for pool in pools)
+    tell_shards(fleet, pools)
     found = [_planned(fleet, pool, source.nodes(pool.backend.name), gpus) for pool in pools]
     broken = [item for name in sorted({pool.backend.name for pool in pools}) for item in _not_kept(fleet, source, name)]
     if output == "json":

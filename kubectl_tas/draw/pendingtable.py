@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from kubectl_tas.base.contract import json_fields
+from kubectl_tas.facts import times
 from kubectl_tas.facts.quantities import Amounts, said, show
 from kubectl_tas.kinds import SET
-from kubectl_tas.place.actions import Pending, Turn, TurnOutcome
+from kubectl_tas.place.actions import ACTIONS, ALLOCATE, EVICTING, Pending, Turn, TurnOutcome
 from kubectl_tas.place.answers import place_name
 from kubectl_tas.place.fairshare import QuotaQueue, QuotaRefusal
 from kubectl_tas.place.gangs_to_place import GangToPlace, LeftOut
@@ -125,7 +126,7 @@ def _one(scheduler: ShardScheduler, pending: Pending, node_options: str) -> str:
     rows += [_further(turn, names, scheduler, node_options) for turn in pending.further]
     leaves = [name for name in pending.start.tree.by_name if pending.start.tree.is_leaf(name)]
     queues = [_queue(scheduler, name, pending) for name in leaves if pending.requests[name].asked]
-    sections = [_head(scheduler, pending), style.table(header, rows, rule=True)]
+    sections = [_head(scheduler, pending) + _settings(scheduler), style.table(header, rows, rule=True)]
     if queues:
         sections.append(style.section("GPUs by pool", ("Pool", "Guarantee", "Holds", "Asks", "Fair share"), queues))
     return "\n".join(sections)
@@ -158,6 +159,19 @@ def _head(scheduler: ShardScheduler, pending: Pending) -> str:
     return f"{scheduler.backend}{shard}: {has}; {plural(len(pending.turns), 'gang')} that {wait} for {waiting}\n"
 
 
+def _settings(scheduler: ShardScheduler) -> str:
+    """Says what the SchedulingShard sets that decides about the gangs."""
+    settings = scheduler.start.settings
+    strategies = (("with GPUs", settings.gpu_strategy), ("without GPUs", settings.cpu_strategy))
+    spread = [work for work, strategy in strategies if strategy == "spread"]
+    idle = [name for name in ACTIONS if name not in settings.actions]
+    texts = [
+        *([f"spreads work {' and '.join(spread)}"] if spread else []),
+        *([f"does without {' and '.join(idle)}"] if idle else []),
+    ]
+    return f"SchedulingShard {settings.shard} {', and '.join(texts)}\n" if texts else ""
+
+
 def _names(scheduler: ShardScheduler) -> dict[str, str]:
     """Returns the displayed name of each gang, by the name of its PodGroup."""
     running = {group: _name(gang) for gang, groups in scheduler.running for group in groups}
@@ -181,7 +195,7 @@ def _cells(name: str, gang: GangToPlace) -> tuple[str, str, str, str, str]:
 
 def _said(turn: Turn, names: Mapping[str, str], scheduler: ShardScheduler, node_options: str) -> str:
     limited = _FEWER if turn.placed else _NOT_ALL
-    text, hint = _becomes(turn, names, scheduler), ""
+    text, hint = _becomes(turn, names, scheduler) + _kept(turn, names, scheduler), ""
     if turn.outcome is TurnOutcome.NO_ROOM:
         hint = f"; why: kubectl tas fit {scheduler.gangs[turn.work.name].sent.name}{node_options}"
     return f"{text}{limited if turn.is_cut else ''}{hint}"
@@ -204,6 +218,10 @@ def _becomes(turn: Turn, names: Mapping[str, str], scheduler: ShardScheduler) ->
             return "KAI finds no room on what is free, even for it alone"
         case TurnOutcome.AFTER:
             return f"waits for {_listed(_called(turn.ahead, names))} to start{_why_after(turn, scheduler)}"
+        case TurnOutcome.UNTRIED if ALLOCATE in scheduler.start.settings.actions:
+            return "KAI does not try it: of a queue it tries only the first gang in a cycle (queueDepthPerAction)"
+        case TurnOutcome.UNTRIED:
+            return "KAI starts nothing: the action allocate is off"
         case TurnOutcome.NO_QUEUE:
             if turn.work.queue in scheduler.start.tree.by_name:
                 return "never starts: its queue has other queues below it, and KAI starts work of the lowest alone"
@@ -215,6 +233,23 @@ def _becomes(turn: Turn, names: Mapping[str, str], scheduler: ShardScheduler) ->
                 return f"starts no more: {sent.target} is DELETING, where only what runs may finish"
             queue = scheduler.called.get(turn.refusal.queue, turn.refusal.queue)
             return _refused(turn.refusal, queue, _called(turn.ahead, names))
+
+
+def _kept(turn: Turn, names: Mapping[str, str], scheduler: ShardScheduler) -> str:
+    """Says for how long KAI takes no other work for a gang that waits."""
+    end = turn.work.delay_end
+    if turn.placed or not EVICTING.intersection(scheduler.start.settings.actions):
+        return ""
+    if end is not None and end > scheduler.start.now:
+        delay = times.duration(scheduler.gangs[turn.work.name].delay)
+        return f"; KAI evicts nothing for it in the first {delay} of its wait (preemptionDelay)"
+    if not turn.spared:
+        return ""
+    first = min(turn.spared, key=lambda spared: spared.until)
+    works = list(dict.fromkeys(spared.work for spared in turn.spared))
+    batches = [VictimPods(work, work.active) for work in works]
+    victims = _listed(_victims(batches, names, scheduler.called))
+    return f"; KAI ends none of {victims} before {times.stamp(first.until)} ({first.field})"
 
 
 def _moved(turn: Turn, names: Mapping[str, str]) -> str:

@@ -24,6 +24,8 @@ from kubectl_tas.base.late import dataclass
 
 GPU = "nvidia.com/gpu"
 """The resource name for whole GPUs in Kubernetes."""
+GPU_COUNT = "nvidia.com/gpu.count"
+"""Label with which NVIDIA's GPU operator says how many GPUs a node has, healthy or not."""
 WHOLE = (GPU, "amd.com/gpu")
 """All resources that KAI counts as whole GPUs."""
 MIG = r"^nvidia[.]com/mig-([0-9]{1,2})g[.]"

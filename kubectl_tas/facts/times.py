@@ -7,6 +7,7 @@ Sources: ParseDuration and Duration.String of Go's package time; ``validateSched
 from __future__ import annotations
 
 import re
+from datetime import datetime, timedelta
 from fractions import Fraction
 from functools import cache
 from itertools import pairwise
@@ -96,6 +97,25 @@ def _decimal(amount: int, unit: int) -> str:
     return f"{whole}.{digits}" if digits else str(whole)
 
 
+def moment(text: object) -> datetime | None:
+    """Returns a time as Kubernetes writes it, without its zone, which is UTC; None for anything else."""
+    try:
+        return datetime.fromisoformat(str(text)[:19]).replace(tzinfo=None)
+    except ValueError:
+        return None
+
+
+def after(begin: datetime, nanoseconds: int) -> datetime:
+    """Returns the time so many nanoseconds after another."""
+    return begin + timedelta(microseconds=min(nanoseconds, _FAR) // 1000)
+
+
+def stamp(time: datetime) -> str:
+    """Returns a time as Kubernetes writes it."""
+    return f"{time.isoformat(timespec='seconds')}Z"
+
+
+_FAR = 1000 * 365 * 24 * _UNITS["h"]
 _DESCRIPTORS = ("@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly")
 _LENGTHS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 """The most days of each month."""

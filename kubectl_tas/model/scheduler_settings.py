@@ -6,9 +6,11 @@ pkg/operator/operands/scheduler, from KAI 0.10 to 0.17.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import field
 from decimal import Decimal
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from kubectl_tas.base.late import dataclass
@@ -17,7 +19,7 @@ from kubectl_tas.facts.scheduler_plugins import rows_of
 from kubectl_tas.facts.times import nanoseconds
 
 if TYPE_CHECKING:
-    from kubectl_tas.model.scheduling_shard import SchedulingShardSpec, Strategy, UsageDatabase
+    from kubectl_tas.model.scheduling_shard import ScenarioSearchBudgets, SchedulingShardSpec, Strategy, UsageDatabase
 
 
 class ActivePlugin(NamedTuple):
@@ -42,6 +44,16 @@ class SchedulerSettings:
     """The database with the usage of queues."""
     flags: Mapping[str, str] = field(default_factory=dict)
     """Flags that the shard sets."""
+    shard: str | None = None
+    """Name of the SchedulingShard; None if none is declared."""
+    budgets: ScenarioSearchBudgets | None = None
+    """Times that the scheduler may search; None if the shard states none."""
+    off: tuple[str, ...] = ()
+    """Plugins and actions that other shards have, and this one has not, except those of the placement strategy."""
+
+    def has(self, name: str) -> bool:
+        """Whether a plugin or action of the release runs."""
+        return name not in self.off
 
     def plugin(self, name: str) -> ActivePlugin | None:
         """Returns a plugin, if it runs."""
@@ -66,6 +78,16 @@ class SchedulerSettings:
         """The order of nodes for work without GPUs, by the plugin nodeplacement."""
         return "spread" if self.argument("nodeplacement", "cpu") == "spread" else "binpack"
 
+    def number(self, flag: str, default: int) -> int:
+        """Returns the value of a flag with a whole number; the default if it is not set, or no such number."""
+        text = self.flags.get(flag, "")
+        return int(text) if re.fullmatch("-?[0-9]{1,9}", text, re.ASCII) else default
+
+    @property
+    def spreads(self) -> bool:
+        """Whether work is spread over the nodes."""
+        return "spread" in (self.gpu_strategy, self.cpu_strategy)
+
     @property
     def preempt_min_runtime(self) -> int:
         """Nanoseconds that work runs before it may be preempted, where its queues say nothing."""
@@ -87,6 +109,12 @@ class SchedulerSettings:
 
 def _runtime(text: str | None) -> int:
     return nanoseconds(text, has_days=True) or 0 if text else 0
+
+
+@cache
+def default_settings() -> SchedulerSettings:
+    """Returns the settings of a scheduler whose shard sets nothing."""
+    return settings_of(None, None)
 
 
 def settings_of(spec: SchedulingShardSpec | None, release: Release | None) -> SchedulerSettings:
@@ -126,6 +154,7 @@ def settings_of(spec: SchedulingShardSpec | None, release: Release | None) -> Sc
     for name, action in spec.actions.items() if spec and has_overrides else ():
         actions[name] = actions.get(name, 0) if action.priority is None else action.priority
         running[name] = running.get(name, True) if action.enabled is None else action.enabled
+    switched_off = [name for name, is_on in {**enabled, **running}.items() if not is_on and name not in off]
     return SchedulerSettings(
         plugins=tuple(
             sorted(
@@ -137,4 +166,6 @@ def settings_of(spec: SchedulingShardSpec | None, release: Release | None) -> Sc
         queue_depth=spec.queueDepthPerAction if spec else {},
         usage=spec.usageDBConfig if spec else None,
         flags=spec.args if spec else {},
+        budgets=spec.scenarioSearchBudgets if spec and "scenarioSearchBudgets" in spec.model_fields_set else None,
+        off=tuple(switched_off),
     )

@@ -2,13 +2,13 @@
 
 Follows the actions of release 0.17 (pkg/scheduler/actions) in their order: allocate, consolidation, reclaim, preempt,
 and allocate once more, as in the next cycle. A gang that exceeds a limit or quota, or has no placement, takes nothing
-from later gangs. Ignores the minimum runtime for which KAI spares work.
+from later gangs. An action that is off for the shard is left out.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
 from functools import partial
@@ -19,23 +19,26 @@ from kubectl_tas.facts.gpus import GPU
 from kubectl_tas.facts.quantities import Amount, Amounts
 from kubectl_tas.place.fairshare import QuotaRefusal, Standing
 from kubectl_tas.place.kai_allocate import PlacedPods, place
+from kubectl_tas.place.min_runtimes import MinRuntimes, keeps_minimum
 from kubectl_tas.place.node_cells import Space
 from kubectl_tas.place.reclaim import Reclaim
-from kubectl_tas.place.scenarios import Allows, Search, Solver, VictimPods, Way
+from kubectl_tas.place.scenarios import Allows, Scenario, Search, Solver, VictimPods, Way
 from kubectl_tas.place.scheduling_session import (
     Place,
     SchedulingSession,
     SessionPod,
     ShardStart,
+    Spared,
     Work,
     sum_of,
     with_pods,
 )
 
-MAX_MOVED = 17
-"""Most gangs that KAI tries to move for another gang (maxNumberConsolidationPreemptees is 16). If more gangs could
-move, KAI takes any of them.
-"""
+ALLOCATE = "allocate"
+SIGNATURES = "use-scheduling-signatures"
+"""Flag with which KAI skips gangs that are no easier to place than one that failed."""
+MAX_PREEMPTEES = 16
+"""Default of the flag max-consolidation-preemptees. If more gangs than one more could move, KAI takes any of them."""
 
 
 class TurnOutcome(Enum):
@@ -57,6 +60,10 @@ class TurnOutcome(Enum):
     """The gang's queue does not exist, or is not a leaf queue."""
     AFTER = "after"
     """The gang waits for another gang of its object, which does not start."""
+    UNTRIED = "untried"
+    """The shard's scheduler does not try the gang: it has no action that starts gangs, or tries only the first of a
+    queue, which does not start.
+    """
 
 
 @json_fields("podGroup=work.name queue=work.queue placed=placed_pods action|null evicted moved limited=is_cut")
@@ -86,6 +93,8 @@ class Turn:
     """Whether the search left out possibilities that KAI has, or KAI takes pods away for a gang that does not start."""
     moved_for: tuple[str, ...] = ()
     """Gangs for which KAI moves or ends pods of this gang that it has just started."""
+    spared: tuple[Spared, ...] = ()
+    """Work that KAI does not take for the gang, since it has not run long enough."""
 
     @property
     def placed_pods(self) -> tuple[PlacedPods, ...]:
@@ -155,26 +164,37 @@ def _started_names(session: SchedulingSession) -> set[str]:
 
 
 def _cycle(session: SchedulingSession, turns: dict[Work, Turn], sent: Sequence[Work]) -> None:
-    """Runs KAI's actions once, and allocate once more if pods go."""
-    _allocate(session, turns, TurnOutcome.STARTS)
+    """Runs KAI's actions once, and allocate once more if pods go, or if a cycle tries only one gang of a queue."""
+    actions = session.settings.actions
+    if ALLOCATE in actions:
+        _allocate(session, turns, TurnOutcome.STARTS)
     session.space.keep_idle(is_kept=True)
-    for name, action in (("consolidation", _consolidate), ("reclaim", _reclaim), ("preempt", _preempt)):
-        _act(session, turns, name, action)
+    for name in actions:
+        if name in _ACTIONS:
+            _act(session, turns, name, _ACTIONS[name])
     for pod in (pod for work in sent if not work.active for pod in work.pods):
         pod.is_gone = False  # what started in this cycle, and went for others, waits as before
     session.space.keep_idle(is_kept=False)
-    if any(turn.evicted or turn.moved for turn in turns.values()):
+    if ALLOCATE in actions and any(turn.evicted or turn.moved for turn in turns.values()):
         _allocate(session, turns, TurnOutcome.LATER)
+    while session.settings.queue_depth.get(ALLOCATE) == 1 and _allocate(session, turns, TurnOutcome.LATER):
+        pass
+    for work in session.works:
+        if work not in turns and work.next_pods():
+            turns[work] = Turn(work, TurnOutcome.UNTRIED, asks=sum_of(work.next_pods()))
 
 
-def _allocate(session: SchedulingSession, turns: dict[Work, Turn], outcome: TurnOutcome) -> None:
-    """Runs KAI's action allocate: starts gangs, then adds pods to gangs that have their minimum."""
-    order = session.starting(session.works)
+def _allocate(session: SchedulingSession, turns: dict[Work, Turn], outcome: TurnOutcome) -> bool:
+    """Runs KAI's action allocate: starts gangs, then adds pods to gangs that have their minimum. Returns whether a pod
+    starts.
+    """
+    order, has_any = session.starting(session.works, session.settings.queue_depth.get(ALLOCATE)), False
     while (next_gang := order.pop()) is not None:
         work, pods, before = next_gang.work, next_gang.work.next_pods(), turns.get(next_gang.work)
         refused = session.refusal(work, next_gang.asks)
         placed = None if refused is not None else session.place(work, pods)
         if placed is not None:
+            has_any, work.started = True, work.started if work.active else session.now
             for pod, node, _ in placed:
                 session.move(work, pod, node)
             order.push(work)
@@ -186,26 +206,30 @@ def _allocate(session: SchedulingSession, turns: dict[Work, Turn], outcome: Turn
             refused_outcome = TurnOutcome.REFUSED if refused is not None else TurnOutcome.WAITS
             before = before or Turn(work, refused_outcome)
             turns[work] = replace(before, outcome=refused_outcome, asks=next_gang.asks, refusal=refused)
+    return has_any
 
 
 def _act(session: SchedulingSession, turns: dict[Work, Turn], name: str, action: _Action) -> None:
-    failed = _Failed(session.signatures)
+    failed, has_signatures = _Failed(session.signatures), session.settings.flags.get(SIGNATURES) != "false"
     waiting = [work for work in session.works if work.next_pods()]
-    order = session.starting(waiting)
+    claiming = (work for work in waiting if work.delay_end is None or work.delay_end <= session.now)
+    if name == "consolidation":
+        claiming = (work for work in claiming if work.is_preemptible)
+    order = session.starting(claiming, session.settings.queue_depth.get(name))
     while (next_gang := order.pop()) is not None:
         work, pods = next_gang.work, next_gang.work.next_pods()
         has_queue = name != "consolidation"
-        if work.request is None or failed.covers(work, has_queue=has_queue):
+        if work.request is None or (has_signatures and failed.covers(work, has_queue=has_queue)):
             continue
         search = action(session, work, pods, waiting)
         if search is None:
             continue
         taken = dict.fromkeys(batch.work for batch in search.way.batches) if search.way else _victims(session, work)
         is_cut = search.is_cut or any(not victim.is_known for victim in taken)  # KAI may take fewer pods of such
-        turn = turns.get(work) or Turn(work, TurnOutcome.WAITS, asks=next_gang.asks)
+        turn = turns.get(work) or Turn(work, TurnOutcome.UNTRIED, asks=next_gang.asks)
         if search.way is None:
             failed.add(work, has_queue=has_queue)
-            turns[work] = replace(turn, is_cut=turn.is_cut or is_cut)
+            turns[work] = replace(turn, is_cut=turn.is_cut or is_cut, spared=(*turn.spared, *search.spared))
             continue
         way = search.way
         _go(session, turns, work, way)
@@ -263,13 +287,14 @@ def _victims(session: SchedulingSession, work: Work) -> Iterator[Work]:
 def _consolidate(
     session: SchedulingSession, work: Work, pods: Sequence[SessionPod], waiting: Sequence[Work]
 ) -> Search | None:
-    """Searches a way that only moves other gangs, if the gang is preemptible and enough GPUs are free."""
+    """Searches a way that only moves other gangs, if enough GPUs are free."""
     free = sum(session.space.free_of(name, GPU) for name, node in session.space.nodes.items() if node.is_ready)
-    if not work.is_preemptible or free < sum(pod.asks.get(GPU, 0) for pod in pods):
-        return None if not work.is_preemptible else Search(None)
+    most = session.settings.number("max-consolidation-preemptees", MAX_PREEMPTEES)
+    if most == 0 or free < sum(pod.asks.get(GPU, 0) for pod in pods):
+        return Search(None)
     victims = list(_victims(session, work))
-    search = Solver(session, work, victims, lambda _, __, gone: not gone, waiting).solve()
-    return replace(search, is_cut=True) if len(victims) > MAX_MOVED else search
+    search = Solver(session, work, victims, lambda _, __, scenario: not scenario.gone, waiting).solve()
+    return replace(search, is_cut=True) if most >= 0 and len(victims) > most + 1 else search
 
 
 def _reclaim(
@@ -283,9 +308,12 @@ def _reclaim(
         return None
     queues = {victim.queue for victim in _victims(session, work)} - {work.queue}
     giving = {queue for queue in queues if claim_rules.may_lose(queue)}
-    victims = [victim for victim in _victims(session, work) if victim.queue in giving]
-    allows: Allows = lambda job, claimed_pods, gone: rules(job, claimed_pods).allows(gone)  # noqa: E731
-    search = Solver(session, work, victims, allows, waiting).solve()
+    holders = (victim for victim in _victims(session, work) if victim.queue in giving)
+    sparing = _Sparing(session, work, "reclaim", holders)
+    allows: Allows = lambda job, claimed_pods, scenario: (  # noqa: E731
+        rules(job, claimed_pods).allows(scenario.gone) and sparing.allows(job, claimed_pods, scenario)
+    )
+    search = sparing.told(Solver(session, work, sparing.victims, allows, waiting).solve())
     is_by_chance = search.way is not None and not rules(work, pods).allows(search.way.gone, always=True)
     return replace(search, is_cut=True) if is_by_chance else search
 
@@ -297,10 +325,42 @@ def _preempt(
     refused = session.refusal(work, sum_of(pods))
     if refused is not None and refused.reason == "NonPreemptibleOverQuota":
         return Search(None)
-    victims = [
+    lower = (
         victim for victim in _victims(session, work) if victim.queue == work.queue and victim.priority < work.priority
-    ]
-    return Solver(session, work, victims, lambda *_: True, waiting).solve()
+    )
+    sparing = _Sparing(session, work, "preempt", lower)
+    return sparing.told(Solver(session, work, sparing.victims, sparing.allows, waiting).solve())
+
+
+_ACTIONS: Mapping[str, _Action] = {"consolidation": _consolidate, "reclaim": _reclaim, "preempt": _preempt}
+
+
+EVICTING = frozenset(_ACTIONS)
+"""The actions that evict or move pods for others."""
+ACTIONS = (ALLOCATE, *_ACTIONS)
+"""The actions that decide about gangs."""
+
+
+class _Sparing:
+    """The work that KAI spares from an action for one gang."""
+
+    def __init__(self, session: SchedulingSession, work: Work, action: str, victims: Iterable[Work]) -> None:
+        runtimes, candidates = MinRuntimes(session.settings, session.tree, session.now), list(victims)
+        reasons = ((victim, runtimes.spared(work, victim, action)) for victim in candidates)
+        self.spared: dict[Work, Spared] = {victim: reason for victim, reason in reasons if reason is not None}
+        self.victims = [victim for victim in candidates if victim not in self.spared or victim.is_elastic]
+        """Gangs whose pods KAI may take."""
+
+    def told(self, search: Search) -> Search:
+        """Returns a search with the spared work."""
+        return replace(search, spared=tuple(self.spared.values()))
+
+    def allows(self, _: Work, __: Sequence[SessionPod], scenario: Scenario) -> bool:
+        """Whether all spared gangs keep their minimum."""
+        taken: dict[Work, list[SessionPod]] = {}
+        for batch in scenario.taken:
+            taken.setdefault(batch.work, []).extend(batch.pods)
+        return all(keeps_minimum(work, pods) for work, pods in taken.items() if work in self.spared)
 
 
 class _Lost:

@@ -57,6 +57,10 @@ class QuotaQueue:
     priority: int = DEFAULT_PRIORITY
     created: str = ""
     """Creation time, as Kubernetes writes it; empty if unknown. Of queues with one creation time, the names decide."""
+    preempt_min_runtime: int | None = None
+    """Nanoseconds that work runs before KAI preempts it; None if the queue does not say."""
+    reclaim_min_runtime: int | None = None
+    """Nanoseconds that work runs before KAI reclaims its resources; None if the queue does not say."""
 
 
 @dataclass(frozen=True)

@@ -19,13 +19,14 @@ from typing import Any
 
 from kubectl_tas.base.contract import json_fields
 from kubectl_tas.base.late import dataclass
+from kubectl_tas.facts import times
 from kubectl_tas.facts.kai import NEWEST_RELEASE, Feature, Release
 from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.apply_demands import demanded
 from kubectl_tas.gangs.gang import Gang, Part, SubGroup
 from kubectl_tas.gangs.pool_demands import demands, member_demands
 from kubectl_tas.gangs.workflow_gang import gangs_of_workflow
-from kubectl_tas.gangs.workload_gang import batches, leaves, member_name, own_gang, shared_gang
+from kubectl_tas.gangs.workload_gang import batches, leaves, member_name, own_gang, shared_gang, wait
 from kubectl_tas.gangs.written_gangs import (
     base_gangs_before,
     gang_of_pod_group,
@@ -35,8 +36,10 @@ from kubectl_tas.gangs.written_gangs import (
 )
 from kubectl_tas.kinds import SET
 from kubectl_tas.model.base import KeyPath
+from kubectl_tas.model.labels import PREEMPTION_DELAY
+from kubectl_tas.model.scheduler_settings import SchedulerSettings, default_settings
 from kubectl_tas.place.neighbours import APART, selector_of
-from kubectl_tas.place.node_cells import PlacementRequest, placement_request_of
+from kubectl_tas.place.node_cells import PlacementRequest, Unit, placement_request_of
 from kubectl_tas.place.node_resources import NodeResources
 from kubectl_tas.place.shapes import PodShape, shape_of, unpredicted
 from kubectl_tas.report.text import plural
@@ -93,6 +96,10 @@ class GangToPlace:
     """Number of equal gangs."""
     release: Release = NEWEST_RELEASE
     """Release of the scheduler that places the gang."""
+    settings: SchedulerSettings = field(default_factory=default_settings)
+    """Settings of that scheduler."""
+    delay: int = 0
+    """Nanoseconds that the gang waits before KAI evicts or moves other pods for it."""
     further: Needed = field(default_factory=dict)
     """Pods that start later, one by one."""
     order: GangOrder | None = None
@@ -106,7 +113,10 @@ class GangToPlace:
     @cached_property
     def request(self) -> PlacementRequest:
         """Units and shapes of one copy."""
-        return replace(placement_request_of(self.gang, self.labels, self.needed), release=self.release)
+        request = placement_request_of(self.gang, self.labels, self.needed)
+        if not self.settings.has("topology"):
+            request = replace(request, unit=_without_levels(request.unit))
+        return replace(request, release=self.release, settings=self.settings)
 
     def of_tasks(self, gang: Gang) -> Needed:
         """Returns the needed pods of another gang with the same tasks of a workflow."""
@@ -168,8 +178,24 @@ def unplaced(fleet: Fleet, submissions: Iterable[Submission]) -> Iterator[GangTo
         except _Unknown as error:
             yield LeftOut(sent, str(error), error.orders)
         else:
-            release = sent.pool.backend.release
-            yield from (replace(gang, release=release) if release else gang for gang in gangs)
+            release = sent.pool.backend.release or NEWEST_RELEASE
+            settings = fleet.settings_of(sent.pool)
+            yield from (replace(gang, release=release, settings=settings, delay=_delay(sent)) for gang in gangs)
+
+
+def _without_levels(unit: Unit) -> Unit:
+    """Returns a unit as a scheduler without the plugin topology sees it."""
+    return replace(unit, required=None, preferred=None, below=tuple(map(_without_levels, unit.below)))
+
+
+def _delay(sent: Submission) -> int:
+    """Returns the preemption delay of a gang in nanoseconds; 0 if it has none."""
+    text = None
+    if isinstance(sent, FleetWorkload):
+        text = wait(sent, PREEMPTION_DELAY, Feature.PREEMPTION_DELAY)
+    elif isinstance(sent, SubmittedPodGroup) and sent.pool.backend.has(Feature.PREEMPTION_DELAY):
+        text = sent.declared.spec.spec.preemptionDelay
+    return max(0, times.nanoseconds(text) or 0) if text else 0
 
 
 class _Unknown(Exception):  # noqa: N818 - it ends one answer, and is no failure
@@ -257,8 +283,8 @@ def _check(*workloads: FleetWorkload) -> None:
         raise _Unknown("its SubGroups are too many to be listed")
     if any(map(podgrouper.asks_for_more, workloads)):
         raise _Unknown("KAI does not make the segments that it asks for")
-    for wait in chain.from_iterable(map(podgrouper.waits, workloads)):
-        raise _Unknown(f"it waits for itself: {wait.reason}")
+    for unmet in chain.from_iterable(map(podgrouper.waits, workloads)):
+        raise _Unknown(f"it waits for itself: {unmet.reason}")
     for workload, replica_type in types:
         never = podgrouper.never_runs(workload, replica_type)
         if never is not None:

@@ -9,7 +9,8 @@ Follows releases 0.12 to 0.17: ``pkg/scheduler/actions/common/allocate.go``, and
   up to its required level or the whole topology. Among siblings the tightest domain comes first.
 - KAI counts room on all nodes, even nodes that the pods cannot use. It counts pods that ask for the largest request of
   each resource; if only some pods ask for GPUs or storage, KAI compares sums. So KAI may skip a domain with room.
-- Within a domain a pod takes the node with the fewest free GPUs, or cores if the pod asks for no GPU. With a preferred
+- Within a domain a pod takes the node with the fewest free GPUs, or cores if the pod asks for no GPU. A scheduler that
+  spreads takes the node with the largest free part of them (spread.go of plugins/nodeplacement). With a preferred
   level, nodes of the domain that is tried last come first. Of equal nodes the first by name wins. A node with room now
   comes before a node whose pods still have to go (plugin nodeavailability).
 - The pods of a SubGroup are taken here in the order of the file; KAI takes them by creation time.
@@ -150,8 +151,8 @@ class _NodeChoice(NamedTuple):
     """Whether the pod has to wait until running pods end."""
     wrong_type: bool
     """Whether a pod without GPUs would go to a node with GPUs."""
-    free: int
-    """The free amount of the resource by which nodes are packed."""
+    rank: float
+    """The free amount of the resource by which nodes are packed, or the negated free part of it if pods are spread."""
     node: str
     leaf: int
     cell: Cell
@@ -169,6 +170,11 @@ class _AllocateSearch:
         )
         """Amounts by shape, without the resources that KAI does not count in a domain."""
         self._plain = {self._gpu, self._cpu, index.get(MEMORY, self._cpu)}
+        settings = room.settings
+        has = settings.has
+        strategies = {self._gpu: settings.gpu_strategy, self._cpu: settings.cpu_strategy}
+        self._strategies: Mapping[int, str] = strategies if has("nodeplacement") else {}
+        self._by_type, self._by_availability = has("resourcetype"), has("nodeavailability")
 
     def place(self, unit: Unit, leaves: tuple[int, ...], scores: Scores) -> bool:
         """Places all pods of a unit on nodes of these leaves, or none of them."""
@@ -196,19 +202,24 @@ class _AllocateSearch:
         asks = self._room.asks[shape]
         best: _NodeChoice | None = None
         by = self._gpu if asks[self._gpu] else self._cpu
+        strategy = self._strategies.get(by)
         for leaf in leaves:
             for cell, nodes in self.state.nodes(leaf):
                 if not cell.admits[shape] or any(map(int.__gt__, asks, cell.free)):
                     continue
-                later = any(map(int.__gt__, asks, cell.idle))
-                wrong_type = not asks[self._gpu] and cell.has_gpus
+                later = self._by_availability and any(map(int.__gt__, asks, cell.idle))
+                wrong_type = self._by_type and not asks[self._gpu] and cell.has_gpus
                 score = -scores[leaf] if scores else 0
-                choice = _NodeChoice(score, later, wrong_type, cell.free[by], nodes[0], leaf, cell)
+                rank: float = cell.free[by] if strategy == "binpack" else 0
+                if strategy == "spread":
+                    whole = cell.whole[by == self._cpu]
+                    rank = -cell.free[by] / whole if whole else 0
+                choice = _NodeChoice(score, later, wrong_type, rank, nodes[0], leaf, cell)
                 best = choice if best is None or choice < best else best
         if best is None:
             return False
         node, leaf, cell = best.node, best.leaf, best.cell
-        after = Cell(tuple(map(int.__sub__, cell.free, asks)), cell.admits, cell.has_gpus, cell.idle)
+        after = Cell(tuple(map(int.__sub__, cell.free, asks)), cell.admits, cell.has_gpus, cell.idle, cell.whole)
         self.state.take(PlacedPod(unit.name, shape, node, self._room.leaves[leaf].domain), leaf, cell, after)
         return True
 

@@ -8,6 +8,7 @@ since libraries compress in different ways.
 from __future__ import annotations
 
 import json
+import re
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -16,9 +17,11 @@ from io import BytesIO
 from typing import Any
 
 from kubectl_tas.base.late import dataclass
+from kubectl_tas.facts import times
 from kubectl_tas.facts.kai import PRIORITY_CLASSES, Release
 from kubectl_tas.live.objects import STATE
 from kubectl_tas.model.labels import NODE_POOL, POD_GROUP
+from kubectl_tas.model.scheduler_settings import SchedulerSettings
 from kubectl_tas.resolve.names import digest
 
 Object = Mapping[str, Any]
@@ -79,6 +82,8 @@ class SnapshotScheduler:
     queue_label: str
     shard: str | None
     """Value of the shard label on nodes, queues and work; None stands for those without the label."""
+    settings: SchedulerSettings | None = None
+    """Settings of the scheduler; None if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +130,7 @@ def snapshot(
     listed += ({"kind": "ConfigMap", "metadata": {"namespace": space, "name": name}} for space, name in maps)
     listed += (manifest for claim in claims for manifest in _bound(*claim))
     state = {
-        "config": {"actions": ACTIONS, "tiers": [{"plugins": list(_plugins(scheduler.release))}]},
+        "config": _configuration(scheduler),
         "schedulerParams": _parameters(scheduler),
         "rawObjects": _raw(listed),
     }
@@ -164,14 +169,66 @@ def _archive(content: bytes) -> bytes:
     return out.getvalue()
 
 
+def _configuration(scheduler: SnapshotScheduler) -> dict[str, Any]:
+    """Returns the configuration as KAI's operator writes it for a declared shard; else the scheduler's own."""
+    settings = scheduler.settings
+    if settings is None or settings.shard is None:
+        return {"actions": ACTIONS, "tiers": [{"plugins": list(_plugins(scheduler.release))}]}
+    plugins = [
+        {"name": plugin.name, **({"arguments": dict(plugin.arguments)} if plugin.arguments else {})}
+        for plugin in settings.plugins
+    ]
+    budgets = settings.budgets and settings.budgets.model_dump(exclude_unset=True)
+    return {
+        "actions": ", ".join(settings.actions),
+        "tiers": [{"plugins": plugins}],
+        **({"queueDepthPerAction": dict(settings.queue_depth)} if settings.queue_depth else {}),
+        **({"scenarioSearchBudgets": budgets} if budgets else {}),
+    }
+
+
 def _plugins(release: Release) -> Iterator[dict[str, Any]]:
     for name, since in PLUGINS:
         if release.patch[:2] >= since:
             yield {"name": name, **({"arguments": ARGUMENTS[name]} if name in ARGUMENTS else {})}
 
 
+_BOOLEANS = {
+    "restrict-node-scheduling": "restrictSchedulingNodes",
+    "schedule-csi-storage": "scheduleCSIStorage",
+    "use-scheduling-signatures": "useSchedulingSignatures",
+    "full-hierarchy-fairness": "fullHierarchyFairness",
+    "allow-consolidating-reclaim": "allowConsolidatingReclaim",
+    "detailed-fit-errors": "detailedFitErrors",
+    "update-pod-eviction-condition": "updatePodEvictionCondition",
+}
+_NUMBERS = {
+    "max-consolidation-preemptees": "maxNumberConsolidationPreemptees",
+    "num-of-status-recording-workers": "numOfStatusRecordingWorkers",
+}
+_DURATIONS = {
+    "default-staleness-grace-period": "globalDefaultStalenessGracePeriod",
+    "schedule-period": "schedulePeriod",
+    "stuck-in-releasing-threshold": "stuckInReleasingThreshold",
+}
+"""Fields of the snapshot, by the flag that sets them."""
+
+
+def _flags(flags: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
+    """Yields the fields that flags of a shard set; a value that Go refuses leaves the default."""
+    for name, value in flags.items():
+        if name in _BOOLEANS and value in ("true", "false"):
+            yield _BOOLEANS[name], value == "true"
+        elif name in _NUMBERS and re.fullmatch("-?[0-9]{1,9}", value):
+            yield _NUMBERS[name], int(value)
+        elif name in _DURATIONS and (duration := times.nanoseconds(value)) is not None:
+            yield _DURATIONS[name], duration
+
+
 def _parameters(scheduler: SnapshotScheduler) -> dict[str, Any]:
-    """Returns the defaults of the scheduler's command line (cmd/scheduler/app/options/options.go)."""
+    """Returns the parameters of the scheduler's command line, with the defaults of
+    cmd/scheduler/app/options/options.go.
+    """
     return {
         "schedulerName": scheduler.name,
         "partitionParams": {"NodePoolLabelKey": NODE_POOL, "NodePoolLabelValue": scheduler.shard or ""},
@@ -185,6 +242,7 @@ def _parameters(scheduler: SnapshotScheduler) -> dict[str, Any]:
         "globalDefaultStalenessGracePeriod": 60 * _SECOND,
         "schedulePeriod": _SECOND,
         "stuckInReleasingThreshold": 120 * _SECOND,
+        **dict(_flags(scheduler.settings.flags if scheduler.settings else {})),
     }
 
 

@@ -6,13 +6,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from functools import cached_property, lru_cache
 
 from kubectl_tas.base.late import dataclass
-from kubectl_tas.facts.gpus import GPU
+from kubectl_tas.facts.gpus import GPU, GPU_COUNT
 from kubectl_tas.facts.kai import NEWEST_RELEASE, Release
 from kubectl_tas.gangs.gang import Gang, Part, SubGroup
+from kubectl_tas.model.scheduler_settings import SchedulerSettings, default_settings
 from kubectl_tas.place.neighbours import capacity_of
 from kubectl_tas.place.node_resources import CPU, PODS, Domain, NodeResources, Vector, domain_of
 from kubectl_tas.place.shapes import PodShape, Rules
@@ -63,6 +64,8 @@ class PlacementRequest:
     shapes: tuple[PodShape, ...]
     release: Release = NEWEST_RELEASE
     """Release of the scheduler that places the gang."""
+    settings: SchedulerSettings = field(default_factory=default_settings, hash=False)
+    """Settings of that scheduler."""
 
     def times(self, copies: int) -> PlacementRequest:
         """Returns several copies of the gang, which KAI places one after the other."""
@@ -92,6 +95,8 @@ class Cell:
     has_gpus: bool
     idle: tuple[int, ...] = ()
     """The part of ``free`` that is free already; pods that go still hold the rest. () means that all is free."""
+    whole: tuple[int, int] = (0, 0)
+    """GPUs of a node and its thousandths of a core, by which KAI spreads pods; zeros if it spreads none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,6 +131,8 @@ class Room:
     leaves: tuple[LeafDomain, ...]
     release: Release = NEWEST_RELEASE
     """Release of the scheduler."""
+    settings: SchedulerSettings = field(default_factory=default_settings, hash=False)
+    """Settings of the scheduler."""
 
     def takes(self, cell: Cell, shape: int) -> int:
         """Returns how many pods of a shape one node of a cell has room for."""
@@ -164,7 +171,7 @@ def placement_request_of(
 
 def room_for(placement_request: PlacementRequest, nodes: tuple[NodeResources, ...], levels: Sequence[str]) -> Room:
     """Returns the room that nodes have for pods of these shapes."""
-    view = _View(tuple(levels), _resources(placement_request), tuple(shape.rules for shape in placement_request.shapes))
+    view = _view(placement_request, levels)
     return _room(placement_request, view, _leaves(nodes, view))
 
 
@@ -181,9 +188,7 @@ class Space:
 
     def room_for(self, placement_request: PlacementRequest, levels: Sequence[str]) -> Room:
         """Returns the room that the nodes have now for pods of these shapes."""
-        view = _View(
-            tuple(levels), _resources(placement_request), tuple(shape.rules for shape in placement_request.shapes)
-        )
+        view = _view(placement_request, levels)
         seen = self._views.get(view)
         if seen is None:
             seen = self._views[view] = _ViewedNodes(view, self.nodes.values())
@@ -240,6 +245,17 @@ def _resources(placement_request: PlacementRequest) -> tuple[str, ...]:
     return tuple(sorted({CPU, GPU, PODS} | {name for shape in placement_request.shapes for name, _ in shape.asks}))
 
 
+def _view(placement_request: PlacementRequest, levels: Sequence[str]) -> _View:
+    rules = tuple(shape.rules for shape in placement_request.shapes)
+    return _View(tuple(levels), _resources(placement_request), rules, placement_request.settings.spreads)
+
+
+def _gpu_count(node: NodeResources) -> int:
+    """Returns a node's GPUs as KAI counts them to spread pods: by the label of the GPU operator, if there is one."""
+    label = node.labels.get(GPU_COUNT, "")
+    return int(label) if label.isascii() and label.isdecimal() else node.allocatable.get(GPU, 0)
+
+
 @dataclass(frozen=True, slots=True)
 class _View:
     """Properties of nodes that matter for a gang. Most gangs of a pool share one view."""
@@ -248,12 +264,14 @@ class _View:
     resources: tuple[str, ...]
     rules: tuple[Rules, ...]
     """Rules of each shape."""
+    spreads: bool
 
     def cell(self, node: NodeResources, free: Vector) -> Cell:
         """Returns the cell of a node with these free resources."""
         refused = {rule: bool(rule.refusal(node)) for rule in dict.fromkeys(self.rules)}
         admits = tuple(not refused[rule] for rule in self.rules)
-        return Cell(self.amounts(free), admits, node.allocatable.get(GPU, 0) > 0)
+        whole = (_gpu_count(node), node.allocatable.get(CPU, 0)) if self.spreads else (0, 0)
+        return Cell(self.amounts(free), admits, node.allocatable.get(GPU, 0) > 0, whole=whole)
 
     def amounts(self, free: Vector) -> tuple[int, ...]:
         """Returns the amounts of the view's resources, in order."""
@@ -262,7 +280,7 @@ class _View:
 
 def _room(placement_request: PlacementRequest, view: _View, leaves: tuple[LeafDomain, ...]) -> Room:
     asks = tuple(view.amounts(dict(shape.asks)) for shape in placement_request.shapes)
-    return Room(view.levels, view.resources, asks, leaves, placement_request.release)
+    return Room(view.levels, view.resources, asks, leaves, placement_request.release, placement_request.settings)
 
 
 @lru_cache(maxsize=256)
@@ -311,7 +329,7 @@ class _ViewedNodes:
             already = self._view.amounts(idle[name]) if idle else ()
             if (amounts, already) == (cell.free, cell.idle):
                 continue
-            after = Cell(amounts, cell.admits, cell.has_gpus, already)
+            after = Cell(amounts, cell.admits, cell.has_gpus, already, cell.whole)
             self._leave(domain, cell, name)
             self._found[domain].setdefault(after, []).append(name)
             self._places[name] = domain, after

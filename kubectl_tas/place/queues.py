@@ -12,13 +12,14 @@ or if it says nothing and its priority is below 100. Without the PodGroup, the l
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
 from kubectl_tas.base.late import dataclass
-from kubectl_tas.facts import gpus
+from kubectl_tas.facts import gpus, times
 from kubectl_tas.facts.quantities import Amounts, ResourceName, each, from_kai, total
 from kubectl_tas.gangs.admission import requests_by_queue
 from kubectl_tas.live.objects import STATE
@@ -30,6 +31,7 @@ from kubectl_tas.place.node_resources import CPU, ENDED, ClusterNodes, Vector, r
 from kubectl_tas.place.shapes import PodShape, shape_of, unpredicted
 from kubectl_tas.resolve.fleet import Fleet
 
+MIN_RUNTIMES = ("preemptMinRuntime", "reclaimMinRuntime")
 Shard = str | None
 """Shard of the scheduler, by the value of its label; None is the shard without the label."""
 
@@ -77,6 +79,7 @@ def _queue(fields: Mapping[str, Any]) -> QuotaQueue:
         each(lambda resource: from_kai("gpu", max(0, number(resource, "overQuotaWeight")))),
         DEFAULT_PRIORITY if priority is None else priority,
         metadata.get("creationTimestamp") or "",
+        *(times.nanoseconds(str(spec[name])) if spec.get(name) else None for name in MIN_RUNTIMES),
     )
 
 
@@ -134,6 +137,10 @@ def counted(amounts: Vector) -> Amounts:
 GROUP_PRIORITY = 50
 """Priority of a PodGroup whose class is unknown."""
 CREATED = "creationTimestamp"
+LAST_START = "kai.scheduler/last-start-timestamp"
+"""Annotation of a PodGroup with the time at which KAI last placed it."""
+LAST_EVICTION = "kai.scheduler/last-eviction-timestamp"
+"""Annotation of a PodGroup with the time at which KAI last evicted it."""
 NON_PREEMPTIBLE = 100
 """Lowest priority at which a PodGroup without a stated preemptibility is non-preemptible."""
 
@@ -174,6 +181,8 @@ class HeldGang:
     """Number of pods that the gang needs, by SubGroup, under "" those in no SubGroup; None if unknown."""
     is_free: bool
     """Whether the PodGroup is known and asks for no level."""
+    started: datetime | None = None
+    """Time at which KAI last started the gang, by its PodGroup, or else by its first pod; None if unknown."""
 
     @cached_property
     def asks(self) -> Amounts:
@@ -191,7 +200,12 @@ def held_gangs(objects: Iterable[Mapping[str, Any]]) -> tuple[HeldGang, ...]:
     for fields in objects:
         kind, metadata = fields.get("kind"), fields.get("metadata") or {}
         if kind == "PodGroup":
-            groups[metadata["name"]] = {**(fields.get("spec") or {}), CREATED: metadata.get(CREATED)}
+            started = (metadata.get("annotations") or {}).get(LAST_START)
+            groups[metadata["name"]] = {
+                **(fields.get("spec") or {}),
+                CREATED: metadata.get(CREATED),
+                LAST_START: started,
+            }
         elif kind == "PriorityClass":
             classes[metadata["name"]] = fields["value"]
         elif kind == "Pod" and (fields.get("status") or {}).get("phase") not in ENDED:
@@ -235,7 +249,28 @@ def _held(
         members=tuple(_member(pod, is_whole=is_whole) for pod in sorted(all_pods, key=_order)),
         least=_least(group),
         is_free=bool(group.get("queue")) and is_whole and not _asks_for_level(group),
+        started=times.moment(group.get(LAST_START)) or _first_start(pods),
     )
+
+
+def _first_start(pods: Iterable[Mapping[str, Any]]) -> datetime | None:
+    starts = (times.moment((pod.get("status") or {}).get("startTime")) for pod in pods)
+    return min((start for start in starts if start is not None), default=None)
+
+
+def newest_time(objects: Iterable[Mapping[str, Any]]) -> datetime | None:
+    """Returns the newest time that objects of a cluster name, which stands for the time at which they were read."""
+    return max((time for fields in objects for text in _times(fields) if (time := times.moment(text))), default=None)
+
+
+def _times(fields: Mapping[str, Any]) -> Iterator[object]:
+    metadata, status = fields.get("metadata") or {}, fields.get("status") or {}
+    yield metadata.get(CREATED)
+    yield from ((metadata.get("annotations") or {}).get(name) for name in (LAST_START, LAST_EVICTION))
+    yield status.get("startTime")
+    yield fields.get("lastTimestamp")
+    for condition in status.get("conditions") or ():
+        yield from (condition.get(name) for name in ("lastHeartbeatTime", "lastTransitionTime"))
 
 
 def _order(pod: Mapping[str, Any]) -> tuple[str, str, str]:

@@ -10,15 +10,16 @@ for more. A pod that finds room on its old node stays there.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import field
 from heapq import nlargest
 from itertools import accumulate
+from typing import NamedTuple, Protocol
 
 from kubectl_tas.base.contract import json_fields
 from kubectl_tas.base.late import dataclass
 from kubectl_tas.facts.gpus import GPU, Gpus
-from kubectl_tas.place.scheduling_session import Place, SchedulingSession, SessionPod, Work, sum_of
+from kubectl_tas.place.scheduling_session import Place, SchedulingSession, SessionPod, Spared, Work, sum_of
 
 MAX_TRIES = 200
 """Most scenarios that are tried for one gang in one action."""
@@ -66,10 +67,24 @@ class Search:
     way: Way | None
     is_cut: bool = False
     """Whether the search stopped before it had tried all scenarios."""
+    spared: tuple[Spared, ...] = ()
+    """Work that KAI does not take, since it has not run long enough."""
 
 
-Allows = Callable[[Work, Sequence[SessionPod], Sequence[VictimPods]], bool]
-"""Function that tells whether KAI may evict these batches for these pods of a gang."""
+class Allows(Protocol):
+    """Function that tells whether KAI may use a scenario for these pods of a gang."""
+
+    def __call__(self, work: Work, pods: Sequence[SessionPod], scenario: Scenario, /) -> bool:
+        """Whether it may."""
+
+
+class Scenario(NamedTuple):
+    """The effect on other gangs if KAI makes room for one."""
+
+    taken: Collection[VictimPods]
+    """Batches that KAI takes away, with pods that it places anew."""
+    gone: Sequence[VictimPods]
+    """Pods that find no node any more."""
 
 
 @dataclass(eq=False)
@@ -92,7 +107,9 @@ class Solver:
         if not pods or not self.victims or not self.session.fits_at_all(self.work, pods):
             return Search(None)
         self._free = self._free_nodes()
-        for scenarios in (self._by_node, self._by_nodes):
+        has = self.session.settings.has
+        generators = (("sg-nodelocalgreedy", self._by_node), ("sg-multinodegang", self._by_nodes))
+        for scenarios in (generator for plugin, generator in generators if has(plugin)):
             recorded: tuple[VictimPods, ...] = ()
 
             def probe(count: int, scenarios: _Scenarios = scenarios) -> bool:
@@ -147,7 +164,7 @@ class Solver:
                     gone.setdefault(batch.work, []).append(pod)
             ended = tuple(VictimPods(work, tuple(evicted)) for work, evicted in gone.items())
             moved = [spot for pod, spot in placed.items() if pod in owners and pod.node != homes[pod]]
-            if self.allows(self.work, pods, ended):
+            if self.allows(self.work, pods, Scenario(dict.fromkeys(owners.values()), ended)):
                 taken = dict.fromkeys(owners[pod] for pod in owners if pod.node != homes[pod])
                 way = Way(mine, ended, tuple((owners[spot[0]].work, spot) for spot in moved), tuple(taken))
         for pod in (*placed, *owners):

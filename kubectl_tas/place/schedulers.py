@@ -7,9 +7,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from kubectl_tas.base.late import dataclass
+from kubectl_tas.facts import times
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.config import PRIORITY_VALUES
 from kubectl_tas.model.labels import NODE_POOL
@@ -17,8 +19,16 @@ from kubectl_tas.place.fairshare import QueueTree
 from kubectl_tas.place.gangs_to_place import GangToPlace, beside_running_pods
 from kubectl_tas.place.node_cells import PlacementRequest, Unit
 from kubectl_tas.place.node_resources import ClusterNodes
-from kubectl_tas.place.queues import HeldGang, HeldPod, Shard, held_gangs, total_resources
-from kubectl_tas.place.scheduling_session import SessionPod, ShardStart, Work
+from kubectl_tas.place.queues import (
+    CREATED,
+    LAST_EVICTION,
+    HeldGang,
+    HeldPod,
+    Shard,
+    held_gangs,
+    total_resources,
+)
+from kubectl_tas.place.scheduling_session import BEFORE_ALL, SessionPod, ShardStart, Work
 from kubectl_tas.place.shapes import PodShape
 from kubectl_tas.resolve.clusters import FleetBackend
 
@@ -50,6 +60,8 @@ class SeenCluster:
     """Queues of the cluster, by shard."""
     called: Mapping[str, str]
     """Name that users give each queue."""
+    now: datetime = BEFORE_ALL
+    """The time at which it was so."""
 
 
 def schedulers(backend: FleetBackend, gangs: Sequence[GangToPlace], seen: SeenCluster) -> Iterator[ShardScheduler]:
@@ -59,16 +71,50 @@ def schedulers(backend: FleetBackend, gangs: Sequence[GangToPlace], seen: SeenCl
     nodes = seen.nodes
     gangs = sorted(gangs, key=_in_files)
     held, totals = held_gangs(seen.objects), total_resources(nodes, seen.objects, backend.scheduler_name)
+    started = {gang.name for gang in held}
     for shard in dict.fromkeys(gang.sent.pool.shard for gang in gangs):
         gangs_of_shard = [gang for gang in gangs if gang.sent.pool.shard == shard]
         nodes_of_shard = tuple(node for node in nodes.nodes if node.labels.get(NODE_POOL) == shard)
         names = {node.name for node in nodes_of_shard}
         gangs_of_shard = [beside_running_pods(gang, nodes_of_shard) for gang in gangs_of_shard]
         works, running = _running(held, gangs_of_shard, names)
-        jobs, waiting = _jobs(gangs_of_shard, running)
+        groups = [
+            (str(metadata.get("namespace") or "default"), metadata)
+            for fields in seen.objects
+            if fields.get("kind") == "PodGroup" and (metadata := fields["metadata"])["name"] not in started
+        ]
+        jobs, waiting = _jobs(gangs_of_shard, running, _Clock(seen.now, groups))
         there_already = tuple((gangs_of_shard[at], tuple(groups)) for at, groups in running.items())
-        start = ShardStart(nodes_of_shard, totals[shard], seen.trees[shard], tuple(works))
+        settings = gangs_of_shard[0].settings
+        start = ShardStart(nodes_of_shard, totals[shard], seen.trees[shard], tuple(works), settings, seen.now)
         yield ShardScheduler(backend.name, shard, start, jobs, waiting, there_already, seen.called)
+
+
+class _Clock:
+    """The time in the cluster, and the PodGroups that wait there."""
+
+    def __init__(self, now: datetime, groups: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
+        self._now, self._groups = now, groups
+
+    def delay_end(self, gang: GangToPlace, copy: int) -> datetime | None:
+        """Returns when the preemption delay of a copy of a gang ends; None if the gang has none. The delay begins when
+        KAI last evicted the gang, or else with its PodGroup, or else now.
+        """
+        if not gang.delay:
+            return None
+        called = [
+            metadata
+            for namespace, metadata in self._groups
+            if namespace == gang.sent.namespace and gang.is_called(metadata["name"])
+        ]
+        own = sorted(called, key=lambda metadata: str(metadata.get(CREATED)))[copy : copy + 1]
+        texts = [text for metadata in own for text in (metadata.get(CREATED), _evicted(metadata))]
+        begin = max((time for text in texts if (time := times.moment(text)) is not None), default=self._now)
+        return times.after(begin, gang.delay)
+
+
+def _evicted(metadata: Mapping[str, Any]) -> object:
+    return (metadata.get("annotations") or {}).get(LAST_EVICTION)
 
 
 def _in_files(gang: GangToPlace) -> tuple[str, int, KeyPath]:
@@ -127,9 +173,11 @@ def _work(held: HeldGang, gang: GangToPlace | None, nodes: Collection[str]) -> W
         least = {name if name in units else root: count for name, count in least.items()}
     is_known = gang is not None or held.least is not None or len(pods) == 1
     age = False, held.created, held.name
-    return Work(
+    work = Work(
         held.name, queue, priority, is_preemptible, age, pods, least, placement_request, levels, is_known=is_known
     )
+    work.started = held.started
+    return work
 
 
 def _pod(pod: HeldPod, unit: str, placement_request: PlacementRequest | None, gang: GangToPlace | None) -> SessionPod:
@@ -178,7 +226,7 @@ def _pods(gang: GangToPlace, placement_request: PlacementRequest) -> Iterator[Se
 
 
 def _jobs(
-    gangs: Sequence[GangToPlace], running: Mapping[int, Sequence[str]]
+    gangs: Sequence[GangToPlace], running: Mapping[int, Sequence[str]], clock: _Clock
 ) -> tuple[tuple[Work, ...], dict[str, GangToPlace]]:
     """Returns the pending gangs, oldest first. Gangs with the same name get kind and namespace before their names."""
     jobs: list[Work] = []
@@ -206,6 +254,7 @@ def _jobs(
                     placement_request,
                     gang.labels,
                     before=_before(gang, copy, names),
+                    delay_end=clock.delay_end(gang, copy),
                 )
             )
             waiting[name] = gang

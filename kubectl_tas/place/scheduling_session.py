@@ -10,19 +10,23 @@ from __future__ import annotations
 from bisect import insort
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
+from datetime import datetime
 from functools import cached_property
 from operator import attrgetter, itemgetter
+from typing import NamedTuple
 
 from kubectl_tas.base.diagnostics import TasError
 from kubectl_tas.base.late import dataclass
 from kubectl_tas.facts.quantities import NOTHING, Amounts, total
+from kubectl_tas.model.scheduler_settings import SchedulerSettings, default_settings
 from kubectl_tas.place.fairshare import QueueTree, QuotaRefusal, Ranked, Standing, fair_shares, refusal
 from kubectl_tas.place.kai_allocate import place
 from kubectl_tas.place.node_cells import PlacementRequest, Space, Unit
 from kubectl_tas.place.node_resources import Domain, NodeResources, Vector, domain_of
 from kubectl_tas.place.queues import counted
 
+BEFORE_ALL = datetime(1970, 1, 1)
 MAX_ABOVE = 100
 """Deepest level of queues for which the order is computed."""
 
@@ -74,6 +78,16 @@ class Work:
     """Whether the minimum of the gang is known."""
     before: tuple[str, ...] = ()
     """Names of the gangs of the same object that must have started before the pods of this gang may start."""
+    started: datetime | None = None
+    """Time at which KAI last started the gang; None if it is pending, or if that is unknown."""
+    delay_end: datetime | None = None
+    """Time from which KAI evicts or moves other pods for the gang; None if it always does."""
+
+    @property
+    def is_elastic(self) -> bool:
+        """Whether a unit has more pods than it needs."""
+        has = Counter(pod.unit for pod in self.pods)
+        return any(count > self.least.get(name, 0) for name, count in has.items())
 
     @property
     def has_started(self) -> bool:
@@ -120,6 +134,15 @@ class Work:
         return -self.priority, 0 if is_below else 1 + any(count > least for count, least in pairs), self.age
 
 
+class Spared(NamedTuple):
+    """Work that KAI spares."""
+
+    work: Work
+    until: datetime
+    field: str
+    """Field of a queue that says so."""
+
+
 @dataclass(frozen=True, eq=False)
 class QueuedGang:
     """A gang in an ``Order``."""
@@ -142,6 +165,9 @@ class ShardStart:
     tree: QueueTree
     works: tuple[Work, ...]
     """Gangs with pods on the nodes, including gangs in unknown queues."""
+    settings: SchedulerSettings = field(default_factory=default_settings, hash=False)
+    now: datetime = BEFORE_ALL
+    """The time in the cluster."""
 
 
 Place = tuple[SessionPod, str, Domain | None]
@@ -160,6 +186,7 @@ class SchedulingSession:
                 message = f"the queue {name} lies more than {MAX_ABOVE} queues deep: the order of KAI is not told"
                 raise TasError(message, hint="Lay the queues out flatter.")
         self.tree, self.total, self.space = start.tree, start.total, Space(start.nodes)
+        self.settings, self.now = start.settings, start.now
         self.works = [*(work for work in start.works if work.queue in self.tree.by_name), *waiting]
         self._places: dict[str, tuple[QueuedGang, Ranked]] = {}
         """The next gang of each queue, and the queue's rank with that gang, until the queue's holdings change."""
@@ -259,11 +286,12 @@ class SchedulingSession:
                     frozenset(domain[: subtree.required + 1] for domain in domains if domain is not None),
                 )
 
-    def starting(self, works: Iterable[Work]) -> Order:
-        """Returns the order in which KAI starts gangs."""
+    def starting(self, works: Iterable[Work], most: int | None = None) -> Order:
+        """Returns the order in which KAI starts gangs. ``most`` is the number of gangs that it tries of each queue."""
         order = Order(self, is_leaving=False)
         for work in works:
             order.push(work)
+        order.keep_first(most)
         return order
 
     def leaving(self, works: Iterable[Work]) -> Order:
@@ -318,9 +346,19 @@ class Order:
         pods_left = work.active if pods is None or not self._is_leaving else tuple(pods)
         next_pods = pods_left if self._is_leaving else work.next_pods() if pods is None else pods
         if next_pods:
-            next_gang = QueuedGang(work, pods_left, work.rank(pods_left), sum_of(next_pods))
+            has, (priority, minimum, age) = self._session.settings.has, work.rank(pods_left)
+            rank = priority if has("priority") else 0, minimum if has("elastic") else 0, age
+            next_gang = QueuedGang(work, pods_left, rank, sum_of(next_pods))
             insort(self._entries.setdefault(work.queue, []), next_gang, key=attrgetter("rank"))
             self._forget(work.queue)
+
+    def keep_first(self, most: int | None) -> None:
+        """Leaves out all but the first gang of each queue if ``most`` is 1. If it is more, KAI takes the first one and
+        others by chance, in each cycle anew (priority_queue.go of pkg/scheduler/scheduler_util).
+        """
+        if most == 1:
+            self._entries = {queue: gangs[:1] for queue, gangs in self._entries.items()}
+            self._known.clear()
 
     def pop(self) -> QueuedGang | None:
         """Removes and returns the next gang; None if no gang is left."""

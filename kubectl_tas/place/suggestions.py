@@ -184,6 +184,7 @@ def _changed(gang_to_place: GangToPlace, change: _Softer | _Coarser) -> Placemen
     return replace(
         placement_request_of(gang, gang_to_place.labels, gang_to_place.of_tasks(gang)),
         release=gang_to_place.request.release,
+        settings=gang_to_place.request.settings,
     )
 
 

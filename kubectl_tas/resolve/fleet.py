@@ -243,7 +243,9 @@ class Fleet:
         from kubectl_tas.model.scheduler_settings import settings_of
 
         shard = self.shard_of(pool)
-        return settings_of(shard.spec if shard else None, pool.backend.release)
+        if shard is None:
+            return settings_of(None, pool.backend.release)
+        return replace(settings_of(shard.spec, pool.backend.release), shard=shard.name)
 
     def target_names(self) -> list[str]:
         """Returns the name of every pool, followed by its pool--subpool names."""

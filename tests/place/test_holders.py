@@ -352,3 +352,42 @@ def test_the_pod_in_place_of_a_failed_one_waits_for_room_first(tmp_path: Path) -
     assert [cause["about"] for cause in found["causes"]] == ["room", "failed"]
     assert found["causes"][1]["text"].startswith("2 pods of Job train have failed (Error: container main: exit 1): the")
     assert "none now" not in found["causes"][1]["text"]
+
+
+def sharded(name: str, **spec: Any) -> str:
+    body = {"apiVersion": "kai.scheduler/v1", "kind": "SchedulingShard", "metadata": {"name": name}, "spec": spec}
+    return json.dumps(body)
+
+
+BLUE = {"pools/blue-shard.yaml": sharded("blue", partitionLabelValue="blue")}
+
+
+@pytest.mark.parametrize(
+    ("target", "field", "takes"), [("team", "preempt", "preempts"), ("lab", "reclaim", "reclaims")]
+)
+def test_the_shard_says_how_long_low_work_is_left_alone_if_its_pool_does_not(
+    target: str, field: str, takes: str, tmp_path: Path
+) -> None:
+    pools = {
+        "pools/team.yaml": pool("team", 32, f"      maximum: 40\n{LEVELS}"),
+        "pools/dept.yaml": pool("dept", 16, "      maximum: 32\n"),
+        "pools/shards.yaml": sharded("main", minRuntime={f"{field}MinRuntime": "1h"}),
+    }
+    root = write(tmp_path, {**FILES, **BLUE, **pools})
+    text, hint, place = first(root, tmp_path, holds(target, preemptible=True, started=AT_SEVEN))
+    assert text.endswith(f"KAI {takes} none of it before 2026-11-23T04:30:00Z: {field}MinRuntime is 1h0m0s")
+    assert hint == f"Wait until then, or have {field}MinRuntime of SchedulingShard main shortened."
+    assert place.startswith("pools/shards.yaml")
+
+
+@pytest.mark.parametrize(("target", "action"), [("team", "preempt"), ("lab", "reclaim")])
+def test_an_action_that_is_off_is_named(target: str, action: str, tmp_path: Path) -> None:
+    pools = {
+        "pools/team.yaml": pool("team", 32, f"      maximum: 40\n{LEVELS}"),
+        "pools/dept.yaml": pool("dept", 16, "      maximum: 32\n"),
+        "pools/shards.yaml": sharded("main", actions={action: {"enabled": False}}),
+    }
+    root = write(tmp_path, {**FILES, **BLUE, **pools})
+    text, hint, _ = first(root, tmp_path, holds(target, preemptible=True))
+    assert text.endswith(f"and KAI {action}s none of it: SchedulingShard main has the action {action} off")
+    assert hint == f"Wait until it has ended, or have the action {action} turned on."
