@@ -42,7 +42,7 @@ from kubectl_tas.check.grove_api import (
 from kubectl_tas.check.growth import check_autoscaler, check_growth, check_scale_targets, held_gpus
 from kubectl_tas.check.hierarchy import check_bindings, check_bound_levels, check_pool_topology, check_topology
 from kubectl_tas.check.keys import Surroundings, check_argo_plugin, check_document, check_reserved
-from kubectl_tas.check.launch_nodes import check_launched_nodes, check_launched_tasks
+from kubectl_tas.check.launch_nodes import check_launched_nodes, check_launched_tasks, check_named_files, check_ranks
 from kubectl_tas.check.mounts import check_mounts
 from kubectl_tas.check.node_labels import check_labels_of_levels, check_level_labels
 from kubectl_tas.check.object_names import (
@@ -195,6 +195,8 @@ WORK_CHECKS: tuple[Look[Any], ...] = (
     Look(nodes.WORKLOAD_FILE, check_processes),
     Look(nodes.WORKLOAD_FILE, check_launched_nodes),
     Look(nodes.WORKFLOW_FILE, check_launched_tasks),
+    Look(nodes.WORKFLOW_FILE, check_ranks),
+    Look(nodes.WORKFLOW_FILE, check_named_files),
     Look(nodes.POD_SPEC, check_privileged),
     Look(nodes.WORKFLOW_FILE, check_tasks),
     Look(nodes.WORK_FILE, check_labels),

@@ -33,7 +33,7 @@ AMOUNT_DOUBTFUL = Rule(
     Severity.WARNING,
     "A container asks for far more or far less than any container has.",
     "The unit is probably wrong. cpu: 64000 is 64,000 processors, and no node has them: the pod stays Pending. memory: "
-    "64 is 64 bytes. A limit of 64Mi stops a program that uses GPUs when it starts, since CUDA alone takes more. Write "
+    "64 and sizeLimit: 64 are 64 bytes. A limit of 64Mi stops a program that uses GPUs when it starts, since CUDA alone takes more. Write "
     "64000m, or 64Gi.",
 )
 GPU_LIMIT = Rule(
@@ -73,6 +73,8 @@ _PLAUSIBLE = {"cpu": (Decimal(0), Decimal(4096)), "memory": (Decimal(2**20), Dec
 """The least and the most of a resource that a container of a machine can have, in processors and bytes."""
 _WITH_GPUS = 100 * 2**20
 """Bytes: less than the memory of a process with a CUDA context."""
+_SMALLEST_FOLDER = 4096
+"""Bytes: one page. A folder of less holds no file."""
 _HUGE = "hugepages-"
 _CLAIMS: tuple[KeyPath, ...] = (
     ("spec", "volumeClaimTemplates"),
@@ -230,6 +232,15 @@ def _pod(fields: Fields) -> Found:
     yield from _as_a_whole(fields.below("resources"))
     in_pod = fields.containers
     yield from _mounts(fields, in_pod)
+    for volume in fields.each("volumes"):
+        folder = volume.below("emptyDir")
+        size = quantities.parse(folder.get("sizeLimit"))
+        if size is not None and 0 < size < _SMALLEST_FOLDER:
+            message = f"{folder.at('sizeLimit')} is {folder.get('sizeLimit')}; the pod is evicted once it writes more"
+            place = folder.origin.locate((*folder.path, "sizeLimit"))
+            hint = f"Write {folder.get('sizeLimit')}Gi or {folder.get('sizeLimit')}Mi."
+            hint = hint if str(folder.get("sizeLimit")).isdigit() else "Write the amount that the program needs."
+            yield Diagnostic(AMOUNT_DOUBTFUL, message, place, hint=hint)
     yield from containers.pod(fields, in_pod)
     for container in in_pod:
         if any("valueFrom" in variable for variable in mappings(container.get("env"))):

@@ -27,8 +27,8 @@ COMMAND_DOUBTFUL = Rule(
     "holds for accelerate, deepspeed, vLLM on one node, and fields of operators such as slotsPerWorker. torchrun "
     "--nnodes=8 waits until 8 pods have come, and the GPUs of fewer pods stay idle. A command is a list: in command: "
     '[python train.py] the program is called "python train.py", which no image has. [sh, -c, python, train.py] runs '
-    "python alone. Kubernetes fills in $(NAME) if the container has that variable; only a shell reads $NAME. If "
-    "several processes share a GPU on purpose, ignore the note.",
+    "python alone. Kubernetes fills in $(NAME) if the container has that variable; only a shell reads $NAME. Two "
+    "tasks of one NODE_RANK never find each other. If several processes share a GPU on purpose, ignore the note.",
 )
 _SHELLS = frozenset(("sh", "bash", "dash", "ash", "zsh", "ksh", "busybox"))
 _WITH_VALUE = frozenset(("-o", "+o", "-O", "+O", "--rcfile", "--init-file"))

@@ -18,13 +18,16 @@ from kubectl_tas.check.conflicts import Fields
 from kubectl_tas.check.pod_templates import CALLS
 from kubectl_tas.facts import gpus
 from kubectl_tas.kinds import page_of_document
-from kubectl_tas.kinds.section import beside, key_path, listed, path_steps, value_at, values_at
+from kubectl_tas.kinds.section import beside, key_path, listed, mappings, path_steps, value_at, values_at
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve.fleet import Fleet
 
 if TYPE_CHECKING:
     from kubectl_tas.model.workloads import Workload
+
+
+_DEVICES = "CUDA_VISIBLE_DEVICES"
 
 
 class Launcher(NamedTuple):
@@ -76,9 +79,10 @@ def check_command(container: Fields, _fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks the program and the options of a container or a task."""
     yield from _program(container)
     yield from check_words(container)
+    yield from _devices(container)
     for words, launcher in launched_by(container):
         given = _gpus_of(container)
-        if not given or (launcher.is_alone and not _is_alone(container)):
+        if not given or (launcher.is_alone and not is_alone(container)):
             continue
         number, last, others = 1, None, 1
         for option in options_of(words):
@@ -92,6 +96,22 @@ def check_command(container: Fields, _fleet: Fleet) -> Iterator[Diagnostic]:
             change = f"Write {last.start}{fitting}" if fitting else f"Lower {last.written} and the options before it"
             hint = f"{change}, or ask for {number} GPUs."
             yield Diagnostic(COMMAND_DOUBTFUL, message, container.origin.locate(last.path), hint=hint)
+
+
+def _devices(container: Fields) -> Iterator[Diagnostic]:
+    """Finds devices that a container does not have: CUDA numbers those of the container from 0."""
+    given = _gpus_of(container)
+    for index, variable in enumerate(mappings(container.get("env"))) if given else ():
+        numbers = [number.strip() for number in str(variable.get("value")).split(",")]
+        if variable.get("name") != _DEVICES or not all(number.isdecimal() for number in numbers):
+            continue
+        last = max(int(number[:9]) for number in numbers)
+        if last >= given:
+            message = (
+                f"{_DEVICES} names GPU {last}, but CUDA counts the GPUs of a container from 0, and here are {given}"
+            )
+            place = container.origin.locate((*container.path, "env", index, "value"))
+            yield Diagnostic(COMMAND_DOUBTFUL, message, place, hint="Remove it: a container sees its own GPUs alone.")
 
 
 def check_processes(declared: Declared[Workload], _fleet: Fleet) -> Iterator[Diagnostic]:
@@ -238,7 +258,7 @@ def _number(written: object) -> int:
     return int(str(written)[:9]) if str(written).isdecimal() else 0
 
 
-def _is_alone(container: Fields) -> bool:
+def is_alone(container: Fields) -> bool:
     """Whether no pod beside this one gives GPUs to its command."""
     document = container.origin.data
     if "workflow" in document:

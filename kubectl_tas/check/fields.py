@@ -196,13 +196,22 @@ def _refused(origin: Origin, path: KeyPath, value: Any, bound: Bound) -> Iterato
     elif (refusal := spellings.within(value, bound) if isinstance(bound, range) else bound(value)) is not None:
         finding = invalid_value(origin, path, refusal[0], value, refusal[1])
         is_older = bound is kubernetes.text_of_older_releases and isinstance(value, str)
+        if bound is spellings.mode and value in range(0o1000):
+            finding = replace(finding, level=Severity.WARNING)
         yield replace(finding, rule=OPERATOR_FIELD, level=Severity.WARNING) if is_older else finding
 
 
 def _elsewhere(key: str, path: KeyPath, fields: dict[str, Shape]) -> str:
     """Returns a hint for a field with lost indentation: the sibling field that it belongs to."""
     owner = next((name for name, shape in fields.items() if key in (shape.fields or ())), None)
-    return "" if owner is None else f"It is a field of {owner}: write it below {written((*path, owner))}."
+    if owner is None and "limits" in fields and "/" in key:
+        return f"Write it below {written((*path, 'limits'))}."
+    if owner is not None:
+        return f"It is a field of {owner}: write it below {written((*path, owner))}."
+    lists = [name for name, shape in fields.items() if shape.items is not None and key in (shape.items.fields or ())]
+    if not lists or (len(lists) > 1 and "containers" not in lists):
+        return ""
+    return f"It is a field of each of {'containers' if len(lists) > 1 else lists[0]}: write it there."
 
 
 def check_kubernetes(fleet: Fleet) -> Iterator[Diagnostic]:

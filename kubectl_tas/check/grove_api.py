@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any, TypeAlias
 
 from kubectl_tas.base.diagnostics import Diagnostic, Location, Rule, Severity
-from kubectl_tas.base.words import closest
+from kubectl_tas.base.words import closest, did_you_mean
 from kubectl_tas.check.settings import VERSION_UNKNOWN, newer
 from kubectl_tas.check.versions import unsupported
 from kubectl_tas.facts import grove
@@ -15,7 +15,8 @@ from kubectl_tas.facts.grove import DEFAULT_TOPOLOGY, GroveRelease
 from kubectl_tas.facts.kai import Feature
 from kubectl_tas.kinds import SET, kubernetes
 from kubectl_tas.kinds.kubernetes import OperatorShapes, Shape
-from kubectl_tas.kinds.section import written
+from kubectl_tas.kinds.section import mappings, written
+from kubectl_tas.load.schema import invalid_value
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Origin
 from kubectl_tas.model.topology_kinds import DOMAINS, ClusterTopology
@@ -24,6 +25,7 @@ from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.podcliqueset import FleetPodCliqueSet
 from kubectl_tas.resolve.topologies import FleetTopology
 
+_SCHEDULERS = tuple(dict.fromkeys(name for release in grove.TABLE for name in release.schedulers))
 GROVE_UNSUPPORTED = Rule(
     "grove-unsupported",
     Severity.ERROR,
@@ -200,6 +202,25 @@ def check_operator_fields(fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks the fields of the OperatorConfiguration that applies."""
     if fleet.grove.operator is not None:
         yield from _unknown(fleet.grove.operator.origin, _of_operators(), "an OperatorConfiguration")
+        yield from _profiles(fleet.grove.operator.origin)
+
+
+def _profiles(origin: Origin) -> Iterator[Diagnostic]:
+    """Checks the names of profiles, and that the default is one of them (``validateSchedulerConfiguration`` of Grove's
+    operator/api/config/validation/validation.go). Grove adds the profile of the default scheduler itself.
+    """
+    path, rows = ("scheduler", "defaultProfileName"), ("scheduler", "profiles")
+    default, profiles = origin.value(path), list(mappings(origin.value(rows)))
+    for index, profile in enumerate(profiles):
+        name = profile.get("name")
+        if isinstance(name, str) and name not in _SCHEDULERS:
+            hint = did_you_mean(name, _SCHEDULERS)
+            yield invalid_value(origin, (*rows, index, "name"), f"must be one of {', '.join(_SCHEDULERS)}", name, hint)
+            return
+    names = ["default-scheduler", *(str(profile.get("name")) for profile in profiles)]
+    if isinstance(default, str) and default and profiles and default not in names:
+        hint = f"Use one of {', '.join(dict.fromkeys(names))}, or add a profile of this name."
+        yield invalid_value(origin, path, "must be the name of a profile", default, hint)
 
 
 def _unknown(origin: Origin, table: _Fields, kind: str) -> Iterator[Diagnostic]:

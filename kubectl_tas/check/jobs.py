@@ -6,14 +6,17 @@ from __future__ import annotations
 
 import re
 
+from kubectl_tas.base.diagnostics import Diagnostic
 from kubectl_tas.base.words import did_you_mean
+from kubectl_tas.check.command_words import COMMAND_DOUBTFUL
 from kubectl_tas.check.conflicts import NOT_EMPTY, Fields, Found, named
 from kubectl_tas.facts.node_places import fulfils
 from kubectl_tas.kinds import page_of_document
 from kubectl_tas.kinds.page import ANY_PODS
-from kubectl_tas.kinds.section import mappings
+from kubectl_tas.kinds.section import listed, mappings, written
 from kubectl_tas.load.schema import invalid_value
 
+_INDEX = "JOB_COMPLETION_INDEX"
 _PROGRESS = 600
 """Seconds: Kubernetes' default for progressDeadlineSeconds of a Deployment."""
 
@@ -39,6 +42,7 @@ def job(fields: Fields) -> Found:
             hint = f"Write completions: {parallelism or 1}, as many as there are indices."
             yield fields.wrong(f"has no completions, which an Indexed job needs{reason}", hint, *related_fields[:1])
     else:
+        yield from _index_used(fields)
         for name in ("backoffLimitPerIndex", "maxFailedIndexes", "successPolicy"):
             if fields.get(name) is not None:
                 hint = "Write completionMode: Indexed, or remove it."
@@ -68,6 +72,21 @@ def job(fields: Fields) -> Found:
         yield from _failures(fields)
     if mode == "Indexed" and isinstance(fields.get("successPolicy"), dict):
         yield from _successes(fields.below("successPolicy"), completions)
+
+
+def _index_used(fields: Fields) -> Found:
+    """Finds commands that use the index of a pod in a job whose pods have none."""
+    for container in fields.below("template", "spec").containers:
+        if any(variable.get("name") == _INDEX for variable in mappings(container.get("env"))):
+            continue
+        for name in ("command", "args"):
+            for at, text in enumerate(listed(container.get(name))):
+                if _INDEX in str(text):
+                    message = f"{_INDEX} is empty: the pods of a job that is not Indexed have no index"
+                    hint = f"Write completionMode: Indexed in {written(fields.path)}."
+                    yield Diagnostic(
+                        COMMAND_DOUBTFUL, message, fields.origin.locate((*container.path, name, at)), hint=hint
+                    )
 
 
 def _own_selector(fields: Fields) -> Found:

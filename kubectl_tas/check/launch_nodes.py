@@ -10,12 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import chain, combinations
+from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
-from kubectl_tas.base.diagnostics import Diagnostic
+from kubectl_tas.base.diagnostics import Diagnostic, Related
 from kubectl_tas.base.late import late_pattern
+from kubectl_tas.base.words import misspelled, question
 from kubectl_tas.check.command_words import COMMAND_DOUBTFUL
-from kubectl_tas.check.commands import Option, Words, commands_of, launched_by, options_of
+from kubectl_tas.check.commands import Option, Words, commands_of, is_alone, launched_by, options_of
 from kubectl_tas.check.conflicts import Fields
 from kubectl_tas.kinds.backdoors import pods_at
 from kubectl_tas.kinds.section import value_at
@@ -32,6 +34,8 @@ _NUMBERS = late_pattern(r"([0-9]{1,6})(?::([0-9]{1,6}))?")
 _COMPUTED = late_pattern(r"\$\(\(|\bexpr\b|\blet\b")
 """Matches scripts that may put the pods into several groups."""
 _MOST_PARTS = 6
+_RANKS = ("NODE_RANK", "RANK", "GROUP_RANK", "MACHINE_RANK")
+"""Variables that number the nodes or processes of a job from 0 (torchrun and accelerate)."""
 _MPI = ("mpirun", "mpiexec", "orterun")
 _PROCESSES = frozenset(("-np", "--np", "-n", "--n", "-c"))
 _OF_MPI = {
@@ -66,13 +70,28 @@ def check_launched_nodes(declared: Declared[Workload], _fleet: Fleet) -> Iterato
     total = sum(map(max, counts.values()))
     if total < 2:
         return
+    gpu_count = sum(pods.replicas * int(pods.asks.gpu) for pods in spec.pod_sets)
     for path in counts:
         for at in pods_at(origin.data, path):
             for container in Fields(origin, at, origin.value(at)).containers:
+                yield from _beyond_gpus(container, spec.kind, gpu_count)
                 for nodes in _waited_for(container):
                     fitting = _together(spec, path, counts, total) if nodes.most > 1 else {nodes.least}
                     if not any(nodes.least <= number <= nodes.most for number in fitting):
                         yield _finding(container, nodes, total, f"this {spec.kind} starts {total} pods", "pods")
+
+
+def _beyond_gpus(container: Fields, kind: str, gpu_count: int) -> Iterator[Diagnostic]:
+    """Finds a server of a model over several pods that needs more GPUs than all of them have."""
+    for words, launcher in launched_by(container):
+        used = [option for option in options_of(words) if option.name in launcher.options]
+        number = prod(int(option.value[:9]) if option.value.isdecimal() else 0 for option in used)
+        if used and launcher.is_alone and not is_alone(container) and number > gpu_count > 0:
+            written = " and ".join(option.written for option in used)
+            verb = "makes" if len(used) == 1 else "make"
+            message = f"{written} {verb} this command use {number} GPUs, but the pods of this {kind} have {gpu_count}"
+            hint = f"Use {gpu_count} GPUs or fewer, or add pods."
+            yield Diagnostic(COMMAND_DOUBTFUL, message, container.origin.locate(used[0].path), hint=hint)
 
 
 def check_launched_tasks(declared: Declared[Workflow], _fleet: Fleet) -> Iterator[Diagnostic]:
@@ -83,6 +102,36 @@ def check_launched_tasks(declared: Declared[Workflow], _fleet: Fleet) -> Iterato
         for nodes in _waited_for(container) if total > 1 else ():
             if nodes.least > total:
                 yield _finding(container, nodes, total, f"its group has {total} tasks", "tasks")
+
+
+def check_ranks(declared: Declared[Workflow], _fleet: Fleet) -> Iterator[Diagnostic]:
+    """Finds two tasks of a group that start the same, with the same rank: a copy whose rank nobody changed."""
+    first: dict[str, KeyPath] = {}
+    for group, task, path in declared.spec.all_tasks:
+        ranks = [name for name in _RANKS if name in task.environment]
+        if not ranks or len(group.tasks) < 2:
+            continue
+        started = (path[:-1], task.image, task.command, task.args, sorted(task.environment.items()))
+        earlier = first.setdefault(str(started), path)
+        if earlier != path:
+            place = ("environment", ranks[0])
+            message = f"{ranks[0]} is {task.environment[ranks[0]]} in another task of the group that starts the same"
+            related = (Related("the other one", declared.at(*earlier, *place)),)
+            hint = "Give each task a rank of its own, from 0."
+            yield Diagnostic(COMMAND_DOUBTFUL, message, declared.at(*path, *place), related, hint=hint)
+
+
+def check_named_files(declared: Declared[Workflow], _fleet: Fleet) -> Iterator[Diagnostic]:
+    """Finds words of a command that misspell the path of a file which the task brings."""
+    for _, task, path in declared.spec.all_tasks:
+        paths = [file.path for file in task.files]
+        for field, words in (("command", task.command), ("args", task.args)):
+            for index, word in enumerate(map(str, words)) if paths else ():
+                intended = None if word in paths or not word.startswith("/") else misspelled(word, paths)
+                if intended is not None and intended not in (*(task.command or ()), *(task.args or ())):
+                    message = f'the task brings no file "{word}"'
+                    location = declared.at(*path, field, index)
+                    yield Diagnostic(COMMAND_DOUBTFUL, message, location, hint=question(word, intended))
 
 
 def _finding(container: Fields, nodes: _NodeRange, total: int, has: str, noun: str) -> Diagnostic:

@@ -24,8 +24,9 @@ NODE_LABEL = Rule(
     "node-label",
     Severity.ERROR,
     "A node label is nearly one of Kubernetes' own, or of a level of the pool.",
-    "No node has this label: pods that ask for it stay Pending, and pods that spread over it are not spread. Correct "
-    "the label. If an administrator sets a label of that name, waive the rule.",
+    "No node has this label, or this architecture (amd64, not x86_64): pods that ask for it stay Pending, and pods "
+    "that spread over it are not spread. Correct the label. If an administrator sets a label of that name, waive the "
+    "rule.",
     protects=Waiving.ANYBODY,
 )
 NODE_LABELS = (
@@ -44,6 +45,9 @@ NODE_LABELS = (
     "topology.kubernetes.io/zone",
 )
 """Labels that Kubernetes gives to nodes."""
+_OF_ARCHITECTURE = ("kubernetes.io/arch", "beta.kubernetes.io/arch")
+_ARCHITECTURES = {**dict.fromkeys(("x86_64", "x86-64", "x64"), "amd64"), **dict.fromkeys(("aarch64", "armv8"), "arm64")}
+"""Names of architectures that people write, and those that a kubelet writes (GOARCH)."""
 LEVEL_LABEL_UNKNOWN = Rule(
     "level-label-unknown",
     Severity.WARNING,
@@ -67,6 +71,13 @@ _SLIPS = 2
 def node_label(origin: Origin, path: KeyPath, label: str) -> Iterator[Diagnostic]:
     """Reports a misspelled node label of Kubernetes. The label is the key or the value at ``path``."""
     intended_label = _of_kubernetes(label)
+    value = origin.value(path)
+    architecture = (
+        _ARCHITECTURES.get(str(value).casefold()) if label in _OF_ARCHITECTURE and path[-1] == label else None
+    )
+    if architecture is not None:
+        message = f'no node has "{value}" in the label {label}: Kubernetes writes the names of Go there'
+        yield Diagnostic(NODE_LABEL, message, origin.locate(path), hint=f"Write {architecture}.")
     if intended_label is not None:
         location = origin.locate(path, key=path[-1] == label)
         yield Diagnostic(

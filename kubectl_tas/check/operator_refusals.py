@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kubectl_tas.base.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.check.conflicts import FIELDS_CONFLICT
 from kubectl_tas.kinds import kubernetes
 from kubectl_tas.kinds.crd_rules import BrokenRule, broken_rules
-from kubectl_tas.kinds.section import Refused, Section, key_path, path_steps, value_at, values_at, written
+from kubectl_tas.kinds.section import Refused, Section, key_path, mappings, path_steps, value_at, values_at, written
 from kubectl_tas.load.document import parse
 from kubectl_tas.load.schema import INVALID_VALUE, MISSING_FIELD, invalid_value, missing_field
 from kubectl_tas.load.syntax import YAML_SYNTAX
@@ -89,3 +89,25 @@ def _as_yaml(origin: Origin, field: str) -> Iterator[Diagnostic]:
     elif documents and not isinstance(documents[0].data, dict):
         message = f"{written(path)} must be a mapping in YAML"
         yield Diagnostic(OPERATOR_REFUSES, message, origin.locate(path), hint="Write it as 'key: value' lines.")
+    elif documents and path[-1] == "serveConfigV2":
+        for application in mappings(value_at(documents[0].data, "applications")):
+            for name, problem, hint in _of_serve(application):
+                message = f"Ray Serve refuses {name} {application[name]} of {written(path)}: it {problem}"
+                yield Diagnostic(OPERATOR_REFUSES, message, origin.locate(path), hint=hint)
+
+
+def _of_serve(application: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """Yields the fields of an application that Ray Serve refuses, each with the reason and a hint
+    (``route_prefix_format`` and ``import_path_format_valid`` of python/ray/serve/schema.py). With ``app.py`` it looks
+    for the object ``py`` of the module ``app``.
+    """
+    route, place = application.get("route_prefix"), application.get("import_path")
+    if isinstance(route, str) and (not route.startswith("/") or route[1:].endswith("/")):
+        yield "route_prefix", "must begin with /, and not end with it", f"Write /{route.strip('/')}."
+    if isinstance(place, str) and ":" not in place and ("." not in place or place.endswith(".py")):
+        module = place.removesuffix(".py").replace("/", ".")
+        yield (
+            "import_path",
+            "must name a module and an object in it",
+            f"Write {module}:NAME, with the bound application.",
+        )

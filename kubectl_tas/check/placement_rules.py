@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
+from kubectl_tas.base.words import misspelled, question
 from kubectl_tas.facts import kai
 from kubectl_tas.facts.kai import Feature
 from kubectl_tas.gangs import podgrouper
@@ -36,6 +37,13 @@ GROUP_ACROSS_PODGROUPS = Rule(
     "One topology group is used in two groups of a workflow.",
     "Each group of a workflow is its own PodGroup, and nothing places pods of two PodGroups together. Put the tasks "
     "into one group of the workflow, or give the topology groups two names.",
+)
+GROUP_MISSPELLED = Rule(
+    "group-misspelled",
+    Severity.WARNING,
+    "Two topology groups of one level are called nearly the same.",
+    "Tasks of one topology group share a domain. With a slip in the name, some of them are a group of their own, which "
+    "may be in another domain. Write one name. If you mean two groups, waive the rule, or give them other names.",
 )
 PLACEMENT_ORDER = Rule(
     "placement-order",
@@ -92,6 +100,7 @@ def check_placement(workflow: FleetWorkflow, _fleet: Fleet) -> Iterator[Diagnost
     for group in workflow.groups:
         yield from _conflicts(workflow, group)
         yield from _two_parents(workflow, group)
+        yield from _nearly(workflow, group)
     yield from _across(workflow)
 
 
@@ -138,6 +147,25 @@ def _two_parents(workflow: FleetWorkflow, group: FleetGroup) -> Iterator[Diagnos
             related = (Related("elsewhere", workflow.declared.at(*earlier.path)),)
             hint = "Give them two names, or the same coarser group."
             yield Diagnostic(GROUP_TWO_PARENTS, message, workflow.declared.at(*requirement.path), related, hint=hint)
+
+
+def _nearly(workflow: FleetWorkflow, group: FleetGroup) -> Iterator[Diagnostic]:
+    """Finds two topology groups of one level that one slip tells apart."""
+    used: dict[Level, dict[str, Requirement]] = {}
+    for _, requirement in _uses(group):
+        used.setdefault(requirement.level, {}).setdefault(requirement.written, requirement)
+    for level, requirements in used.items():
+        known: list[str] = []
+        for name, requirement in requirements.items():
+            intended = misspelled(name, known)
+            known.append(name)
+            if intended is not None:
+                message = (
+                    f'nothing keeps the {level.key} group "{name}" together with "{intended}": these are two groups'
+                )
+                related = (Related("the other one", workflow.declared.at(*requirements[intended].path)),)
+                location = workflow.declared.at(*requirement.path, "group")
+                yield Diagnostic(GROUP_MISSPELLED, message, location, related, hint=question(name, intended))
 
 
 def _path(workflow: FleetWorkflow, above: tuple[tuple[Level, str], ...]) -> str:

@@ -185,6 +185,9 @@ def _sizes(workload: FleetWorkload, replica_type: ReplicaType) -> Iterator[Diagn
                 if replica_type.replicas
                 else "Remove the annotation, or raise the number of pods."
             )
+            counted = (*replica_type.annotations_path[:-3], "replicas")
+            if workload.kind == "PyTorchJob" and workload.declared.origin.value(counted) is None:
+                hint = "Write its replicas, which are 1 if left out, or remove the annotation."
             yield Diagnostic(SEGMENT_VALUE, message, location, hint=hint)
         elif size.text != first_size.text:
             owner = f"{first_size.path[-1]} of this {workload.kind} is {first_size.text}, which precedes"

@@ -34,8 +34,8 @@ SELECTS_TOO_FEW = Rule(
     Severity.WARNING,
     "A Service, NetworkPolicy or PodDisruptionBudget selects no pods, or too few for its budget.",
     "A Service without pods answers nobody, and a NetworkPolicy without pods protects nothing. If a budget keeps more "
-    "pods than exist, nobody can drain their nodes. Select labels that pod templates of the namespace have. If "
-    "something else makes the pods, waive the rule with a comment.",
+    "pods than exist, or all pods of a Deployment, nobody can drain their nodes. Select labels that pod templates of "
+    "the namespace have. If something else makes the pods, waive the rule with a comment.",
 )
 _BY_CONTROLLERS = frozenset(
     {
@@ -56,6 +56,8 @@ _BY_CONTROLLERS = frozenset(
 """Labels, and domains of labels, that Kubernetes, operators or kubectl-tas add to pods. Templates lack these labels."""
 _WITHOUT = ("NotIn", "DoesNotExist")
 """Operators of conditions that pods without any label fulfil."""
+_MOVED = frozenset(("Deployment", "ReplicaSet", "StatefulSet"))
+"""Kinds whose pods are made again elsewhere when their node is drained. A budget may keep a whole gang on purpose."""
 _SELECTORS = {
     "PodDisruptionBudget": "selector",
     "NetworkPolicy": "podSelector",
@@ -125,11 +127,13 @@ def check_selected(fleet: Fleet) -> Iterator[Diagnostic]:
                 yield lacking
             continue
         yield from _ports(locate, selection, selected)
+        yield from _targets(locate, selection, selected)
         chosen.append(_Chosen(selection, locate, selected))
         pod_count = sum(pods.at_once for pods in selected)
+        is_whole = selection.least == pod_count > 1 and all(pods.kind in _MOVED for pods in selected)
         if (
             pod_count
-            and selection.least > pod_count
+            and (selection.least > pod_count or is_whole)
             and not any((selection.space, pods.kind, pods.name) in scaled for pods in selected)
         ):
             message = f"this {selection.by} keeps {selection.least} pods of {pod_count}: nobody can drain their nodes"
@@ -261,6 +265,18 @@ def _nothing(
             break
     message = f"this {selection.by} selects no pods: none in namespace {selection.space[1]} has {lacking}"
     return Diagnostic(SELECTS_TOO_FEW, message, locate(path, key=is_key), hint=hint)
+
+
+def _targets(locate: Finder, selection: Selection, selected: Sequence[LabelledPods]) -> Iterator[Diagnostic]:
+    """Finds a Service none of whose ports leads to a port that its pods name. Containers need not name their ports."""
+    listening = sorted({number for pods in selected for number in pods.numbers})
+    targets = {target for *_, target in selection.numbers}
+    if selection.by == "Service" and targets and listening and not selection.ports and targets.isdisjoint(listening):
+        path, port, target = selection.numbers[0]
+        path = path if port == target else (*path[:-1], "targetPort")
+        message = f"this Service leads to port {target}; its pods have {', '.join(map(str, listening))}"
+        hint = f"Write targetPort: {listening[0]}, or add {target} to the ports of the container."
+        yield Diagnostic(WITHOUT_EFFECT, message, locate(path), hint=hint)
 
 
 def _ports(locate: Finder, selection: Selection, selected: Sequence[LabelledPods]) -> Iterator[Diagnostic]:

@@ -258,7 +258,10 @@ def _queue(fleet: Fleet, pod_group: FleetPodGroup) -> Iterator[Diagnostic]:
         hint = "Use the queue of a subpool, or that of a pool, which ends in --shared."
     else:
         message = f'the queue "{queue}" is not declared here'
+        meant = next((leaf for leaf, target in leaves.items() if target == queue), None)
         hint = did_you_mean(queue, leaves, "If it exists elsewhere, do nothing.")
+        if meant is not None:
+            hint = f"Write {meant}, the queue of {queue}."
     yield Diagnostic(PODGROUP_QUEUE, message, pod_group.declared.at("spec", "queue"), hint=hint)
 
 

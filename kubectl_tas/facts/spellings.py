@@ -205,12 +205,18 @@ def file_path(text: str) -> Refusal:
     return local_path(text) if text else some(text)
 
 
+_MODES = frozenset(("400", "440", "444", "500"))
+"""Decimal numbers of no mode that files have, whose digits are those of one in octal."""
+
+
 def mode(value: Any) -> Refusal:
     """Checks the mode of files: a number up to 0777, which users write with octal digits."""
-    if 0 <= value <= 0o777:
-        return None
     digits = str(value)
     decimal = int(digits, 8) if re.fullmatch(r"[0-7]{3}", digits) else None
+    if digits in _MODES:
+        return f"is {value:04o} in octal digits", f"Write {decimal}, which is {digits} in octal digits."
+    if 0 <= value <= 0o777:
+        return None
     hint = (
         "Write a number from 0 to 511." if decimal is None else f"Write {decimal}, which is {digits} in octal digits."
     )

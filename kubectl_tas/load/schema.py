@@ -292,6 +292,8 @@ def _type_hint(path: KeyPath, value: Any, types: Sequence[str], schema: Mapping[
         return "Write a number; only the quota of a subpool can be a share."
     if {"integer", "number"} & set(types) and isinstance(value, str) and value.strip()[:1].isdecimal():
         field = next((step for step in reversed(path) if isinstance(step, str)), "")
+        if field in ("mode", "defaultMode") and re.fullmatch("0[0-7]{3}", value):
+            return f"Write {value}, without quotes."
         return _number_hint(field, value.strip(), whole="number" not in types)
     if "array" in types and schema.get("items", {}).get("type") == "string" and re.fullmatch(r"[^\s{]+", str(value)):
         return f"Write a list: {flow([str(value)])}."

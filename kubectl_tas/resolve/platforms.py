@@ -19,7 +19,7 @@ from pydantic import ValidationError
 
 from kubectl_tas.base.diagnostics import Location
 from kubectl_tas.base.late import dataclass, late_pattern
-from kubectl_tas.base.words import did_you_mean
+from kubectl_tas.base.words import did_you_mean, question
 from kubectl_tas.facts import quantities
 from kubectl_tas.facts.quantities import Amounts
 from kubectl_tas.jinja.bounds import TEMPLATE_UNDEFINED, Budget, Refusal
@@ -331,7 +331,9 @@ def filled(text: str, values: Mapping[str, Any], spent: Budget | None = None) ->
         name = refusal.message.partition(" ")[0]
         if name in UNKNOWABLE:
             raise NotFilledError(f"only OSMO's service knows {{{{{name}}}}}", "Remove it.") from refusal
-        hint = did_you_mean(name, list(values), f"Known: {', '.join(sorted(values))}.")
+        begun = sorted((known for known in values if known.startswith(name)), key=len)
+        known_names = f"Known: {', '.join(sorted(values))}."
+        hint = question(name, begun[0]) if begun else did_you_mean(name, list(values), known_names)
         hint += f" Or give {name} a value in common_default_variables."
         raise NotFilledError(f"nothing gives {{{{{name}}}}} a value", hint) from refusal
 

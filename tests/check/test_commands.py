@@ -191,7 +191,7 @@ JOB = {"parallelism": 4, "completions": 4}
         (["torchrun", "--standalone", "--nnodes=8", "t.py"], ""),
         (["torchrun", "--nnodes=$(N)", "t.py"], ""),
         (["torchrun", "t.py", "--nnodes=8"], ""),
-        (["sh", "-c", "torchrun --rdzv-id $((JOB_COMPLETION_INDEX / 2)) --nnodes=2 t.py"], ""),
+        (["sh", "-c", "torchrun --rdzv-id $((INDEX / 2)) --nnodes=2 t.py"], ""),
         (["accelerate", "launch", "--config_file=a.yaml", "--num_machines", "8", "t.py"], ""),
     ],
 )  # fmt: skip
@@ -328,7 +328,7 @@ RANK = {"name": "RANK", "value": "1"}
         ({"command": ["a", "--rank=$(RNAK)"]}, '(Did you mean "RANK"?)'),
         ({"args": ["$(WORLD)"]}, "(Add it to env of the container.)"),
         ({"command": ["sh", "-c", "a $(RNAK)"]}, '(Did you mean "RANK"?)'),
-        ({"command": ["a", "--rank=$(RANK)", "$(JOB_COMPLETION_INDEX)", "$$(RNAK)", "$(WEB_SERVICE_HOST)"]}, ""),
+        ({"command": ["a", "--rank=$(RANK)", "$$(RNAK)", "$(WEB_SERVICE_HOST)"]}, ""),
         ({"command": ["sh", "-c", "a $RANK $(hostname) $(date +%s)"]}, ""),
         ({"command": ["a", "$HOME", "^x$", "$$RANK"]}, ""),
         ({"command": ["python", "-c", "print('$RANK', 1)"]}, ""),
@@ -351,3 +351,62 @@ def test_variables_that_an_operator_adds() -> None:
     assert found(types) == []
     assert found(types.replace("MASTER_ADDR", "MASTER_ADR")) != []
     assert found(MPI.replace("COMMAND", "a, $(OMPI_ANY)")) == []  # what the MPI operator adds depends on its release
+
+
+INDEX = {"command": ["a", "--shard=$(JOB_COMPLETION_INDEX)"]}
+
+
+def test_the_index_of_a_pod() -> None:
+    """Pods of Indexed jobs alone have an index."""
+    (line,) = found(job(INDEX, parallelism=2, completions=2))
+    assert line == (
+        "JOB_COMPLETION_INDEX is empty: the pods of a job that is not Indexed have no index "
+        "(Write completionMode: Indexed in spec.)"
+    )
+    assert found(job(INDEX, parallelism=2, completions=2, completionMode="Indexed")) == []
+    assert found(job({**INDEX, "env": [{"name": "JOB_COMPLETION_INDEX", "value": "0"}]})) == []
+
+
+@pytest.mark.parametrize(("devices", "last"), [("0,1,2,3", 0), ("4", 4), ("0, 7", 7), ("all", 0), ("GPU-1a", 0)])
+def test_devices_that_a_container_lacks(devices: str, last: int) -> None:
+    lines = found(job({"env": [{"name": "CUDA_VISIBLE_DEVICES", "value": devices}]}))
+    message = f"CUDA_VISIBLE_DEVICES names GPU {last}, but CUDA counts the GPUs of a container from 0, and here are 4"
+    assert lines == [f"{message} (Remove it: a container sees its own GPUs alone.)"] * bool(last)
+
+
+TASKS = """workflow:
+  name: w
+  pool: team
+  groups:
+  - name: g
+    tasks:
+    - {name: a, image: "a:1", command: [bash, /x/RUN], environment: {NODE_RANK: "0", MASTER: m}, files: [F]}
+    - {name: b, image: "a:1", command: [bash, /x/RUN], environment: {NODE_RANK: "SECOND", MASTER: m}, files: [F]}
+resources: {default: {gpu: 4}}
+"""
+FILE = "{path: /x/run.sh, contents: exit}"
+
+
+@pytest.mark.parametrize(
+    ("second", "run", "message"),
+    [
+        ("1", "run.sh", ""),
+        ("0", "run.sh", "NODE_RANK is 0 in another task of the group that starts the same (Give each"),
+        ("1", "rnu.sh", 'the task brings no file "/x/rnu.sh" (Did you mean "/x/run.sh"?)'),
+        ("1", "other.py", ""),
+    ],
+)
+def test_copies_of_tasks(second: str, run: str, message: str) -> None:
+    lines = found(TASKS.replace("SECOND", second).replace("RUN", run).replace("F]", f"{FILE}]"))
+    assert [line.startswith(message) for line in lines] == [True] * (len(lines) if message else 0)
+    assert bool(lines) == bool(message)
+
+
+@pytest.mark.parametrize(("tensor", "is_found"), [(8, False), (16, False), (32, True)])
+def test_a_server_over_several_pods(tensor: int, is_found: bool) -> None:
+    """One server may use the GPUs of all pods of a group, but no more."""
+    command = f"[vllm, serve, m, -tp={tensor}]"
+    gpus = "resources: {limits: {nvidia.com/gpu: 4}}"
+    lines = found(GROUPS.replace("[torchrun, --nnodes=N, t.py]", f"{command}, {gpus}"))
+    message = "-tp makes this command use 32 GPUs, but the pods of this LeaderWorkerSet have 16"
+    assert lines == [f"{message} (Use 16 GPUs or fewer, or add pods.)"] * is_found
