@@ -55,7 +55,7 @@ PARTLY = {
     },
 }
 """Kinds of which a part is read, with those parts whose fields are all known."""
-KIND_OF = {named(model_of(kind)): kind for kind in reversed((*KINDS, WORKFLOW, kinds.VALUES))}
+KIND_OF = {named(model_of(kind)): kind for kind in reversed((*KINDS, WORKFLOW, kinds.VALUES, kinds.USAGE))}
 VALUES = st.sampled_from(
     [
         *(None, True, False, 0, 1, -1, -2, 16, 10**12, 0.5, -0.5, 4.0),
