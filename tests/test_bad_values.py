@@ -62,6 +62,9 @@ def coherent() -> dict[str, Any]:
     template["cliques"][0]["spec"]["podSpec"]["resources"] = {"limits": {"cpu": 1}}
     template["topologyConstraint"] = {"topologyName": "t", "pack": {"required": "zone"}}
     template["podCliqueScalingGroups"][0]["topologyConstraint"] = {"pack": {"required": "zone"}}
+    shard = found["schedulingshard"]["spec"]
+    shard["partitionLabelValue"] = found["pool"]["spec"]["nodePool"]
+    del shard["usageDBConfig"]["connectionStringEnvVar"]
     return {name: named(document) for name, document in found.items()}
 
 

@@ -116,7 +116,7 @@ PastUsage = Mapping[ResourceName, float]
 """Usage of a queue over a period, by resource, as a fraction of what the cluster had."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class UsageHistory:
     """The past usage of queues, and how much it counts."""
 

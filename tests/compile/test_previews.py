@@ -63,7 +63,8 @@ def test_a_preview_says_whether_kai_makes_it(repository: Path, version: str, job
     found = previews(repository, version, job)["pg-x"]["metadata"]["annotations"]["kubectl-tas/preview"]
     expected = note.format(f"{job['kind']} x", version)
     assert found.startswith(expected)
-    assert f"PodGroup: {expected}" in explained(repository, "x")
+    shown = "pg-x-<UID>, made by KAI" if note == MADE else expected
+    assert f"PodGroup: {shown}" in explained(repository, "x")
 
 
 def test_no_word_of_sub_groups_where_there_are_none(repository: Path) -> None:
