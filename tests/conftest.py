@@ -4,16 +4,21 @@ import gc
 import os
 import shutil
 import tempfile
+from collections import defaultdict
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
+from importlib import import_module
+from operator import itemgetter
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from kubectl_tas.place import solver
 from kubectl_tas.store.cache import Store
-from tests.support.sweeps import IN_CI
+from tests.support.golden import ROOT
+from tests.support.in_ci import IN_CI
 
 settings.register_profile(
     "any-machine",
@@ -23,6 +28,48 @@ settings.register_profile(
 )
 settings.load_profile("any-machine")
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # hundreds of commands are run, and none need compile the package again
+
+
+FEW = 2
+"""Cases of one test that a whole run tries without CI's sweep."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Leaves the mark ``sweep`` to CI in a run of all tests. Naming a file, a mark or a word runs all cases of it."""
+    updates = config.getoption("update_snapshots", default=False)
+    if config.args_source is config.ArgsSource.TESTPATHS and not (
+        updates or config.option.markexpr or config.option.keyword
+    ):
+        config.option.markexpr = "not sweep"
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Lets every other worker import the modules from the last to the first: then pytest rewrites the assertions of
+    each in one worker, and not in both.
+    """
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")
+    if int(worker) % 2 and "sweep" in session.config.option.markexpr:
+        for path in sorted(Path(__file__).parent.rglob("test_*.py"), reverse=True):
+            with suppress(BaseException):  # collection tells why it cannot be imported, or is skipped
+                import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks as ``sweep`` tests of hostile input and of random examples, and all cases of a test but a few. Tests with
+    the same cases keep the same ones.
+    """
+    cases_by_test: dict[str, list[tuple[int, pytest.Item]]] = defaultdict(list)
+    for item in items:
+        test, _, case = item.nodeid.partition("[")
+        cases_by_test[test].append((crc32(case.encode()), item))
+        is_random = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
+        if is_random or item.path.parent.name == "hostile":
+            item.add_marker(pytest.mark.sweep)
+    for cases in cases_by_test.values():
+        if not cases[0][1].get_closest_marker("every_case"):
+            for _, item in sorted(cases, key=itemgetter(0))[FEW:]:
+                item.add_marker(pytest.mark.sweep)
 
 
 def pytest_collection_finish() -> None:

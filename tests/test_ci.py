@@ -78,6 +78,7 @@ def add(root: Path, text: str) -> None:
     commit(root)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("kind", ["job", "action"])
 class TestGithub:
     def run(self, kind: str, root: Path, programs: Path, event: str = "pull_request", **more: Any) -> list[Result]:
@@ -178,6 +179,7 @@ def api() -> Iterator[HTTPServer]:
         yield server
 
 
+@pytest.mark.sweep
 class TestGitlab:
     def test_merge_request(self, changed: Begin, programs: Path, asked: Path) -> None:
         root = changed("gitlab")
@@ -227,6 +229,7 @@ class TestGitlab:
         assert template.read_text() == (repository / GITLAB).read_text()
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("kind", ["gitlab", "job", "action"])
 class TestTipOfTheBase:
     """Whoever branches off an old commit chooses the merge base, not what the change is compared with."""
@@ -306,6 +309,7 @@ class TestTipOfTheBase:
         ("gitlab-ci", str(ROOT / "integrations/gitlab/kubectl-tas.gitlab-ci.yml")),
     ],
 )
+@pytest.mark.sweep
 def test_published_schemas(repository: Path, schema: str, path: str) -> None:
     kubectl_tas("init", repository)
     transform = ("--data-transform", "gitlab-ci") if schema == "gitlab-ci" else ()

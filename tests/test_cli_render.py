@@ -352,6 +352,7 @@ class TestCheck:
         assert kubectl_tas("render", "-C", rendered).out == ""
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("settings", ["gitops: argocd", "layout: sharded"])
 def test_killed_at_any_moment(rendered: Path, tmp_path: Path, settings: str) -> None:
     """However a run ends, every file is the old one or the new one, and the next run mends the rest."""

@@ -491,8 +491,10 @@ class TestCapacity:
     def test_shards(self, repository: Path, tmp_path: Path) -> None:
         write(repository, {"pools/a.yaml": pool("a", 8, "  nodePool: h100\n"), "pools/b.yaml": pool("b", 8)})
         sharded = {"kai.scheduler/node-pool": "h100"}
-        assert self.found(repository, tmp_path, node("x", 8, **sharded), node("y", 8)) == []
-        texts = [text for _, text in self.found(repository, tmp_path, node("x", 8, **sharded))]
+        both = self.found(repository, tmp_path, node("x", 8, **sharded), node("y", 8))
+        assert [rule for rule, _ in both] == ["shard-undeclared"]
+        found = self.found(repository, tmp_path, node("x", 8, **sharded))
+        texts = [text for rule, text in found if rule != "shard-undeclared"]
         assert texts == ["every node of backend default is of a shard, but pool b names no nodePool"]
 
     @pytest.mark.parametrize(

@@ -52,9 +52,7 @@ os.listdir = lambda path=".": sorted(_listdir(path), reverse=True)
 PLAIN = {"PYTHONHASHSEED": "0", "LC_ALL": "C.UTF-8", "TZ": "UTC"}
 NO_UTF8 = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 MACHINES = {
-    "another-hash-seed": {"PYTHONHASHSEED": "12345"},
-    "plain-c": {**PLAIN, **NO_UTF8, "LC_ALL": "C"},
-    "german-latin-1": {**PLAIN, **NO_UTF8, "LC_ALL": "de_DE.ISO-8859-1", "PYTHONIOENCODING": "latin-1"},
+    "plain-c": {**NO_UTF8, "PYTHONHASHSEED": "12345", "LC_ALL": "C", "TZ": "UTC"},
     "turkish": {"PYTHONHASHSEED": "7", "LC_ALL": "tr_TR.UTF-8", "TZ": "Pacific/Kiritimati"},
 }
 COMMANDS = (["validate"], ["render"], ["render", "--to", "-", "--backend", "hgx"])
@@ -115,6 +113,7 @@ def expected(source: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[li
     return printed, files
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("machine", MACHINES)
 def test_machines(machine: str, source: Path, expected: tuple[list[bytes], dict[str, bytes]], tmp_path: Path) -> None:
     root = tmp_path / "elsewhere" / machine
@@ -122,6 +121,7 @@ def test_machines(machine: str, source: Path, expected: tuple[list[bytes], dict[
     assert results(root, MACHINES[machine], tmp_path) == expected
 
 
+@pytest.mark.sweep
 def test_order_of_folders(source: Path, expected: tuple[list[bytes], dict[str, bytes]], tmp_path: Path) -> None:
     root = tmp_path / "shuffled"
     files = files_below(source)
@@ -163,6 +163,7 @@ def backwards(folder: Path) -> dict[str, str]:
     return {**PLAIN, "PYTHONPATH": str(folder / "site")}
 
 
+@pytest.mark.sweep
 def test_link_to_the_repository(source: Path, expected: tuple[list[bytes], dict[str, bytes]], tmp_path: Path) -> None:
     root = tmp_path / "real"
     shutil.copytree(source, root)

@@ -41,7 +41,7 @@ def rules(output: str, text: str) -> Counter[str]:
     return sum((rules("text", body) for body in bodies), Counter[str]())
 
 
-@pytest.mark.parametrize("case", rule_cases()[::20], ids=name_of)
+@pytest.mark.parametrize("case", rule_cases()[::50], ids=name_of)
 def test_say_the_same_as_text(case: Path, tmp_path: Path) -> None:
     told = validate_case(case, tmp_path / "text")
     for output in FORMATS:

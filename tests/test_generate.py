@@ -26,6 +26,7 @@ from tools.goldens import ROOT
 from tools.unfinished import unfinished
 
 RULES = resources.all_rules()
+pytestmark = pytest.mark.sweep  # what is generated takes seconds
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -415,6 +415,7 @@ class TestOdd:
         assert "LocalQueue n/q: ClusterQueue q has no place" in result.out
         assert sorted(texts(tmp_path / "work")) == ["pools/ok.yaml", "tas.yaml"]
 
+    @pytest.mark.sweep
     def test_thousands_of_cohorts_below_one_another(self, tmp_path: Path) -> None:
         deep = [kueue("Cohort", f"c{n}", {"parentName": f"c{n - 1}"} if n else {}) for n in range(3000)]
         assert imported(tmp_path, *deep, cluster_queue("q", "c2999")).code == 0

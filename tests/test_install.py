@@ -100,6 +100,7 @@ def test_single_file(tmp_path: Path) -> None:
     assert call(program, "-C", "repository", "check", cwd=tmp_path, **alone).code == 0
 
 
+@pytest.mark.sweep
 def test_builds_repeat(tmp_path: Path) -> None:
     """Elsewhere, at another time and with other permissions, the same checkout gives the same bytes."""
     built = []

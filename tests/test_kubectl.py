@@ -11,12 +11,15 @@ import pytest
 import yaml
 
 from tests.support.cli import Result, kubectl_tas, pool, subpool, write
+from tests.support.in_ci import IN_CI
 from tests.support.process import SCRIPTS, call
 from tests.support.pyyaml import safe_load, safe_load_all
-from tests.support.sweeps import IN_CI
 
 KUBECTL = shutil.which("kubectl")
-pytestmark = pytest.mark.skipif(KUBECTL is None and not IN_CI, reason="kubectl is not installed")
+pytestmark = [
+    pytest.mark.sweep,
+    pytest.mark.skipif(KUBECTL is None and not IN_CI, reason="kubectl is not installed"),
+]
 
 
 @pytest.fixture

@@ -99,6 +99,7 @@ def test_init_writes_the_hashes_of_all_that_an_archive_installs() -> None:
     assert "--hash=" not in scaffold("kubectl-tas @ git+https://git.example.com/a.git@" + "0" * 40)
 
 
+@pytest.mark.sweep
 def test_pip_installs_what_init_writes(tmp_path: Path) -> None:
     built = call(
         sys.executable,

@@ -64,6 +64,7 @@ def rendered(case: Path, tmp_path_factory: pytest.TempPathFactory) -> Rendered:
     return render_copy(case_input(case), tmp_path_factory.mktemp("case") / "repository")
 
 
+@pytest.mark.every_case
 def test_manifests(case: Path, rendered: Rendered, snapshot: Any, update: bool) -> None:
     assert_files(snapshot, case / "manifests", rendered.files, update=update)
 
@@ -169,6 +170,17 @@ def test_a_strict_server_takes_every_object(rendered: Rendered) -> None:
             if not _is_by_author(path) and item["kind"] != "ClusterTopologyBinding":
                 assert judge.violations(item) == [], path
                 assert judge.violations(item, old=item) == [], path
+
+
+def test_previews_are_valid(rendered: Rendered) -> None:
+    for cluster in rendered.clusters:
+        previews = [load(path) for path in sorted((cluster.folder / PREVIEW).glob("*.yaml"))]
+        for item in previews:
+            assert [error.message for error in SCHEMAS[item["kind"]].iter_errors(item)] == []
+        pod_groups = [item for item in previews if item["kind"] == "PodGroup"]
+        if cluster.version is not None:
+            assert [server(cluster.version).violations(item) for item in pod_groups] == [[] for _ in pod_groups]
+            assert refusals([*cluster.objects, *pod_groups], cluster.version) == []
 
 
 def test_webhooks_take_every_object(rendered: Rendered) -> None:

@@ -283,6 +283,7 @@ def test_a_call_ends_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     speak(root, talk, "--live", "--time-limit", "3")
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("how", ["goes away", "ends the server"])
 def test_a_client_that_leaves_ends_what_runs_for_it(tmp_path: Path, how: str) -> None:
     root = shutil.copytree(case_input(FIT), tmp_path / "repository")
@@ -526,6 +527,7 @@ def test_without_the_extra(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     "line", ["- {" + "key: rack, " * 50_000, "- key: rack\n" * 50_000, "required" * 100_000, "- a: 1\n  b:\n" * 50_000]
 )

@@ -115,6 +115,7 @@ def watched(tmp_path: Path) -> Watched:
     return Watched(tmp_path)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("command", COMMANDS)
 def test_no_command_connects(watched: Watched, tmp_path: Path, command: str) -> None:
     words = command.format(scratch=tmp_path, nodes=NODES, state=STATE).split()

@@ -86,6 +86,7 @@ def checkout(tmp_path: Path) -> Checkout:
     return made
 
 
+@pytest.mark.sweep
 def test_from_init_to_what_is_applied(checkout: Checkout) -> None:
     # A repository, its hooks, and a first commit, which has the manifests too.
     made = kubectl_tas("init", str(checkout.pools), "--ci", "github", "--gitops", "argocd")

@@ -224,6 +224,7 @@ def test_names_of_25_characters_fit_80_columns(repository: Path, tmp_path: Path)
     assert "Status" in kubectl_tas("pool", "list", "-o", "wide", "-C", repository).out
 
 
+@pytest.mark.sweep
 def test_a_chain_of_a_thousand_pools(repository: Path) -> None:
     last = [pool(f"p{n}", 2000 - n, f"  parent: p{n - 1}\n" if n else "") for n in range(1100)]
     write(repository, {"pools/all.yaml": "---\n".join(last)})

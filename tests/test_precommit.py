@@ -12,6 +12,7 @@ from tests.support.cli import Result, kubectl_tas, subpool, write
 from tests.support.golden import ROOT
 from tests.support.process import call
 
+pytestmark = pytest.mark.sweep
 _IDENTITY = ("-c", "user.name=tests", "-c", "user.email=tests@example.com", "-c", "commit.gpgsign=false")
 
 

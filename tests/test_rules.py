@@ -57,6 +57,7 @@ FIRING = [case for case in rule_cases() if not read(case).is_silent]
 SILENT = [case for case in rule_cases() if read(case).is_silent]
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize("case", FIRING, ids=name_of)
 def test_rule_fires(case: Path, snapshot: Any, tmp_path: Path) -> None:
     rule = RULES[case.parent.name]
@@ -66,6 +67,7 @@ def test_rule_fires(case: Path, snapshot: Any, tmp_path: Path) -> None:
     assert result.out == snapshot(extension_class=at(case / "output.txt"))
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize("case", SILENT, ids=name_of)
 def test_rule_is_silent(case: Path, tmp_path: Path) -> None:
     result = validate_case(case, tmp_path)

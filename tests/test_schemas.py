@@ -26,7 +26,6 @@ from kubectl_tas.model.osmo_workflow import Workflow
 from tests.support.cli import kubectl_tas
 from tests.support.golden import GOLDEN, ROOT
 from tests.support.rendered import load
-from tests.support.sweeps import examples
 from tools.schemas import MODELS, READ, WORKLOADS, named, schema_texts
 from tools.workload_models import workload_model
 
@@ -56,7 +55,7 @@ PARTLY = {
     },
 }
 """Kinds of which a part is read, with those parts whose fields are all known."""
-KIND_OF = {named(model_of(kind)): kind for kind in reversed((*KINDS, WORKFLOW, kinds.VALUES))}
+KIND_OF = {named(model_of(kind)): kind for kind in reversed((*KINDS, WORKFLOW, kinds.VALUES, kinds.USAGE))}
 VALUES = st.sampled_from(
     [
         *(None, True, False, 0, 1, -1, -2, 16, 10**12, 0.5, -0.5, 4.0),
@@ -154,7 +153,7 @@ def test_the_documents_of_this_test_are_valid_and_complete(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SCHEMAS)
-@settings(max_examples=examples(150), deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(data=st.data())
 def test_model_and_schema_accept_the_same(name: str, data: st.DataObject) -> None:
     document = copy.deepcopy(DOCUMENTS[name])
@@ -170,7 +169,7 @@ def test_model_and_schema_accept_the_same(name: str, data: st.DataObject) -> Non
 
 
 @pytest.mark.parametrize("kind", [*KINDS, WORKFLOW], ids=lambda kind: kind.name)
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(data=st.data())
 def test_what_is_read_is_what_the_schema_accepts(kind: Kind, data: st.DataObject) -> None:
     """A document is refused with findings, each at a line of the file, or it has a model and no findings."""
@@ -329,7 +328,7 @@ class TestCombined:
         assert not combined().is_valid(document)
 
     @pytest.mark.parametrize("name", WRITTEN)
-    @settings(max_examples=examples(60), deadline=None)
+    @settings(max_examples=25, deadline=None)
     @given(data=st.data())
     def test_it_accepts_what_the_schema_of_the_kind_does(self, name: str, data: st.DataObject) -> None:
         document = copy.deepcopy(DOCUMENTS[name])

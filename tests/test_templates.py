@@ -16,7 +16,6 @@ from kubectl_tas.model.kindlists import Phase
 from kubectl_tas.model.pod import Job
 from tests.support.documents import documents, of_schema
 from tests.support.pyyaml import safe_load
-from tests.support.sweeps import examples
 from tools.schemas import json_schema
 
 KINDS = {model.__name__: model for model in AnyManifest.__args__ if model is not PassThrough}
@@ -35,7 +34,7 @@ def said(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=examples(40), deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=20, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_all_is_written(kind: str, data: st.DataObject) -> None:
     # The schema that is called Job is for the Jobs that people write.

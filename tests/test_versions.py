@@ -73,6 +73,7 @@ def number(version: str) -> tuple[int, ...]:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.every_case
 @pytest.mark.parametrize("case", cases("versions"), ids=lambda case: case.name)
 def test_version(case: Path, version: str, tmp_path: Path, snapshot: Any, update: bool) -> None:
     root = repository(case.name, version, tmp_path)

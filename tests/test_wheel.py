@@ -14,6 +14,8 @@ from tests.support.cli import Result, kubectl_tas
 from tests.support.golden import ROOT
 from tests.support.process import call
 
+pytestmark = pytest.mark.sweep
+
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -185,7 +185,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LONGEST = 40
 """Words of a sentence; about 25 is the aim."""
 MOST_PAGES = 24
-MOST_WORDS = 27_930
+MOST_WORDS = 28_000
 """All words of these pages, with tables, examples and the help of commands."""
 
 

@@ -60,6 +60,7 @@ def measured(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", HUGE)
 def test_as_many_as_kubernetes_counts(limited: Path, name: str) -> None:
     write(limited, {"workflows/w.yaml": HUGE[name]})
@@ -138,6 +139,7 @@ def test_the_largest_preview(limited: Path) -> None:
     assert "1001 segments of worker" in kubectl_tas("validate", "-C", limited).out
 
 
+@pytest.mark.sweep
 def test_a_gang_of_many_workloads(limited: Path) -> None:
     """It takes about as long as the same workloads without a gang, not as long as all pairs of them."""
     times = []

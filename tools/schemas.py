@@ -23,6 +23,7 @@ from kubectl_tas.model.function import Function
 from kubectl_tas.model.grovekinds import CliqueSet
 from kubectl_tas.model.osmo_workflow import Workflow
 from kubectl_tas.model.podtemplate import Companion
+from kubectl_tas.model.usage_record import UsageRecord
 from tools import workload_models
 from tools.workload_models import workload_model
 
@@ -37,7 +38,7 @@ WORKLOADS = tuple(map(workload_model, pages()))
 READ: tuple[type[BaseModel], ...] = (*sorted(_OWN.values(), key=named), *WORKLOADS)
 """Models of documents that people write and that their kind identifies."""
 _EMITTED = (model for model in get_args(artifact.Manifest) if model is not artifact.PassThrough)
-_MODELS = (*READ, Companion, Function, Values, Workflow, *_EMITTED)
+_MODELS = (*READ, Companion, Function, UsageRecord, Values, Workflow, *_EMITTED)
 MODELS: tuple[type[BaseModel], ...] = tuple({named(model): model for model in reversed(_MODELS)}.values())
 """The models with a schema file of their own. For a kind that is both read and emitted, the model for reading."""
 COMBINED = "all"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,8 +21,8 @@ from kubectl_tas.cli.backends import (
     nodes_options,
     refuse_several,
 )
-from kubectl_tas.cli.options import TARGET, output_option, repository_option, template_options
-from kubectl_tas.cli.session import open_session, refuse_errors, tell_errors
+from kubectl_tas.cli.options import FILE, TARGET, output_option, repository_option, template_options
+from kubectl_tas.cli.session import open_session, read_named, refuse_errors, show_findings, tell_errors
 from kubectl_tas.cli.terminal import hand_over_answer, say, show
 from kubectl_tas.compile.cluster_objects import compile_queues
 from kubectl_tas.draw import sharetables as pages
@@ -29,11 +31,17 @@ from kubectl_tas.gangs.admission import VERDICTS
 from kubectl_tas.gangs.admission import non_preemptible_requests as asked_by_queue
 from kubectl_tas.live.live_cluster import ClusterState
 from kubectl_tas.model import manifest
+from kubectl_tas.place.fairshare import PastUsage, QueueTree
 from kubectl_tas.place.fairshare_report import FairShareDivision, QueueDemand, called, divide
 from kubectl_tas.place.queues import Shard, declared, total_resources, trees
+from kubectl_tas.place.shard_history import ShardHistory, UsageInput, shard_history
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import FleetPool, Target
+
+if TYPE_CHECKING:
+    from kubectl_tas.live.live_cluster import Cluster
+    from kubectl_tas.model.scheduling_shard import UsageDatabase
 
 SOURCES = {
     DECLARED: "what the work of this repository asks for, all of it at once",
@@ -41,6 +49,7 @@ SOURCES = {
 }
 """A description of each source of demand."""
 MAX_DIGITS = 7
+MAX_K_VALUE = 10**6
 
 
 @click.command("share", epilog="Example: kubectl tas pool share --gpus 96 --demand team=64")
@@ -55,6 +64,13 @@ MAX_DIGITS = 7
     multiple=True,
     help="Let a pool, pool--subpool or queue ask for N GPUs. Repeatable.",
 )
+@click.option("--usage", metavar="FILE", type=FILE, help="Count the past usage in this file.")
+@click.option(
+    "--k-value",
+    metavar="N",
+    type=click.FloatRange(0, MAX_K_VALUE),
+    help="The kValue, if no shard is declared; by default 1.",
+)
 @output_option("text", "json")
 @nodes_options
 @template_options
@@ -63,6 +79,8 @@ def share(
     wanted: Sequence[str],
     gpus: int | None,
     demands: Sequence[str],
+    usage: str | None,
+    k_value: float | None,
     files: Sequence[str],
     live: bool,
     output: str,
@@ -75,6 +93,8 @@ def share(
 
     Queues ask for the GPUs that the repository declares, or in a cluster that you name for those that pods hold and
     wait for. KAI divides the GPUs of nodes that are ready and not cordoned, or --gpus.
+
+    Past usage counts if the pool's shard has a usageDBConfig; --live asks its Prometheus.
     """
     session = open_session(directory)
     if refuse_errors(session.without(VERDICTS)):
@@ -85,16 +105,24 @@ def share(
     backends = _backends(fleet, cluster["backend"], names)
     if gpus is None and not files and asked is None:
         raise click.UsageError("name the GPUs to divide: --gpus N, --nodes FILE or --live")
+    if k_value is not None and math.isnan(k_value):
+        raise click.UsageError("--k-value: write a number from 0")
     if gpus is not None and files:
         raise click.UsageError("--gpus and --nodes both name the GPUs to divide; give one")
-    if gpus is not None or files:
+    if gpus is not None or files or usage is not None:
         refuse_several(backend.name for backend in backends)
     source = None if gpus is not None else NodeSource(fleet, files, cluster, live=live)
+    past_usage: Mapping[str, PastUsage] | None = None
+    if usage is not None and (past_usage := _past_usage(fleet, usage)) is None:
+        return 1
     divisions: list[FairShareDivision] = []
     left = _demands(fleet, demands)
     for backend in backends:
-        there = asked.of(backend.name).state() if asked else None
-        divisions += _divisions(fleet, backend, there, left, _has(backend, source, gpus))
+        there = asked.of(backend.name) if asked else None
+        given = UsageInput(past_usage, k_value, _asking(there))
+        divisions += _divisions(
+            fleet, backend, there.state() if there else None, left, (_has(backend, source, gpus), given)
+        )
     if left:
         raise click.UsageError(_unknown(fleet, divisions, next(iter(left))))
     chosen = [one for one in divisions if any(one.shown(names))]
@@ -178,9 +206,12 @@ def _divisions(
     backend: FleetBackend,
     there: ClusterState | None,
     demands: dict[str, int],
-    has: Mapping[Shard, Amounts],
+    given: tuple[Mapping[Shard, Amounts], UsageInput],
 ) -> Iterator[FairShareDivision]:
-    """Yields the divisions of a backend's shards. Removes from ``demands`` those of its leaf queues."""
+    """Yields the divisions of a backend's shards. Removes from ``demands`` those of its leaf queues. ``given`` are the
+    resources of each shard, and past usage.
+    """
+    has, usage = given
     own = (item.manifest for item in compile_queues(fleet) if item.backend == backend.name)
     rendered = [item for item in own if isinstance(item, manifest.Queue)]
     names, demand = called(fleet, backend.name), _demand(fleet, backend, there)
@@ -190,8 +221,58 @@ def _divisions(
         for queue in [name for name in demands if tree.is_leaf(name)]:
             asked[queue] = replace(asked.get(queue, NOTHING), gpu=demands.pop(queue))
             fixed.pop(queue, None)
-        if any(item.pool and item.pool.shard == shard for item in names.values()):
-            yield divide((backend.name, shard), tree, has[shard], replace(demand, requested=asked, fixed=fixed), names)
+        pool = next((item.pool for item in names.values() if item.pool and item.pool.shard == shard), None)
+        if pool:
+            history = _history(fleet, pool, tree, usage)
+            changed = replace(demand, requested=asked, fixed=fixed, history=history)
+            yield divide((backend.name, shard), tree, has[shard], changed, names)
+
+
+def _history(fleet: Fleet, pool: FleetPool, tree: QueueTree, given: UsageInput) -> ShardHistory:
+    """Returns the past usage of the queues of a pool's shard. Raises a usage error if two places give its kValue."""
+    shard = fleet.shard_of(pool)
+    if shard is not None and given.k_value is not None:
+        place = shard.declared.at("spec")
+        raise click.UsageError(f"--k-value: shard {shard.name} says its kValue; leave the option out, or edit {place}")
+    return shard_history(shard, fleet.settings_of(pool), tree, given)
+
+
+def _asking(cluster: Cluster | None) -> Callable[[UsageDatabase], Mapping[str, PastUsage]] | None:
+    """Returns a function that asks a database for past usage, with the access to a cluster; None for a file."""
+    if cluster is None or cluster.file is not None:
+        return None
+    from kubectl_tas.live.prometheus import past_usage  # most runs ask no database
+
+    return partial(past_usage, cluster.access)
+
+
+def _past_usage(fleet: Fleet, file: str) -> Mapping[str, PastUsage] | None:
+    """Returns the past usage in a file, by queue; None if the file has errors, which it prints. Names on stderr what
+    is no queue.
+    """
+    from kubectl_tas.load.usage_file import read_usage  # most runs read no file of usage
+
+    name = "<stdin>" if file == "-" else file
+    record, problems = read_usage(name, read_named(file, hint="Name a file with what queues used."))
+    if record is None:
+        show_findings(problems)
+        return None
+    capacity, past_usage = record.spec.capacity, dict[str, PastUsage]()
+    for written, used in record.spec.queues.items():
+        target = fleet.target(written)
+        queue = written if target is None else target[1].queue if target[1] else target[0].shared_queue
+        place = record.origin.locate(("queues", written), key=True)
+        if queue in past_usage:
+            raise click.UsageError(f"{place}: the past usage of {queue} is given twice")
+        queues = [*fleet.target_names(), *(queue for pool in fleet.pools for queue in pool.queues)]
+        if target is None and queue not in queues:
+            say(f"Note: {place}: {nothing_called('pool or queue', written, queues)}", err=True)
+        past_usage[queue] = {
+            "gpu": used.gpu / capacity.gpu,
+            "cpu": used.cpu / capacity.cpu,
+            "memory": used.memory / capacity.memory,
+        }
+    return past_usage
 
 
 def _demand(fleet: Fleet, backend: FleetBackend, there: ClusterState | None) -> QueueDemand:

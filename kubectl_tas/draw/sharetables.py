@@ -7,15 +7,15 @@ from typing import NamedTuple
 
 from kubectl_tas.base.contract import json_fields
 from kubectl_tas.facts.quantities import NO_LIMIT, OTHERS, RESOURCES, Amount, ResourceName, by_meaning, said, show
+from kubectl_tas.place.fairshare import ShareRange
 from kubectl_tas.place.fairshare_report import FairShareDivision, QueueShare, ShareBound, TargetKind
+from kubectl_tas.place.shard_history import ShardHistory
 from kubectl_tas.report import style
 
-_HEADER = ("Pool", "Guarantee", "Asks", "Share", "Why")
-_HELD = ("Pool", "Guarantee", "Holds", "Asks", "Share", "Why")
 _INDENT = "  "
 
 
-@json_fields("guarantee limit weight asked held share bound")
+@json_fields("guarantee limit weight asked held share bound pastUsage=past_usage? least? most?")
 class ResourceShare(NamedTuple):
     """The division of one resource."""
 
@@ -29,6 +29,12 @@ class ResourceShare(NamedTuple):
     share: Amount | str | None
     bound: ShareBound
     """The reason why the queue gets no more."""
+    past_usage: float | None
+    """Past usage as a part of what the cluster had; None if it is unknown, or does not count."""
+    least: Amount | str | None
+    """The share if the queue alone used the whole cluster; None if past usage is known, or does not count."""
+    most: Amount | str | None
+    """The share if the queue used nothing, and those beside it used the whole cluster."""
 
 
 @json_fields(
@@ -58,19 +64,24 @@ class ShownShare(NamedTuple):
         return self._of("memory")
 
     def _of(self, resource: ResourceName) -> ResourceShare:
-        queue_share, queue = self.queue_share, self.queue_share.queue
+        queue_share, queue, ends = self.queue_share, self.queue_share.queue, self.queue_share.range
         amounts = {
             "guarantee": queue.quota,
             "limit": queue.limit,
             "asked": queue_share.requested,
             "held": queue_share.held,
             "share": queue_share.share,
+            "least": None if ends is None else ends.least,
+            "most": None if ends is None else ends.most,
         }
         bound, weight = queue_share.bound(resource), queue.weight.of(resource)
-        return ResourceShare(**by_meaning(resource, amounts), weight=weight, bound=bound)
+        past_usage = _past_usage(queue_share, resource)
+        return ResourceShare(**by_meaning(resource, amounts), weight=weight, bound=bound, past_usage=past_usage)
 
 
-@json_fields("backend=division.backend shard=division.shard capacity=division.capacity queues notes")
+@json_fields(
+    "backend=division.backend shard=division.shard capacity=division.capacity queues notes pastUsage=past_usage?"
+)
 class ShownDivision(NamedTuple):
     """The division of one shard's resources among queues."""
 
@@ -86,6 +97,11 @@ class ShownDivision(NamedTuple):
     def notes(self) -> list[str]:
         """Facts that the numbers alone do not show."""
         return list(_notes(self.division, [shown.queue_share for shown in self.queues]))
+
+    @property
+    def past_usage(self) -> ShardHistory | None:
+        """The history that counts; None if none does."""
+        return self.division.history if self.division.history.source else None
 
 
 @json_fields("version:1 askedFrom=source clusters")
@@ -119,7 +135,7 @@ def _table(division: FairShareDivision, rows: Sequence[tuple[QueueShare, int]], 
     shard = f", shard {division.shard}" if division.shard else ""
     title = f"{division.backend}{shard}: {_title(division, resource)}"
     lines = [_cells(queue_share, depth, resource) for queue_share, depth in rows]
-    header = _HEADER if rows[0][0].held is None else _HELD
+    header = _header(rows[0][0])
     return f"{title}\n{style.table(header, lines, rule=True)}"
 
 
@@ -134,18 +150,36 @@ def _title(division: FairShareDivision, resource: ResourceName) -> str:
     return f"{said(resource, has)}, {show(resource, requested)} asked for{few}"
 
 
+def _header(queue_share: QueueShare) -> tuple[str, ...]:
+    held = () if queue_share.held is None else ("Holds",)
+    used = () if _past_usage(queue_share, "gpu") is None else ("Past usage",)
+    ranges = () if queue_share.range is None else ("Range",)
+    return "Pool", "Guarantee", *held, "Asks", *used, "Share", *ranges, "Why"
+
+
 def _cells(queue_share: QueueShare, depth: int, resource: ResourceName) -> tuple[str, ...]:
-    amounts = (
-        queue_share.queue.quota,
-        *([] if queue_share.held is None else [queue_share.held]),
-        queue_share.requested,
-        queue_share.share,
-    )
+    held, past_usage, ends = queue_share.held, _past_usage(queue_share, resource), queue_share.range
     return (
         f"{_INDENT * depth}{queue_share.called.name}",
-        *(show(resource, amount.of(resource)) for amount in amounts),
+        show(resource, queue_share.queue.quota.of(resource)),
+        *(() if held is None else [show(resource, held.of(resource))]),
+        show(resource, queue_share.requested.of(resource)),
+        *(() if past_usage is None else [f"{past_usage:.1%}"]),
+        show(resource, queue_share.share.of(resource)),
+        *(() if ends is None else [_range(ends, resource)]),
         _why(queue_share, resource),
     )
+
+
+def _range(ends: ShareRange, resource: ResourceName) -> str:
+    least, most = (show(resource, end.of(resource)) for end in (ends.least, ends.most))
+    return least if least == most else f"{least} to {most}"
+
+
+def _past_usage(queue_share: QueueShare, resource: ResourceName) -> float | None:
+    """Returns the past usage of a queue; None if it does not count, or is unknown."""
+    history = queue_share.history
+    return None if history.past_usage is None or not history.k_value else history.of(queue_share.queue.name, resource)
 
 
 def _why(queue_share: QueueShare, resource: ResourceName) -> str:
@@ -167,6 +201,8 @@ def _why(queue_share: QueueShare, resource: ResourceName) -> str:
             reason = "higher priorities take what is left"
         case ShareBound.NO_WEIGHT:
             reason = "with weight 0 it borrows nothing"
+        case ShareBound.PAST_USAGE:
+            reason = "it used so much before that it borrows nothing"
         case ShareBound.WEIGHT:
             reason = _by_weight(queue_share, resource)
     return f"{origin}; {reason}"
@@ -175,11 +211,21 @@ def _why(queue_share: QueueShare, resource: ResourceName) -> str:
 def _by_weight(queue_share: QueueShare, resource: ResourceName) -> str:
     weight, weights = queue_share.queue.weight.of(resource), queue_share.remainder.weights.of(resource)
     remaining = show(resource, queue_share.remainder.available.of(resource))
-    return "takes what is left" if weight == weights else f"of {remaining} left, by weight {weight} of {weights}"
+    if weight == weights:
+        return "takes what is left"
+    past_usage = "" if _past_usage(queue_share, resource) is None else " and past usage"
+    return f"of {remaining} left, by weight {weight} of {weights}{past_usage}"
 
 
 def _notes(division: FairShareDivision, queue_shares: Sequence[QueueShare]) -> Iterator[str]:
     """Yields facts that the numbers alone do not show."""
+    yield from division.history.remarks
+    if division.history.usage.is_open:
+        yield (
+            f"Past usage decides what queues borrow (kValue {division.history.usage.k_value:g}), but it is unknown. "
+            "Share counts none. Range begins with the share of a queue that alone used the whole cluster. It ends with "
+            "its share if it used nothing, and those beside it all. Pass --usage FILE with what queues used."
+        )
     for level in dict.fromkeys(queue_share.queue.parent for queue_share in queue_shares):
         yield from _promised(division, level)
     if (

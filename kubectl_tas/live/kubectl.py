@@ -75,6 +75,27 @@ def get(access: ClusterAccess, resource: str, *, namespaced: bool = False) -> li
     return list(parse(done.out, f"what kubectl printed for {resource}"))
 
 
+def raw(access: ClusterAccess, path: str, seconds: float, server: str = "") -> bytes:
+    """Returns what the API server answers at a path; with ``server``, what the program at that address answers, which
+    gets no credentials. Raises TasError if there is no answer in time.
+    """
+    program = os.environ.get("KUBECTL_PATH") or "kubectl"
+    environment = _environment()
+    flags = access.flags()
+    if server:
+        environment.pop("KUBERNETES_SERVICE_HOST", None)  # in a pod, kubectl would send the pod's token
+        flags = [f"--kubeconfig={os.devnull}", f"--server={server}"]
+    command = [program, *flags, f"--request-timeout={max(1, round(seconds))}s", "get", "--raw", path]
+    try:
+        with access.watch("Reading past usage"):
+            done = run(command, environment=environment, limits=Limits(seconds=seconds + 1, out=LIMITS.out))
+    except LimitError as error:  # its message has the address, perhaps with a password
+        raise TasError(f"it did not answer within {seconds:.0f} s, or too much") from error
+    if done.code != 0:
+        raise TasError(done.err.splitlines()[-1][:MAX_REASON] if done.err else "it gave no reason")
+    return done.out
+
+
 def told(access: ClusterAccess, *arguments: str) -> tuple[str, str]:
     """Returns what kubectl prints for a question that is not about objects, and its complaint; empty if it has none.
 

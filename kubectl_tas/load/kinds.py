@@ -131,6 +131,8 @@ FUNCTION = Kind("Function", API_VERSION, "function:Function")
 """The configuration in a ResourceList; no file holds this kind."""
 VALUES = Kind("Values", "", "config:Values")
 """A values file, recognised by its folder."""
+USAGE = Kind("UsageRecord", "", "usage_record:UsageRecord")
+"""A file with the past usage of queues, named on the command line."""
 KINDS: tuple[Kind, ...] = (
     *(
         Kind(kind, version, place, {API_VERSION: None, POD_GROUPS: _pod_group}.get(version, without_nulls))

@@ -1,8 +1,8 @@
 """Computes how KAI divides a cluster among queues: fair shares, the order of queues, and the checks of limit and quota.
 
 Follows pkg/scheduler/plugins/proportion of 0.17 (resource_division/resource_division.go, queue_order/queue_order.go),
-with which 0.12 to 0.16 agree. Leaves out time-based fair share, which is off unless a cluster keeps usage history. The
-checks, which KAI makes before it looks at nodes, follow capacity_policy/ of that plugin (max_allowed_check.go,
+with which 0.12 to 0.16 agree. A queue that used much in the past borrows less, if the cluster keeps usage of the past.
+The checks, which KAI makes before it looks at nodes, follow capacity_policy/ of that plugin (max_allowed_check.go,
 quota_check.go), the same in 0.12 to 0.17.
 """
 
@@ -112,6 +112,44 @@ class QueueTree:
         return totals
 
 
+PastUsage = Mapping[ResourceName, float]
+"""Usage of a queue over a period, by resource, as a fraction of what the cluster had."""
+
+
+@dataclass(frozen=True, slots=True)
+class UsageHistory:
+    """The past usage of queues, and how much it counts."""
+
+    k_value: float = 0
+    """Weight of past usage when the rest is divided; 0: it does not count."""
+    past_usage: Mapping[str, PastUsage] | None = field(default_factory=dict)
+    """Past usage of every queue, parents too, by name; 0 for queues that are left out. None if unknown."""
+
+    def of(self, queue: str, resource: ResourceName) -> float:
+        """Returns the past usage of a queue as a fraction of what the cluster had; 0 if unknown."""
+        return (self.past_usage or {}).get(queue, {}).get(resource, 0)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether past usage decides shares, but is unknown."""
+        return self.past_usage is None and self.k_value > 0
+
+
+NO_HISTORY = UsageHistory()
+
+
+@dataclass(frozen=True, slots=True)
+class ShareRange:
+    """The shares of a queue that past usage can lead to, whatever it was."""
+
+    least: Amounts
+    """The share if the queue alone used the whole cluster."""
+    most: Amounts
+    """The share if the queue used nothing, and those beside it used the whole cluster: each as much as it would
+    borrow without past usage.
+    """
+
+
 @dataclass(slots=True)
 class _Claim:
     """State of one queue while KAI divides one resource."""
@@ -123,6 +161,7 @@ class _Claim:
     wants: float
     """Amount that the queue asks for, up to its limit."""
     weight: float
+    past_usage: float = 0
     share: float = 0
 
     @property
@@ -151,6 +190,7 @@ class _Division:
     tree: QueueTree
     resource: ResourceName
     requested: Mapping[str, Amounts]
+    history: UsageHistory
     shares: dict[str, float] = field(default_factory=dict)
 
     def divide(self, total: float) -> None:
@@ -159,29 +199,76 @@ class _Division:
         while undivided:
             above, whole = undivided.pop()
             claims = [self._claim(queue) for queue in self.tree.below(above)]
-            _divide(whole, claims)
+            _divide(whole, claims, self.history.k_value)
             self.shares.update((claim.name, claim.share) for claim in claims)
             undivided += ((claim.name, claim.share) for claim in claims)
+
+    def ranges(self, total: float) -> dict[str, tuple[float, float]]:
+        """Returns the least and the largest share of every queue, whatever queues used in the past."""
+        ranges: dict[str | None, tuple[float, float]] = {None: (total, total)}
+        for above in (None, *self.tree.by_name):
+            claims = [self._claim(queue) for queue in self.tree.below(above)]
+            for claim in claims:
+                least, most = ranges[above]
+                ranges[claim.name] = self._least(least, claim, claims), self._most(most, claim, claims)
+        return {name: shares for name, shares in ranges.items() if name is not None}
+
+    def _least(self, whole: float, claim: _Claim, siblings: Sequence[_Claim]) -> float:
+        for sibling in siblings:
+            sibling.past_usage = float(sibling is claim)
+        _divide(whole, siblings, self.history.k_value)
+        return claim.share
+
+    def _most(self, whole: float, claim: _Claim, siblings: Sequence[_Claim]) -> float:
+        for sibling in siblings:
+            sibling.past_usage = 0
+        _divide(whole, siblings, self.history.k_value)
+        borrowed = [0.0 if sibling is claim else max(0.0, sibling.share - sibling.quota) for sibling in siblings]
+        borrowed_by_all = summed(borrowed)
+        for sibling, amount in zip(siblings, borrowed, strict=True):
+            sibling.past_usage = amount / borrowed_by_all if borrowed_by_all else 0
+        _divide(whole, siblings, self.history.k_value)
+        return claim.share
 
     def _claim(self, queue: QuotaQueue) -> _Claim:
         quota, limit, weight, requested = (
             _number(amounts.of(self.resource))
             for amounts in (queue.quota, queue.limit, queue.weight, self.requested[queue.name])
         )
-        return _Claim(queue.name, queue.priority, queue.created, quota, min(limit, requested), weight)
+        past_usage = self.history.of(queue.name, self.resource)
+        return _Claim(queue.name, queue.priority, queue.created, quota, min(limit, requested), weight, past_usage)
 
 
-def fair_shares(capacity: Amounts, tree: QueueTree, requests: Mapping[str, Amounts]) -> dict[str, Amounts]:
+def fair_shares(
+    capacity: Amounts, tree: QueueTree, requests: Mapping[str, Amounts], history: UsageHistory = NO_HISTORY
+) -> dict[str, Amounts]:
     """Returns the fair share of every queue if all leaf queues ask at once for their ``requests``, held or pending.
 
     A queue first gets its quota, as far as it asks for it, even if the quotas exceed the capacity. KAI divides the rest
-    by priority, and at equal priority by weight, up to what each queue asks for and its limit.
+    by priority, and at equal priority by weight, up to what each queue asks for and its limit. Past usage lowers the
+    weight.
     """
     requested = tree.sums(requests)
-    divisions = {resource: _Division(tree, resource, requested) for resource in RESOURCES}
+    divisions = {resource: _Division(tree, resource, requested, history) for resource in RESOURCES}
     for resource, division in divisions.items():
         division.divide(_number(capacity.of(resource)))
     return {name: _amounts(name, divisions) for name in tree.by_name}
+
+
+def share_ranges(
+    capacity: Amounts, tree: QueueTree, requests: Mapping[str, Amounts], k_value: float
+) -> dict[str, ShareRange]:
+    """Returns the least and the largest fair share of every queue, whatever queues used in the past."""
+    requested, history = tree.sums(requests), UsageHistory(k_value)
+    ranges = {
+        resource: _Division(tree, resource, requested, history).ranges(_number(capacity.of(resource)))
+        for resource in RESOURCES
+    }
+
+    def at(queue: str, end: int) -> Amounts:
+        return each(lambda resource: _amount(ranges[resource][queue][end]))
+
+    return {name: ShareRange(at(name, 0), at(name, 1)) for name in tree.by_name}
 
 
 def _amounts(queue: str, divisions: Mapping[ResourceName, _Division]) -> Amounts:
@@ -200,7 +287,7 @@ def _amount(share: float) -> Amount:
     return int(number) if number == number.to_integral_value() else Hundredths(number.normalize())
 
 
-def _divide(total: float, claims: Sequence[_Claim]) -> None:
+def _divide(total: float, claims: Sequence[_Claim], k_value: float) -> None:
     undivided = total
     for claim in claims:
         claim.share = min(claim.quota if math.isfinite(claim.quota) else total, claim.wants)
@@ -210,7 +297,7 @@ def _divide(total: float, claims: Sequence[_Claim]) -> None:
     rests = []
     by_priority = sorted(claims, key=lambda claim: -claim.priority)
     for _, equals in groupby(by_priority, lambda claim: claim.priority):
-        undivided, fractions = _by_weight(undivided, list(equals))
+        undivided, fractions = _by_weight(undivided, list(equals), k_value)
         rests.append(fractions)
     for fractions in rests:
         for fraction in sorted(fractions, key=lambda fraction: fraction.rank):
@@ -221,7 +308,12 @@ def _divide(total: float, claims: Sequence[_Claim]) -> None:
             undivided -= granted
 
 
-def _by_weight(total: float, claims: Sequence[_Claim]) -> tuple[float, Iterable[_Rest]]:
+def share_weight(weight: float, past_usage: float, k_value: float) -> float:
+    """Returns the part of a queue in what is left: its part ``weight`` of all weights, less what it used beyond it."""
+    return max(0.0, weight + k_value * (weight - past_usage))
+
+
+def _by_weight(total: float, claims: Sequence[_Claim], k_value: float) -> tuple[float, Iterable[_Rest]]:
     """Gives whole parts by weight until no queue wants less than its part. Returns what is left, and the fractions that
     queues miss.
     """
@@ -231,8 +323,11 @@ def _by_weight(total: float, claims: Sequence[_Claim]) -> tuple[float, Iterable[
         weights = summed(claim.weight for claim in still)
         if weights == 0:
             break
-        whole, weight_parts = total, [claim.weight / weights for claim in still]
+        whole = total
+        weight_parts = [share_weight(claim.weight / weights, claim.past_usage, k_value) for claim in still]
         sum_of_weights = summed(weight_parts)
+        if sum_of_weights == 0:
+            break
         goes_on = False
         for claim, weight_part in zip(still, weight_parts, strict=True):
             if total == 0 or claim.weight == 0:

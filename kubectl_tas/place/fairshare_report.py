@@ -10,8 +10,18 @@ from itertools import groupby
 
 from kubectl_tas.base.late import dataclass
 from kubectl_tas.facts.quantities import NO_LIMIT, Amounts, ResourceName, each, smaller, total
-from kubectl_tas.place.fairshare import QueueTree, QuotaQueue, fair_shares
+from kubectl_tas.place.fairshare import (
+    NO_HISTORY,
+    QueueTree,
+    QuotaQueue,
+    ShareRange,
+    UsageHistory,
+    fair_shares,
+    share_ranges,
+    share_weight,
+)
 from kubectl_tas.place.queues import Shard
+from kubectl_tas.place.shard_history import ShardHistory
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import FleetPool
 
@@ -28,7 +38,9 @@ class ShareBound(Enum):
     """Queues of a higher priority take the rest."""
     NO_WEIGHT = "no-weight"
     WEIGHT = "weight"
-    """The queue gets its part of the rest, by its weight."""
+    """The queue gets its part of the rest, by its weight and past usage."""
+    PAST_USAGE = "past-usage"
+    """The queue used so much in the past that it borrows nothing."""
 
 
 class TargetKind(Enum):
@@ -46,13 +58,14 @@ class TargetKind(Enum):
 
 @dataclass(frozen=True)
 class QueueDemand:
-    """Requested and held resources, by leaf queue."""
+    """Requested and held resources, by leaf queue, and past usage, by queue."""
 
     requested: Mapping[str, Amounts]
     fixed: Mapping[str, Amounts]
     """The part of ``requested`` that is non-preemptible, as far as known."""
     held: Mapping[str, Amounts] | None = None
     """Held resources; None if no cluster was asked."""
+    history: ShardHistory = ShardHistory()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +102,9 @@ class QueueShare:
     """The part of the share that the queue is guaranteed."""
     share: Amounts
     remainder: Remainder
+    history: UsageHistory = NO_HISTORY
+    range: ShareRange | None = None
+    """The shares that past usage can lead to; None if past usage is known, or does not count."""
 
     @property
     def borrowed(self) -> Amounts:
@@ -106,7 +122,15 @@ class QueueShare:
             return ShareBound.NOTHING_LEFT
         if self.queue.weight.of(resource) == 0:
             return ShareBound.NO_WEIGHT
-        return ShareBound.WEIGHT if self.remainder.available.of(resource) > 0 else ShareBound.PRIORITY
+        if self.remainder.available.of(resource) <= 0:
+            return ShareBound.PRIORITY
+        return ShareBound.PAST_USAGE if self._is_outweighed(resource) else ShareBound.WEIGHT
+
+    def _is_outweighed(self, resource: ResourceName) -> bool:
+        """Whether the queue borrows nothing of a resource because of its past usage."""
+        part = float(self.queue.weight.of(resource)) / float(self.remainder.weights.of(resource) or 1)
+        past_usage = self.history.of(self.queue.name, resource)
+        return self.borrowed.of(resource) <= 0 and share_weight(part, past_usage, self.history.k_value) == 0
 
 
 @dataclass(frozen=True)
@@ -118,6 +142,7 @@ class FairShareDivision:
     capacity: Amounts
     queue_shares: tuple[QueueShare, ...]
     """Parts of all queues: parents first, a pool's own queue before its subpools, other siblings by name."""
+    history: ShardHistory = ShardHistory()
 
     @cached_property
     def _below(self) -> Mapping[str | None, Sequence[QueueShare]]:
@@ -186,7 +211,9 @@ def divide(
     where: tuple[str, Shard], tree: QueueTree, capacity: Amounts, demand: QueueDemand, names: Mapping[str, Called]
 ) -> FairShareDivision:
     """Divides the resources of a backend's shard among all queues; ``names`` holds the queues that users know."""
-    shares = fair_shares(capacity, tree, demand.requested)
+    history = demand.history.usage
+    shares = fair_shares(capacity, tree, demand.requested, history)
+    ranges = share_ranges(capacity, tree, demand.requested, history.k_value) if history.is_open else {}
     requested, fixed = tree.sums(demand.requested), tree.sums(demand.fixed)
     held = None if demand.held is None else tree.sums(demand.held)
     queue_shares: list[QueueShare] = []
@@ -209,11 +236,10 @@ def divide(
         queue, remainder, guaranteed = undivided.pop()
         name = queue.name
         has = None if held is None else held[name]
-        queue_shares.append(
-            QueueShare(queue, named(queue), requested[name], fixed[name], has, guaranteed, shares[name], remainder)
-        )
+        amounts = requested[name], fixed[name], has, guaranteed, shares[name]
+        queue_shares.append(QueueShare(queue, named(queue), *amounts, remainder, history, ranges.get(name)))
         begin(name, shares[name])
-    return FairShareDivision(*where, capacity, tuple(queue_shares))
+    return FairShareDivision(*where, capacity, tuple(queue_shares), demand.history)
 
 
 def _guaranteed(queue: QuotaQueue, requested: Amounts, whole: Amounts) -> Amounts:

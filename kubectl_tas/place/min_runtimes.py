@@ -18,7 +18,7 @@ from kubectl_tas.place.fairshare import QueueTree, QuotaQueue
 from kubectl_tas.place.scheduling_session import SessionPod, Spared, Work
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class MinRuntimes:
     """The minimum runtimes of a scheduler's queues at one time."""
 

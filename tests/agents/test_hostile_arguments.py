@@ -18,7 +18,6 @@ from kubectl_tas.agents.asking import AgentServer, Call, Said
 from kubectl_tas.agents.tool_table import TOOLS
 from tests.support.cli import kubectl_tas
 from tests.support.history import commit
-from tests.support.sweeps import examples
 
 NESTED: Any = "x"
 for _ in range(500):
@@ -105,10 +104,11 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AgentServer:
     return AgentServer(tmp_path / "repository", seconds=600)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("tool", TOOLS)
 def test_any_arguments(tool: str, server: AgentServer) -> None:
     source = random.Random(tool)
-    for _ in range(examples(400)):
+    for _ in range(100):
         given = arguments(tool, source)
         result = mcp_server._answered(TOOLS[tool], given, server)
         (content,) = result.content

@@ -274,6 +274,7 @@ def values_of(name: str, *, numbers: bool) -> dict[str, Any]:
 PACKED = [name for (_, kind), name in KINDS.items() if kind != "DynamoGraphDeployment"]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", PACKED)
 def test_requests_and_claims(name: str) -> None:
     assert unseen(name, values_of(name, numbers=False)) == []

@@ -53,6 +53,7 @@ def mappings(data: Any, path: str = "") -> list[tuple[str, dict[str, Any]]]:
     return found
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_slip_at_any_depth_of_any_kind(repository: Path, kind: str) -> None:
     whole = document(kind)

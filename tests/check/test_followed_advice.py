@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import pytest
+
 from tools.advice import mended
 from tools.goldens import GOLDEN, Case, read
 
@@ -45,6 +47,7 @@ def cases() -> Iterator[Case]:
             yield case
 
 
+@pytest.mark.sweep
 def test_every_help_that_can_be_followed_helps() -> None:
     count, wrong = 0, dict[str, str]()
     for case in cases():

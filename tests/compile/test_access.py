@@ -173,6 +173,7 @@ def test_a_warning_lets_in_what_cannot_be_judged(tmp_path: Path) -> None:
     assert binding["spec"]["validationActions"] == ["Warn", "Audit"]
 
 
+@pytest.mark.sweep
 def test_many_queues_are_in_several_tables(tmp_path: Path) -> None:
     count = MAX_ENTRIES + 1
     pools = "---\n".join(POOL % (f"p{index}", f"submit: [g{index}]", "ml") for index in range(count))

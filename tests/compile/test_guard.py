@@ -31,7 +31,6 @@ from tests.support.admission import (
 from tests.support.cli import kubectl_tas, pool, subpool, write
 from tests.support.golden import GOLDEN, case_input
 from tests.support.pyyaml import safe_load_all
-from tests.support.sweeps import examples
 from tests.test_gpus import ACCELERATORS, NO_ACCELERATORS
 
 CASE = GOLDEN / "manifests/guard"
@@ -742,7 +741,7 @@ COUNTED = (
 )
 
 
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     INIT,
     CONTAINERS.filter(len),

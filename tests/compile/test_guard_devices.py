@@ -29,7 +29,6 @@ from tests.compile.test_guard import CASE, TEAM, Object, policies, update
 from tests.support.admission import Request, evaluate, refusals
 from tests.support.cli import pool, write
 from tests.support.golden import case_input
-from tests.support.sweeps import examples
 
 NVIDIA = "NVIDIA_VISIBLE_DEVICES"
 REFUSED = (
@@ -167,7 +166,7 @@ STEPS = st.sampled_from(
 PATHS = st.lists(STEPS, max_size=8).map("/".join)
 
 
-@settings(max_examples=examples(2000))
+@settings(max_examples=400)
 @given(PATHS)
 def test_a_path_is_read_as_the_runtime_cleans_it(path: str) -> None:
     is_device = posixpath.normpath(f"/{path}").replace("//", "/").startswith(MOUNTS)
@@ -177,7 +176,7 @@ def test_a_path_is_read_as_the_runtime_cleans_it(path: str) -> None:
         assert not takes_devices(path)
 
 
-@settings(max_examples=examples(400))
+@settings(max_examples=100)
 @given(PATHS)
 def test_a_path_is_the_same_in_cel(path: str) -> None:
     found = evaluate([("is_device", cel_takes_devices("object.path"))], {"path": path})
@@ -199,7 +198,7 @@ VALUES = st.one_of(
 )
 
 
-@settings(max_examples=examples(400))
+@settings(max_examples=100)
 @given(NAMES, VALUES)
 def test_a_variable_is_the_same_in_cel(name: str, value: str | None) -> None:
     variables = dict((*gpu_variables(), *cel_variables()))
@@ -221,7 +220,7 @@ DEVICES = st.lists(
 ).map(",".join)
 
 
-@settings(max_examples=examples(400))
+@settings(max_examples=100)
 @given(NOTES, DEVICES)
 def test_an_annotation_is_the_same_in_cel(name: str, value: str) -> None:
     found = evaluate([("is_note", cel_is_note("object.name", "object.value"))], {"name": name, "value": value})

@@ -162,6 +162,7 @@ def test_nothing_in_a_name_commands_a_terminal() -> None:
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f\u202e]", page)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("number", [1, 10, 100, 1_000, 20_000])
 def test_a_comment_has_room_for_it_and_says_what_is_left_out(number: int) -> None:
     names = [f"osmo-pool-default-team--subpool-{index:05}" for index in range(number)]

@@ -51,6 +51,7 @@ def refused(root: Path, *arguments: str, code: int = 1) -> str:
     return result.err
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize("case", cases("pools"), ids=lambda case: case.name)
 def test_what_changes(case: Path, tmp_path: Path, snapshot: Any) -> None:
     root = Path(shutil.copytree(case_input(case), tmp_path / "repository"))
@@ -278,6 +279,7 @@ class TestWhole:
         assert removed == ["subpools/a.yaml", "pools/team.yaml"]
         assert (team / "subpools/a.yaml").stat().st_mode & 0o777 == 0o640
 
+    @pytest.mark.sweep
     @pytest.mark.parametrize(
         "command", [("rename", "team", "core"), ("remove", "team")], ids=lambda command: command[0]
     )

@@ -18,6 +18,7 @@ from tests.support.judged import told
 from tests.support.workloads import template, workload
 
 
+@pytest.mark.sweep
 def test_what_has_room_is_admitted() -> None:
     said: dict[bool, set[str]] = {True: set(), False: set()}
     for case in rule_cases():

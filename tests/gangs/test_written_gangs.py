@@ -35,7 +35,6 @@ from tests.support.grove import (
     workflow,
 )
 from tests.support.pyyaml import safe_load
-from tests.support.sweeps import examples
 from tests.support.workloads import template, workload
 
 GROUP = """\
@@ -469,7 +468,7 @@ class TestGpus:
 
     @given(data=st.data())
     @settings(
-        max_examples=examples(60),
+        max_examples=40,
         deadline=None,
         suppress_health_check=list(HealthCheck),
     )

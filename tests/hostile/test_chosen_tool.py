@@ -217,22 +217,35 @@ class TestTool:
         else:
             assert TOKEN in world.commented.read_text()
 
+    def test_a_push_is_judged_by_its_own(self, world: World, ci: str) -> None:
+        world.begin(ci, hashed(world))
+        if ci == "gitlab":
+            assert gitlab(world.root, world.programs, "", **world.machine).code == 0
+        else:
+            steps = Github(world.root, world.programs, "push", more=world.machine).job()
+            assert all(step.code == 0 for step in steps)
+        assert [words[0] for words, _ in world.runs()][-1] == "check"
+
+
+class TestBases:
+    """Each by the job of one forge: both install what the base names by the same lines."""
+
     @pytest.mark.parametrize(
-        ("requirements", "said"),
+        ("ci", "requirements", "said"),
         [
-            (None, "has no ./requirements-tas.txt"),
-            ("", "names no kubectl-tas"),
-            ("# kubectl-tas==9.0.0\n", "names no kubectl-tas"),
-            ("kubectl-tas==9.0.0\n", "Hashes are required"),
-            ("kubectl-tas\n", "must have their versions pinned"),
-            (f"kubectl-tas==9.0.0 --hash=sha256:{'0' * 64}\n", "DO NOT MATCH THE HASHES"),
-            (f"./wheels/{WHEEL}\n", "No such file or directory"),
-            ("-r requirements-tas.txt\n", "Could not open requirements file"),
-            (f"kubectl-tas @ git+{URL}@main\n", "Can't verify hashes"),
-            (f"kubectl-tas @ git+{URL}@main#egg=x@{'0' * 40}\n", "Can't verify hashes"),
-            (f"kubectl-tas @ git+{URL}@{'0' * 40} ; python_version > '3'\n", "Can't verify hashes"),
-            (f"kubectl-tas @ git+{URL}@{'0' * 40}\nkubectl-tas==9.0.0\n", "Can't verify hashes"),
-            (f"kubectl-tas @ file:///wheels/{WHEEL}\n", "No such file or directory"),
+            ("github", None, "has no ./requirements-tas.txt"),
+            ("gitlab", "", "names no kubectl-tas"),
+            ("github", "# kubectl-tas==9.0.0\n", "names no kubectl-tas"),
+            ("gitlab", "kubectl-tas==9.0.0\n", "Hashes are required"),
+            ("github", "kubectl-tas\n", "must have their versions pinned"),
+            ("gitlab", f"kubectl-tas==9.0.0 --hash=sha256:{'0' * 64}\n", "DO NOT MATCH THE HASHES"),
+            ("github", f"./wheels/{WHEEL}\n", "No such file or directory"),
+            ("gitlab", "-r requirements-tas.txt\n", "Could not open requirements file"),
+            ("github", f"kubectl-tas @ git+{URL}@main\n", "Can't verify hashes"),
+            ("gitlab", f"kubectl-tas @ git+{URL}@main#egg=x@{'0' * 40}\n", "Can't verify hashes"),
+            ("github", f"kubectl-tas @ git+{URL}@{'0' * 40} ; python_version > '3'\n", "Can't verify hashes"),
+            ("gitlab", f"kubectl-tas @ git+{URL}@{'0' * 40}\nkubectl-tas==9.0.0\n", "Can't verify hashes"),
+            ("github", f"kubectl-tas @ file:///wheels/{WHEEL}\n", "No such file or directory"),
         ],
     )
     def test_a_base_that_names_none(self, world: World, ci: str, requirements: str | None, said: str) -> None:
@@ -244,16 +257,10 @@ class TestTool:
         assert world.runs() == []
         world.assert_whole()
 
-    def test_a_push_is_judged_by_its_own(self, world: World, ci: str) -> None:
-        world.begin(ci, hashed(world))
-        if ci == "gitlab":
-            assert gitlab(world.root, world.programs, "", **world.machine).code == 0
-        else:
-            steps = Github(world.root, world.programs, "push", more=world.machine).job()
-            assert all(step.code == 0 for step in steps)
-        assert [words[0] for words, _ in world.runs()][-1] == "check"
-
-    @pytest.mark.parametrize("name", ["origin/main", "heads/origin/main", "main", "HEAD"])
+    @pytest.mark.parametrize(
+        ("ci", "name"),
+        [("github", "origin/main"), ("gitlab", "heads/origin/main"), ("github", "main"), ("gitlab", "HEAD")],
+    )
     def test_a_tag_is_no_branch(self, world: World, ci: str, name: str) -> None:
         """Whoever may push tags cannot choose what the base is."""
         world.begin(ci, hashed(world))

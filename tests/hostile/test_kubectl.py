@@ -376,13 +376,13 @@ ODD_VALUES = [
 
 @pytest.mark.parametrize("value", ODD_VALUES, ids=lambda value: repr(value)[:12])
 def test_objects_of_another_shape(value: object, team: Path) -> None:
-    """Each value in the place of each field that is read: an answer or a refusal, and never a traceback."""
+    """Each value in the place of a third of the fields that are read: an answer or a refusal, and never a traceback."""
     clique_set = {"kind": "PodCliqueSet", "metadata": {"name": "s"}, "spec": {"template": {"cliques": []}}}
     topology = {"kind": "ClusterTopology", "metadata": {"name": "t"}, "spec": {"levels": [{"domain": "a", "key": "b"}]}}
     clique = {"kind": "PodClique", "metadata": {"name": "c", "labels": {}}, "status": {"scheduledReplicas": 1}}
     fine = [queue(A, 1), queue(SHARED, 0), pod_group(A, running=1), clique_set, topology, clique]
     for index, item in enumerate(fine):
-        for path in paths(item):
+        for path in [*paths(item)][len(repr(value)) % 3 :: 3]:
             state = [*fine[:index], replaced(item, path, value), *fine[index + 1 :]]
             (team / "state.json").write_text(json.dumps(state))
             for command in (("pool", "list"), ("topology", "usage")):

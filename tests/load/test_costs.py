@@ -242,6 +242,7 @@ def spin() -> bool:
 LOOPS = "{% for a in range(9999) %}{% for b in range(9999) %}{% endfor %}{% endfor %}"
 
 
+@pytest.mark.sweep
 def test_templates_share_steps_in_the_order_of_their_paths() -> None:
     found = Templates(["workflows"], [])
     outcomes = [found.expand(f"workflows/{number:02}.yaml", f"{HEAD}  # {LOOPS}\n") for number in range(14)]
@@ -253,6 +254,7 @@ def test_templates_share_steps_in_the_order_of_their_paths() -> None:
     assert sum(outcome.steps for outcome in outcomes) <= REPOSITORY_STEPS + 14 * (FILE_STEPS + 1)
 
 
+@pytest.mark.sweep
 def test_ordinary_templates_take_nothing_from_one_another() -> None:
     found = Templates(["workflows"], [])
     for number in range(12):

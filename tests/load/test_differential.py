@@ -17,6 +17,7 @@ from kubectl_tas.jinja.filters import FILTERS, TESTS, method
 from kubectl_tas.jinja.sandbox import FUNCTIONS
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("part", range(4))
 def test_random_templates(part: int) -> None:
     texts = [template(20261122, number) for number in range(part * 150, part * 150 + 150)]

@@ -335,6 +335,7 @@ class TestNothingIsLeft:
         assert list(temporary.iterdir()) == []
         assert (committed / ".git/objects").is_dir()
 
+    @pytest.mark.sweep
     @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
     def test_signals(self, committed: Path, temporary: Path, number: signal.Signals) -> None:
         """git is a program that waits for ever, so that the signal comes while the folder is there."""

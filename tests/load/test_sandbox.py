@@ -189,6 +189,7 @@ def test_an_attack_is_a_finding_long_before_the_clock_ends_it(
     assert (code, message.partition(":")[0]) == (f"template-{rule}", "4")
 
 
+@pytest.mark.sweep
 def test_all_attacks_take_less_than_200_mebibytes() -> None:
     """With all modules loaded and no more address space than that: none fails for want of memory."""
     program = """

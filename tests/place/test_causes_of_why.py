@@ -189,6 +189,7 @@ def test_what_differs_comes_with_what_kai_says_of_it(repository: Path, tmp_path:
     assert all("references subgroup" in item["text"] for item in only["said"])
 
 
+@pytest.mark.sweep
 def test_no_event_of_how_work_comes_on_is_a_reason(repository: Path, tmp_path: Path) -> None:
     """Controllers, KAI's podgrouper and its first look say them of each gang."""
     reasons = set[str]()

@@ -56,6 +56,7 @@ def changed(value: Any, depth: int = 0) -> Iterator[Any]:
             yield whole
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("kind", ["claim", "volume", "class"])
 def test_an_odd_part_is_refused_or_read(kind: str, tmp_path: Path) -> None:
     root = write(tmp_path, {"pools/team.yaml": pool("team", 8), "workflows/j.yaml": JOB})

@@ -13,11 +13,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubectl_tas.compile.cluster_objects import compile_queues
-from kubectl_tas.facts.quantities import NO_LIMIT, UNLIMITED, Amount, Amounts
+from kubectl_tas.facts.quantities import NO_LIMIT, RESOURCES, UNLIMITED, Amount, Amounts
 from kubectl_tas.model import manifest
-from kubectl_tas.place.fairshare import QueueTree, QuotaQueue, Ranked, Standing, fair_shares, refusal
+from kubectl_tas.place.fairshare import (
+    QueueTree,
+    QuotaQueue,
+    Ranked,
+    Standing,
+    UsageHistory,
+    fair_shares,
+    refusal,
+    share_ranges,
+)
 from kubectl_tas.place.fairshare_report import QueueDemand, ShareBound, TargetKind, called, divide
 from kubectl_tas.place.queues import trees
+from kubectl_tas.place.shard_history import K_VALUE
 from tests.support.cli import pool, subpool
 from tests.support.fleets import fleet_of
 
@@ -26,6 +36,11 @@ ANSWERS = json.loads((Path(__file__).parent / "shares_of_kai_0_17.json").read_te
 by level, and the functions of its proportion plugin.
 """
 ONE = ANSWERS["divisions"]
+BY_USAGE = json.loads((Path(__file__).parent / "shares_by_usage_of_kai_0_17.json").read_text())
+"""Trees of queues made by chance, each with a kValue and past usage, and what the proportion plugin of KAI 0.17.0 makes
+of them. Past usage changes each answer. In the last 80, KAI's own database added it up from a history, of which some
+have a half-life. ``k`` is the argument of the plugin.
+"""
 
 
 def amounts(told: list[float | None]) -> Amounts:
@@ -49,6 +64,17 @@ def test_kai_divides_the_same(case: dict[str, Any]) -> None:
     asked = {name: amounts(told) for name, told in case["asked"].items()}
     found = fair_shares(amounts(case["capacity"]), tree, asked)
     assert {name: [float(x) for x in (a.gpu, a.cpu, a.memory)] for name, a in found.items()} == case["shares"]
+
+
+@pytest.mark.parametrize("case", BY_USAGE, ids=range(len(BY_USAGE)))
+def test_kai_divides_the_same_by_past_usage(case: dict[str, Any]) -> None:
+    tree = QueueTree(tuple(map(queue_of, case["queues"])))
+    requested = {name: amounts(told) for name, told in case["asked"].items()}
+    past_usage = {name: dict(zip(RESOURCES, told, strict=True)) for name, told in case["usage"].items()}
+    history = UsageHistory(float(case["k"] or K_VALUE), past_usage)
+    divided = fair_shares(amounts(case["capacity"]), tree, requested, history)
+    assert {name: [float(x) for x in (a.gpu, a.cpu, a.memory)] for name, a in divided.items()} == case["shares"]
+    assert fair_shares(amounts(case["capacity"]), tree, requested) != divided
 
 
 @pytest.mark.parametrize("case", ANSWERS["orders"], ids=range(len(ANSWERS["orders"])))
@@ -86,6 +112,34 @@ def test_guarantees_come_first_then_priority_then_weight() -> None:
 
 def test_what_is_guaranteed_is_promised_though_it_is_not_there() -> None:
     assert shares(10, {"a": 9, "b": 9}, gpus(8, name="a"), gpus(8, name="b")) == {"a": 8, "b": 8}
+
+
+def test_a_queue_that_used_much_borrows_less_but_keeps_its_guarantee() -> None:
+    queues = QueueTree((gpus(4, name="a"), gpus(4, name="b"), gpus(name="c")))
+    requests = dict.fromkeys("abc", Amounts(50))
+
+    def divided(k_value: float, **past_usage: float) -> list[Amount]:
+        history = UsageHistory(k_value, {name: {"gpu": used} for name, used in past_usage.items()})
+        return [share.gpu for share in fair_shares(Amounts(20), queues, requests, history).values()]
+
+    assert divided(0, a=1) == divided(5) == [8, 8, 4]
+    assert divided(1, a=0.3) == [6, 9, 5]
+    assert divided(10, a=1) == [4, 10, 6]
+
+
+@pytest.mark.parametrize("case", [case for case in BY_USAGE if case["k"]][::10])
+def test_past_usage_leads_to_no_share_outside_of_the_range(case: dict[str, Any]) -> None:
+    """But for the GPU that rounding moves."""
+    tree = QueueTree(tuple(map(queue_of, case["queues"])))
+    requests = {name: amounts(told) for name, told in case["asked"].items()}
+    capacity, k_value = amounts(case["capacity"]), float(case["k"])
+    ranges = share_ranges(capacity, tree, requests, k_value)
+    for name in [None, *(name for name in tree.by_name if tree.is_leaf(name))]:
+        past_usage = {queue.name: {"gpu": 1.0} for queue in (tree.chain(name) if name else ())}
+        for queue, share in fair_shares(capacity, tree, requests, UsageHistory(k_value, past_usage)).items():
+            assert ranges[queue].least.gpu - 1 <= share.gpu <= ranges[queue].most.gpu + 1
+            if queue == name:
+                assert share.gpu == ranges[queue].least.gpu
 
 
 def test_a_guarantee_that_nobody_asks_for_is_left_to_others() -> None:

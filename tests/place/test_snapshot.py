@@ -78,6 +78,7 @@ def a_cluster(random: Random) -> list[Object]:
     return items
 
 
+@pytest.mark.sweep
 def test_a_hundred_snapshots_are_valid(work: list[list[Object]]) -> None:
     random = Random(16)
     for number in range(100):

@@ -13,7 +13,7 @@ from tests.support.cli import kubectl_tas
 from tests.support.history import commit
 from tests.support.site import company, report
 
-pytestmark = pytest.mark.skipif(not CHROMIUM, reason=WITHOUT_CHROMIUM)
+pytestmark = [pytest.mark.sweep, pytest.mark.skipif(not CHROMIUM, reason=WITHOUT_CHROMIUM)]
 PAGES = (
     "index.html",
     "clusters/train-eu.html",

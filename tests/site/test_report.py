@@ -350,6 +350,7 @@ def test_names_of_pages_that_list_things_are_left_to_them(repository: Path, tmp_
     assert dead_links(tmp_path / "site") == []
 
 
+@pytest.mark.sweep
 def test_long_lists_have_several_pages(small: Path, tmp_path: Path) -> None:
     number = blocks.ROWS + 1
     documents = "---\n".join(JOB.format(name=f"job-{index}", pool="team--a", gpus=0) for index in range(number))

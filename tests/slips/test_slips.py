@@ -1331,6 +1331,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write(tmp_path_factory.mktemp("whole"), FILES)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("row", SLIPS)
 def test_finding_at_its_line(whole: Path, row: Row, snapshot: Any) -> None:
     file, old, new, words = row

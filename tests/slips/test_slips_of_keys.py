@@ -6,6 +6,7 @@ from fuzz import reasons
 from fuzz.slips import main
 
 
+@pytest.mark.sweep
 def test_every_silence_of_the_quickstart_has_a_reason(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--repository", "quickstart"]) == 0
     assert "resources.*.gpu: a pod without it asks for none" in capsys.readouterr().out

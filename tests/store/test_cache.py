@@ -38,8 +38,9 @@ def test_what_was_put_is_got(tmp_path: Path) -> None:
     again.close()
 
 
+@pytest.mark.sweep
 def test_every_bit_that_flips(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A bit of each sixteenth byte, in turn: what is read from such a store is what is computed without."""
+    """A bit of a hundred bytes, in turn: what is read from such a store is what is computed without."""
     monkeypatch.setattr(running, "LEAST_KEPT", 0)
     files = MemorySource({**repository(3), **repository(4)})
     expected = whole(files)
@@ -48,7 +49,7 @@ def test_every_bit_that_flips(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     store.close()
     kept = (tmp_path / FILE).read_bytes()
     used = [place for place in range(len(kept)) if kept[place]]
-    for place in used[:: max(1, len(used) // 250)]:
+    for place in used[:: max(1, len(used) // 100)]:
         damaged = bytearray(kept)
         damaged[place] ^= 1 << place % 8
         (tmp_path / FILE).write_bytes(damaged)
@@ -238,14 +239,15 @@ def test_many_at_once(tmp_path: Path) -> None:
     store.close()
 
 
+@pytest.mark.sweep
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
-def test_two_hundred_kills(tmp_path: Path) -> None:
+def test_a_hundred_kills(tmp_path: Path) -> None:
     """Whatever moment a process is ended at, what was there before stays, and the file can be used."""
     store = Store(tmp_path)
     store.put([(b"before", b"stays")])
     store.close()
     chance = random.Random(1)
-    for _ in range(200):
+    for _ in range(100):
         child = os.fork()
         if child == 0:
             writer = Store(tmp_path)

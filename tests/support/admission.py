@@ -152,11 +152,12 @@ def refusals(objects: list[Object], request: Request, pod_groups: Sequence[Objec
         item["metadata"]["name"]: item["spec"] for item in objects if item["kind"] == "ValidatingAdmissionPolicy"
     }
     bindings = [item["spec"] for item in objects if item["kind"] == "ValidatingAdmissionPolicyBinding"]
+    known = request.variables
     return [
         message
         for binding in bindings
         for param in (pod_groups if "paramRef" in binding else (None,))
-        for message in _judge(policies[binding["policyName"]], request, param)
+        for message in _judge(policies[binding["policyName"]], request, {**known, "params": json_to_cel(param)})
     ]
 
 
@@ -167,7 +168,7 @@ def _selects(selector: Object, labels: Object) -> bool:
     )
 
 
-def _judge(policy: Object, request: Request, param: Object | None) -> list[str]:
+def _judge(policy: Object, request: Request, known: dict[str, Any]) -> list[str]:
     constraints = policy["matchConstraints"]
     if not _selects(constraints.get("namespaceSelector", {}), {"kubernetes.io/metadata.name": request.namespace}):
         return []
@@ -176,7 +177,6 @@ def _judge(policy: Object, request: Request, param: Object | None) -> list[str]:
         return []
     if not any(_reaches(rule, request) for rule in constraints["resourceRules"]):
         return []
-    known = {**request.variables, "params": json_to_cel(param)}
     if not all(_boolean(condition["expression"], known) for condition in policy.get("matchConditions", ())):
         return []
     values = celtypes.MapType()
@@ -219,8 +219,9 @@ def _boolean(expression: str, scope: dict[str, Any]) -> bool:
 def evaluate(variables: Iterable[tuple[str, str]], item: Object) -> dict[str, Any]:
     """Evaluates ``variables`` with ``item`` as ``object``. Each expression may use the variables before it."""
     values = celtypes.MapType()
+    scope = {"object": json_to_cel(item), "variables": values}
     for name, expression in variables:
-        values[celtypes.StringType(name)] = _evaluate(expression, {"object": json_to_cel(item), "variables": values})
+        values[celtypes.StringType(name)] = _evaluate(expression, scope)
     return {str(name): value for name, value in values.items()}
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.sweeps import IN_CI
+from tests.support.in_ci import IN_CI
 
 VERSION = "v5.7.1"
 _MODULE = f"sigs.k8s.io/kustomize/kustomize/v5@{VERSION}"

@@ -50,6 +50,7 @@ def alive() -> Counter[type]:
     return Counter(kind for item in gc.get_objects() for kind in HELD if isinstance(item, kind))
 
 
+@pytest.mark.sweep
 def test_work_is_let_go() -> None:
     """2,000 workflows leave no more documents, nodes and artifacts than 20 do: those of what is shared."""
     held_by(20)  # what is made once
@@ -92,6 +93,7 @@ def test_objects_are_let_go_as_they_are_laid_out() -> None:
     assert held == [5, 4, 3, 2, 1], "the one that is read, and those to come"
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("held", ["documents", "artifacts"])
 def test_what_is_held_is_seen(held: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The count above would tell."""
