@@ -33,8 +33,8 @@ AMOUNT_DOUBTFUL = Rule(
     Severity.WARNING,
     "A container asks for far more or far less than any container has.",
     "The unit is probably wrong. cpu: 64000 is 64,000 processors, and no node has them: the pod stays Pending. memory: "
-    "64 and sizeLimit: 64 are 64 bytes. A limit of 64Mi stops a program that uses GPUs when it starts, since CUDA alone takes more. Write "
-    "64000m, or 64Gi.",
+    "64 and sizeLimit: 64 are 64 bytes. A limit of 64Mi stops a program that uses GPUs when it starts, since CUDA "
+    "alone takes more. Write 64000m, or 64Gi.",
 )
 GPU_LIMIT = Rule(
     "gpu-limit",

@@ -41,7 +41,7 @@ GROUP_ACROSS_PODGROUPS = Rule(
 GROUP_MISSPELLED = Rule(
     "group-misspelled",
     Severity.WARNING,
-    "Two topology groups of one level are called nearly the same.",
+    "Two topology groups have nearly one name.",
     "Tasks of one topology group share a domain. With a slip in the name, some of them are a group of their own, which "
     "may be in another domain. Write one name. If you mean two groups, waive the rule, or give them other names.",
 )

@@ -186,7 +186,7 @@ def _sizes(workload: FleetWorkload, replica_type: ReplicaType) -> Iterator[Diagn
                 else "Remove the annotation, or raise the number of pods."
             )
             counted = (*replica_type.annotations_path[:-3], "replicas")
-            if workload.kind == "PyTorchJob" and workload.declared.origin.value(counted) is None:
+            if workload.declared.spec.page.pod_rules.by_type and workload.declared.origin.value(counted) is None:
                 hint = "Write its replicas, which are 1 if left out, or remove the annotation."
             yield Diagnostic(SEGMENT_VALUE, message, location, hint=hint)
         elif size.text != first_size.text:

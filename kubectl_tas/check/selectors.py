@@ -56,8 +56,6 @@ _BY_CONTROLLERS = frozenset(
 """Labels, and domains of labels, that Kubernetes, operators or kubectl-tas add to pods. Templates lack these labels."""
 _WITHOUT = ("NotIn", "DoesNotExist")
 """Operators of conditions that pods without any label fulfil."""
-_MOVED = frozenset(("Deployment", "ReplicaSet", "StatefulSet"))
-"""Kinds whose pods are made again elsewhere when their node is drained. A budget may keep a whole gang on purpose."""
 _SELECTORS = {
     "PodDisruptionBudget": "selector",
     "NetworkPolicy": "podSelector",
@@ -130,7 +128,7 @@ def check_selected(fleet: Fleet) -> Iterator[Diagnostic]:
         yield from _targets(locate, selection, selected)
         chosen.append(_Chosen(selection, locate, selected))
         pod_count = sum(pods.at_once for pods in selected)
-        is_whole = selection.least == pod_count > 1 and all(pods.kind in _MOVED for pods in selected)
+        is_whole = selection.least == pod_count > 1 and all(map(_is_moved, selected))
         if (
             pod_count
             and (selection.least > pod_count or is_whole)
@@ -290,6 +288,12 @@ def _ports(locate: Finder, selection: Selection, selected: Sequence[LabelledPods
             hint = hint or (f"Their ports are {', '.join(port_names)}." if port_names else "")
             hint = hint or "Write its number, or give a port of a container this name."
             yield Diagnostic(REFERENCE_UNKNOWN, message, locate(path), hint=hint)
+
+
+def _is_moved(pods: LabelledPods) -> bool:
+    """Whether each pod is made again elsewhere by itself. A budget may keep all pods of a gang on purpose."""
+    page = page_of(pods.kind)
+    return page is not None and page.growth.scaled_alone
 
 
 def _has_known_ports(kind: str) -> bool:

@@ -28,9 +28,9 @@ WITHOUT_EFFECT = Rule(
     "A companion is accepted, and does not do what it says.",
     "A NetworkPolicy counts rules for egress only with Egress in policyTypes. Its ports are those of pods, not of a "
     "Service in front of them. An autoscaler that measures a share of a request needs that request in each container. "
-    "A claim with ReadWriteOncePod is for one pod: the others stay Pending. A Service to a port where no container "
-    "listens answers nobody. Write what the message says. If a LimitRange adds the requests, or a container listens on a "
-    "port that it does not name, waive the rule.",
+    "A claim with ReadWriteOncePod is for one pod: the others stay Pending. A Service to a port on which no container "
+    "listens answers nobody. Write what the message says. If a LimitRange adds the requests, or a container listens on "
+    "a port that it does not name, waive the rule.",
 )
 _TYPES = frozenset(("Ingress", "Egress"))
 _ONE_POD = "ReadWriteOncePod"
