@@ -186,12 +186,15 @@ class Solver:
         """
         session, mine = self.session, None
         evicted_works = {batch.work for batch in owners.values()}
-        order = session.starting(work for work in {*self.waiting, *evicted_works} if work is not self.work)
+        others = session.that_matter(self.waiting, {work.queue for work in (self.work, *evicted_works)})
+        order = session.starting(work for work in {*others, *evicted_works} if work is not self.work)
         order.push(self.work, pods)
-        while (next_gang := order.pop()) is not None:
+        awaited = {self.work, *(work for work in evicted_works if work.next_pods())}
+        while awaited and (next_gang := order.pop()) is not None:
             work = next_gang.work
             if work is not self.work and work not in evicted_works:
                 continue
+            awaited.discard(work)
             next_pods = pods if work is self.work else work.next_pods()
             if session.refusal(work, sum_of(next_pods)) is not None:
                 spots = None
