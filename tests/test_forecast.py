@@ -34,6 +34,14 @@ def test_golden(output: str, snapshot: Any) -> None:
     )
 
 
+def test_the_picture_of_the_page(snapshot: Any) -> None:
+    files = ("--nodes", "nodes.json", "--nodes", "pods.json")
+    result = kubectl_tas("-C", case_input(CASE), "forecast", NOW, "-o", "svg", *files, cwd=CASE)
+    assert result.out == snapshot(extension_class=at(CASE / "picture.svg"))
+    page = kubectl_tas("-C", case_input(CASE), "forecast", NOW, "-o", "html", *files, cwd=CASE).out
+    assert "<style>" not in page.partition("</head>")[2]  # the page's policy allows its own style sheet alone
+
+
 def node(gpus: int) -> dict[str, Any]:
     has = {"cpu": "64", "nvidia.com/gpu": str(gpus), "pods": "110"}
     return {"kind": "Node", "metadata": {"name": "n"}, "status": {"allocatable": has, "capacity": has}}

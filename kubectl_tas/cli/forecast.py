@@ -14,7 +14,7 @@ from kubectl_tas.cli.backends import NodeSource, nodes_options, refuse_several
 from kubectl_tas.cli.fit import chosen_work, finish, shard_schedulers, tell_volumes
 from kubectl_tas.cli.options import output_option, repository_option, template_options, together
 from kubectl_tas.cli.session import Session, open_session, refuse_errors
-from kubectl_tas.cli.terminal import hand_over_answer, progress, say, show
+from kubectl_tas.cli.terminal import hand_over, hand_over_answer, progress, say, show
 from kubectl_tas.draw import forecasttable as pages
 from kubectl_tas.facts import times
 from kubectl_tas.gangs.admission import VERDICTS
@@ -75,7 +75,7 @@ clock_options = together(
     help="Say how much earlier work starts with N more racks, like the most common one.",
 )
 @clock_options
-@output_option("table", "wide", "json")
+@output_option("table", "wide", "json", "svg", "html")
 @nodes_options
 @template_options
 @repository_option
@@ -118,6 +118,10 @@ def forecast_command(
     forecasts = _forecasts(session, gangs, source, clock, named if work else None, grow)
     if output == "json":
         hand_over_answer(pages.Forecasts(forecasts, left_out))
+    elif output in ("svg", "html"):
+        from kubectl_tas.draw import gantt  # most runs draw nothing
+
+        hand_over((gantt.svg if output == "svg" else gantt.html)(forecasts))
     elif forecasts:
         show(pages.render(forecasts, wide=output == "wide"))
     own = [item for item in left_out if not work or id(item.sent) in named]
