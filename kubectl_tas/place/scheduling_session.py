@@ -7,6 +7,7 @@ minimum gets all missing pods at once; above it, pods start and go one by one. F
 
 from __future__ import annotations
 
+import sys
 from bisect import insort
 from collections import Counter
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
@@ -194,6 +195,8 @@ class SchedulingSession:
         self.tree, self.total, self.space = start.tree, start.total, Space(start.nodes)
         self.settings, self.now = start.settings, start.now
         self.works = [*(work for work in start.works if work.queue in self.tree.by_name), *waiting]
+        self.tries_left = sys.maxsize
+        """Number of scenarios that may still be tried, for all gangs together."""
         self._matters: dict[frozenset[str], dict[str, bool]] = {}
         self._queued: dict[Work, QueuedGang | None] = {}
         """Each gang that waits, as an order takes it, until its pods change."""

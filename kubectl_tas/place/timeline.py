@@ -20,6 +20,8 @@ from kubectl_tas.place.scheduling_session import SchedulingSession, SessionPod, 
 
 MAX_CYCLES = 20
 """Most cycles between two ends. Then the answer says that KAI may go on."""
+MAX_COST, LEAST_TRIES = 1_000_000_000, 200
+"""Most scenarios for evictions that one forecast tries, times nodes times gangs; and the least that it tries."""
 MAX_EVENTS = 20_000
 """Most points in time at which something ends or begins."""
 
@@ -250,6 +252,7 @@ class _Play:
         self._start, self._horizon = start, horizon
         self._runs = {gang.work: _run(gang) for gang in planned}
         self._session = SchedulingSession(start, ())
+        self._session.tries_left = max(LEAST_TRIES, MAX_COST // (1 + len(start.nodes) * len(planned)))
         self._later: list[Work] = []
         """Gangs whose pods do not exist yet, since they wait for other gangs of their object."""
         self._queue: list[tuple[int, int, _Run]] = []
