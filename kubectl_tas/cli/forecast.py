@@ -148,6 +148,7 @@ def _forecast(
     scheduler: ShardScheduler, source: NodeSource, clock: Clock, named: set[int] | None, grow: int | None
 ) -> pages.Forecasted | None:
     """Returns the forecast of one scheduler; None if it has no WORK that is named."""
+    scheduler = replace(scheduler, start=replace(scheduler.start, now=clock.now.replace(tzinfo=None)))
     plan = planned(scheduler, source.queued(scheduler.backend), clock)
     shown = None
     if named is not None:

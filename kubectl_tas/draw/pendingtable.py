@@ -249,7 +249,7 @@ def _kept(turn: Turn, names: Mapping[str, str], scheduler: ShardScheduler) -> st
     first = min(turn.spared, key=lambda spared: spared.until)
     works = list(dict.fromkeys(spared.work for spared in turn.spared))
     batches = [VictimPods(work, work.active) for work in works]
-    victims = _listed(_victims(batches, names, scheduler.called))
+    victims = listed(_victims(batches, names, scheduler.called))
     return f"; KAI ends none of {victims} before {times.stamp(first.until)} ({first.field})"
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
+from datetime import timedelta
 from enum import Enum
 from heapq import heappop, heappush
 
@@ -396,7 +397,9 @@ class _Play:
             run.spans[-1] = Span(run.spans[-1].start, at)
 
     def _settle(self, at: int) -> None:
-        """Runs cycles until nothing changes."""
+        """Runs cycles until nothing changes. A minimum runtime that ends between two ends counts from the later one."""
+        if self._start.now is not None:
+            self._session.now = self._start.now + timedelta(seconds=at)
         for number in range(MAX_CYCLES):
             ready = [work for work in self._later if self._started.issuperset(work.before)]
             self._later = [work for work in self._later if work not in ready]
