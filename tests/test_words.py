@@ -184,8 +184,8 @@ ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LONGEST = 40
 """Words of a sentence; about 25 is the aim."""
-MOST_PAGES = 24
-MOST_WORDS = 28_000
+MOST_PAGES = 25
+MOST_WORDS = 28_870
 """All words of these pages, with tables, examples and the help of commands."""
 
 

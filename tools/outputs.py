@@ -21,6 +21,7 @@ from kubectl_tas.cli.manual import Releases, RuleList
 from kubectl_tas.compare.impact import Impact
 from kubectl_tas.compare.nodelevels import SuggestedLevels
 from kubectl_tas.draw.capacitypages import GrowthAnswer, PoolPlans
+from kubectl_tas.draw.forecasttable import Forecasts
 from kubectl_tas.draw.gangfigure import Picture, Pictures, WorkSegments
 from kubectl_tas.draw.pendingtable import PendingAnswers
 from kubectl_tas.draw.pooltables import PoolList, PoolPage, SubpoolList, TopologyKeys
@@ -56,6 +57,7 @@ OUTPUTS: dict[str, tuple[type, ...]] = {
     "workflow why": (Whys,),
     "admit": (AdmissionAnswers,),
     "fit": (Fits, PendingAnswers, GrowthAnswer),
+    "forecast": (Forecasts,),
     "doctor": (Checks,),
     "rule": (RuleList,),
     "version": (Releases,),

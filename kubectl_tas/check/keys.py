@@ -163,6 +163,7 @@ KEYS: tuple[Key, ...] = (
         KeyReader.WORK,
     ),
     Key(labels.STALENESS_GRACE, _A, "How long a gang may lack pods before KAI evicts all of it.", KeyReader.WORK),
+    Key(labels.EXPECTED_RUNTIME, _A, "The time from the start of work to its end, for `forecast`.", KeyReader.WORK),
     Key(gpus.FRACTION, _A, "The part of one GPU that a pod gets, such as 0.5.", KeyReader.PODS),
     Key(gpus.MEMORY, _A, "The MiB of one GPU's memory that a pod gets.", KeyReader.PODS),
     Key(gpus.DEVICES, _A, "The number of GPUs that a pod gets such a part of.", KeyReader.PODS),

@@ -46,7 +46,8 @@ DURATION_INVALID = Rule(
     "KAI reads kai.scheduler/preemption-delay, kai.scheduler/staleness-grace-period and the fields of a PodGroup as Go "
     "durations: numbers with units (ns, us, ms, s, m, h), such as 90s or 1h30m. KAI's webhook refuses a PodGroup with "
     "another value, and KAI's podgrouper ignores an annotation with another value. A preemption delay must not be "
-    "negative. With a negative grace period, KAI never evicts a gang below its minimum.",
+    "negative. With a negative grace period, KAI never evicts a gang below its minimum. `forecast` reads "
+    "kubectl-tas/expected-runtime in the same form.",
 )
 
 
@@ -64,6 +65,13 @@ def check_replicas(workload: FleetWorkload, fleet: Fleet) -> Iterator[Diagnostic
                 yield Diagnostic(ANNOTATION_IGNORED, message, location, hint=f"Move it to {read_at}.")
             if not _is_wait(text, is_delay=name == labels.PREEMPTION_DELAY):
                 yield _no_duration(name, text, workload, path)
+    yield from _expected_runtime(workload)
+
+
+def _expected_runtime(submitted: FleetWorkload | FleetPodGroup) -> Iterator[Diagnostic]:
+    text = submitted.declared.spec.metadata.annotations.get(labels.EXPECTED_RUNTIME)
+    if text is not None and not _is_wait(text, is_delay=True):
+        yield _no_duration(labels.EXPECTED_RUNTIME, text, submitted, (*ROOT, labels.EXPECTED_RUNTIME))
 
 
 def check_durations(group: FleetPodGroup, _fleet: Fleet) -> Iterator[Diagnostic]:
@@ -71,6 +79,7 @@ def check_durations(group: FleetPodGroup, _fleet: Fleet) -> Iterator[Diagnostic]
     for name, text in _fields(group.declared.spec.spec.model_dump(exclude_none=True)):
         if not _is_wait(text, is_delay=name == "preemptionDelay"):
             yield _no_duration(name, text, group, ("spec", name))
+    yield from _expected_runtime(group)
 
 
 def _refused(workload: FleetWorkload, operators: Mapping[str, str]) -> Iterator[Diagnostic]:

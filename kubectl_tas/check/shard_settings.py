@@ -67,9 +67,10 @@ SHARD_SETTING = Rule(
 SHARD_USAGE = Rule(
     "shard-usage",
     Severity.WARNING,
-    "A SchedulingShard has a kValue and no usage database.",
+    "The scheduler of a SchedulingShard knows of no past usage.",
     "kValue says how much past usage counts. Without usageDBConfig the scheduler knows of no usage, so kValue has no "
-    "effect.",
+    "effect. For windows of type tumbling and cron, KAI asks Prometheus for the sum_over_time of an instant vector, "
+    "and Prometheus refuses the query (pkg/scheduler/cache/usagedb, KAI 0.10 to 0.17). Write windowType: sliding.",
 )
 SHARD_PLUGIN_OFF = Rule(
     "shard-plugin-off",
@@ -89,6 +90,7 @@ _OF_OPERATOR = (
 _BOOLEANS = frozenset(["1", "t", "T", "TRUE", "true", "True", "0", "f", "F", "FALSE", "false", "False"])
 _BUDGETED = ("default", "reclaim", "preempt", "consolidation")
 _GENERATORS = ("default", "NodeLocalGreedy", "MultiNodeGang")
+_SLIDING = "Write windowType: sliding."
 _DATE = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)")
 
 
@@ -326,6 +328,7 @@ def _usage(shard: FleetShard) -> Iterator[Diagnostic]:
         return
     path: KeyPath = ("usageDBConfig",)
     params = usage.usageParams
+    window: KeyPath = (*path, "usageParams", "windowType")
     if usage.clientType != "prometheus":
         rule = "must be prometheus, the one client of KAI"
         yield invalid_value(origin, ("spec", *path, "clientType"), rule, usage.clientType, "Write prometheus.")
@@ -334,11 +337,13 @@ def _usage(shard: FleetShard) -> Iterator[Diagnostic]:
         yield _setting(shard, message, (*path, "connectionStringEnvVar"), "Remove one of the two.")
     if params.windowType == "tumbling" and params.tumblingWindowStartTime is None:
         message = "a tumbling window has no tumblingWindowStartTime, and the scheduler exits at its start"
-        hint = "Add tumblingWindowStartTime, such as 2026-01-01T00:00:00Z."
-        yield _setting(shard, message, (*path, "usageParams", "windowType"), hint)
-    if params.windowType == "cron" and not params.cronString:
+        yield _setting(shard, message, window, _SLIDING)
+    elif params.windowType == "cron" and not params.cronString:
         message = "a cron window has no cronString, and the scheduler exits at its start"
-        yield _setting(shard, message, (*path, "usageParams", "windowType"), 'Add cronString, such as "0 0 * * 1".')
+        yield _setting(shard, message, window, _SLIDING)
+    elif params.windowType != "sliding":
+        message = f"Prometheus refuses KAI's query for a {params.windowType} window, so no past usage counts"
+        yield Diagnostic(SHARD_USAGE, message, origin.locate(("spec", *window)), hint=_SLIDING)
     start = params.tumblingWindowStartTime
     if start is not None and not _DATE.fullmatch(start):
         place = ("spec", *path, "usageParams", "tumblingWindowStartTime")

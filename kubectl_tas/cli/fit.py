@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import click
@@ -83,7 +83,7 @@ def fit_command(
     if grow and (work or is_all):
         raise click.UsageError("name WORK, or a pool behind --grow")
     every = is_all or (grow is not None and not work)
-    chosen = _chosen(session, work, is_all=every, backend=cluster["backend"])
+    chosen = chosen_work(session, work, is_all=every, backend=cluster["backend"])
     chosen = _of_pool(session.fleet, chosen, grow) if grow else chosen
     if not chosen:
         say("There is no work to place.", err=True)
@@ -93,7 +93,7 @@ def fit_command(
     found = list(unplaced(session.fleet, chosen))
     left_out = [item for item in found if isinstance(item, LeftOut)]
     gangs = [item for item in found if isinstance(item, GangToPlace)]
-    _tell_volumes(gangs, source)
+    tell_volumes(gangs, source)
     is_limited = tell_shards(session.fleet, (item.sent.pool for item in gangs))
     if grow is not None:
         return _grow(session, gangs, left_out, source, output)
@@ -116,10 +116,10 @@ def fit_command(
     is_placed = all(answer.outcome in (FitOutcome.FITS, FitOutcome.RUNS) for answer in answers)
     if not is_placed:
         _tell_preemptible(session, dict.fromkeys(item.sent.pool.backend.name for item in gangs), source)
-    return _finish(session, left_out, is_placed=is_placed)
+    return finish(session, left_out, is_placed=is_placed)
 
 
-def _tell_volumes(gangs: Iterable[GangToPlace], source: NodeSource) -> None:
+def tell_volumes(gangs: Iterable[GangToPlace], source: NodeSource) -> None:
     """Says which volumes the answers do not consider."""
     unknown: dict[str, None] = {}
     for gang in gangs:
@@ -146,26 +146,31 @@ def _all(
 ) -> int:
     """Prints the answer for all pending gangs, one after another, and returns the exit code."""
     answers = []
-    for backend in session.fleet.backends:
-        own = [item for item in gangs if item.sent.pool.backend == backend]
-        if not own:
-            continue
-        artifacts = (item.manifest for item in compile_queues(session.fleet) if item.backend == backend.name)
-        nodes, objects = source.nodes(backend.name), source.queued(backend.name)
-        there = [item for item in objects if item.get("kind") == "Queue"]
-        queues = trees((item for item in artifacts if isinstance(item, manifest.Queue)), there)
-        names = {queue: item.name for queue, item in called(session.fleet, backend.name).items()}
-        found = schedulers(backend, own, SeenCluster(nodes, objects, queues, names, source.now(backend.name)))
-        for scheduler in found:
-            _tell_unknown(scheduler)
-            with waiting("Placing"):
-                answers.append(queue_pages.ShardAnswer(scheduler, pending(scheduler.start, scheduler.jobs)))
+    for scheduler in shard_schedulers(session.fleet, gangs, source):
+        with waiting("Placing"):
+            answers.append(queue_pages.ShardAnswer(scheduler, pending(scheduler.start, scheduler.jobs)))
     if output == "json":
         hand_over_answer(queue_pages.PendingAnswers(answers, left_out))
     elif answers:
         show(queue_pages.render(answers, source.given))
     turns = [turn for _, found in answers for turn in (*found.turns, *found.further)]
-    return _finish(session, left_out, is_placed=all(turn.placed and not turn.is_cut for turn in turns))
+    return finish(session, left_out, is_placed=all(turn.placed and not turn.is_cut for turn in turns))
+
+
+def shard_schedulers(fleet: Fleet, gangs: Sequence[GangToPlace], source: NodeSource) -> Iterator[ShardScheduler]:
+    """Yields each shard of each cluster's scheduler that the gangs are sent to, as it begins."""
+    for backend in fleet.backends:
+        own = [item for item in gangs if item.sent.pool.backend == backend]
+        if not own:
+            continue
+        artifacts = (item.manifest for item in compile_queues(fleet) if item.backend == backend.name)
+        nodes, objects = source.nodes(backend.name), source.queued(backend.name)
+        there = [item for item in objects if item.get("kind") == "Queue"]
+        queues = trees((item for item in artifacts if isinstance(item, manifest.Queue)), there)
+        names = {queue: item.name for queue, item in called(fleet, backend.name).items()}
+        for scheduler in schedulers(backend, own, SeenCluster(nodes, objects, queues, names, source.now(backend.name))):
+            _tell_unknown(scheduler)
+            yield scheduler
 
 
 def _tell_unknown(scheduler: ShardScheduler) -> None:
@@ -202,10 +207,10 @@ def _grow(
         hand_over_answer(capacitypages.GrowthAnswer(found, left_out))
     elif found:
         show(capacitypages.growth_text(found))
-    return _finish(session, left_out, is_placed=not any(growth.waiting for _, growth in found))
+    return finish(session, left_out, is_placed=not any(growth.waiting for _, growth in found))
 
 
-def _finish(session: Session, left_out: Sequence[LeftOut], *, is_placed: bool) -> int:
+def finish(session: Session, left_out: Sequence[LeftOut], *, is_placed: bool) -> int:
     """Says on stderr which work has no answer, and whether the repository has errors. Returns the exit code: 0 only if
     all work has an answer and ``is_placed``.
     """
@@ -224,7 +229,7 @@ def _of_pool(fleet: Fleet, chosen: Sequence[Submission], wanted: str) -> list[Su
     return [item for item in chosen if item.pool == pool and subpool in (None, item.subpool)]
 
 
-def _chosen(session: Session, wanted: Sequence[str], *, is_all: bool, backend: str | None) -> list[Submission]:
+def chosen_work(session: Session, wanted: Sequence[str], *, is_all: bool, backend: str | None) -> list[Submission]:
     """Returns the work that the user means. Raises a usage error if nothing matches, or KAI does not place a match."""
     if is_all == bool(wanted):
         raise click.UsageError("name WORK or pass --all, not both" if is_all else "name WORK, or pass --all")

@@ -48,6 +48,10 @@ COMMANDS = {
         "kubectl_tas.cli.fit:fit_command",
         "Check whether the nodes have a placement for WORK, and whether KAI finds it.",
     ),
+    "forecast": (
+        "kubectl_tas.cli.forecast:forecast_command",
+        "Say when WORK starts, and when it ends at the latest.",
+    ),
     "doctor": (
         "kubectl_tas.cli.doctor:doctor",
         "Look at kubectl, the clusters and the repository, and say what to mend.",

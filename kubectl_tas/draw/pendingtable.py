@@ -122,7 +122,7 @@ def _one(scheduler: ShardScheduler, pending: Pending, node_options: str) -> str:
     ]
     for gang, groups in scheduler.running:
         runs = "runs" if gang.copies == 1 else f"{len(groups)} of {gang.copies} run"
-        rows.append(("-", *_cells(_name(gang), gang), runs))
+        rows.append(("-", *_cells(gang_name(gang), gang), runs))
     rows += [_further(turn, names, scheduler, node_options) for turn in pending.further]
     leaves = [name for name in pending.start.tree.by_name if pending.start.tree.is_leaf(name)]
     queues = [_queue(scheduler, name, pending) for name in leaves if pending.requests[name].asked]
@@ -174,11 +174,12 @@ def _settings(scheduler: ShardScheduler) -> str:
 
 def _names(scheduler: ShardScheduler) -> dict[str, str]:
     """Returns the displayed name of each gang, by the name of its PodGroup."""
-    running = {group: _name(gang) for gang, groups in scheduler.running for group in groups}
-    return running | {job.name: _name(scheduler.gangs[job.name], job.name) for job in scheduler.jobs}
+    running = {group: gang_name(gang) for gang, groups in scheduler.running for group in groups}
+    return running | {job.name: gang_name(scheduler.gangs[job.name], job.name) for job in scheduler.jobs}
 
 
-def _name(gang: GangToPlace, job: str = "") -> str:
+def gang_name(gang: GangToPlace, job: str = "") -> str:
+    """Returns the displayed name of a gang; ``job``: the name of its PodGroup, or of one of its copies."""
     has_several = isinstance(gang.sent, FleetWorkflow) and len(gang.sent.groups) > 1
     group = f"/{gang.group.name}" if gang.group is not None and has_several else ""
     if gang.order is not None and (gang.sent.kind != SET.kind or any(gang.order.before)):
@@ -211,13 +212,13 @@ def _becomes(turn: Turn, names: Mapping[str, str], scheduler: ShardScheduler) ->
         case TurnOutcome.EVICTS:
             return f"starts{_where(turn)} once {_gone(turn, names, scheduler.called)}"
         case TurnOutcome.WAITS if turn.ahead:
-            return f"waits: the nodes that it would have go to {_listed(_called(turn.ahead, names))}"
+            return f"waits: the nodes that it would have go to {listed(_called(turn.ahead, names))}"
         case TurnOutcome.WAITS:
             return "waits: what starts before it leaves too little room"
         case TurnOutcome.NO_ROOM:
             return "KAI finds no room on what is free, even for it alone"
         case TurnOutcome.AFTER:
-            return f"waits for {_listed(_called(turn.ahead, names))} to start{_why_after(turn, scheduler)}"
+            return f"waits for {listed(_called(turn.ahead, names))} to start{_why_after(turn, scheduler)}"
         case TurnOutcome.UNTRIED if ALLOCATE in scheduler.start.settings.actions:
             return "KAI does not try it: of a queue it tries only the first gang in a cycle (queueDepthPerAction)"
         case TurnOutcome.UNTRIED:
@@ -248,7 +249,7 @@ def _kept(turn: Turn, names: Mapping[str, str], scheduler: ShardScheduler) -> st
     first = min(turn.spared, key=lambda spared: spared.until)
     works = list(dict.fromkeys(spared.work for spared in turn.spared))
     batches = [VictimPods(work, work.active) for work in works]
-    victims = _listed(_victims(batches, names, scheduler.called))
+    victims = listed(_victims(batches, names, scheduler.called))
     return f"; KAI ends none of {victims} before {times.stamp(first.until)} ({first.field})"
 
 
@@ -256,12 +257,12 @@ def _moved(turn: Turn, names: Mapping[str, str]) -> str:
     """Says for which gangs KAI takes away pods that it has just started."""
     if not turn.moved_for:
         return ""
-    return f"; then KAI moves or ends pods of it for {_listed(_called(list(dict.fromkeys(turn.moved_for)), names))}"
+    return f"; then KAI moves or ends pods of it for {listed(_called(list(dict.fromkeys(turn.moved_for)), names))}"
 
 
 def _after(turn: Turn, names: Mapping[str, str]) -> str:
     """Says which gangs of the same object start first."""
-    return f" after {_listed(_called(turn.work.before, names))}" if turn.work.before else ""
+    return f" after {listed(_called(turn.work.before, names))}" if turn.work.before else ""
 
 
 def _why_after(turn: Turn, scheduler: ShardScheduler) -> str:
@@ -272,7 +273,7 @@ def _why_after(turn: Turn, scheduler: ShardScheduler) -> str:
 def _where(turn: Turn) -> str:
     domains = list(dict.fromkeys(domain for _, _, domain in turn.placed))
     inside = [place_name(domain) for domain in domains if domain]
-    places = [f"in {_listed(inside)}"] if inside else []
+    places = [f"in {listed(inside)}"] if inside else []
     places += [place_name(None)] if None in domains else []
     started, pods = len(turn.placed), len(turn.work.pods)
     share_of_pods = f" with {started} of its {pods} pods" if started < pods and turn.work.age[0] else ""
@@ -282,7 +283,7 @@ def _where(turn: Turn) -> str:
 def _gone(turn: Turn, names: Mapping[str, str], queues: Mapping[str, str]) -> str:
     ends = "ended, since its pool holds more than its share" if turn.action == "reclaim" else "preempted"
     phrases = [
-        f"{_listed(_victims(batches, names, queues))} "
+        f"{listed(_victims(batches, names, queues))} "
         f"{'is' if len(batches) == 1 and _is_whole(batches[0]) else 'are'} {verb}"
         for batches, verb in ((turn.evicted, ends), (turn.moved, "moved to other nodes"))
         if batches
@@ -309,7 +310,7 @@ def _refused(refused: QuotaRefusal, queue: str, ahead: Sequence[str]) -> str:
     asks = f"it asks for {said(refused.resource, refused.requested)}"
     if refused.requested > refused.most:
         return f"never starts: {asks}, and the {bound} of {queue} is {show(refused.resource, refused.most)}"
-    by = f", {_listed(ahead)} among them" if ahead else ""
+    by = f", {listed(ahead)} among them" if ahead else ""
     held = f"of {said(refused.resource, refused.most)} {show(refused.resource, refused.held)} are held{by}"
     return f"waits for the {bound} of {queue}: {held}, and {asks}"
 
@@ -318,7 +319,8 @@ def _called(pod_groups: Iterable[str], names: Mapping[str, str]) -> list[str]:
     return [names.get(name, name) for name in pod_groups]
 
 
-def _listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
+    """Returns some names in words, and how many more there are."""
     hidden = [f"{len(names) - _SHOWN} more"] if len(names) > _SHOWN else []
     shown = [*names[:_SHOWN], *hidden]
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"

@@ -15,11 +15,11 @@ Html = NewType("Html", str)
 Tone = Literal["good", "fair", "bad", "plain"]
 
 
-def page(title: str, body: Iterable[Html]) -> str:
-    """Returns the page with its heading and the style sheet of the site."""
+def page(title: str, body: Iterable[Html], more_style: str = "") -> str:
+    """Returns the page with its heading and the style sheet of the site; ``more_style`` is that of its pictures."""
     _, _, style = read_resource("templates/site/style.css").partition("\n")  # without the mark of the site's files
-    heading = text(title)
-    return f"{head(heading, style)}<body>\n<main>\n<h1>{heading}</h1>\n{''.join(body)}</main>\n</body>\n</html>\n"
+    heading, sheet = text(title), style + more_style
+    return f"{head(heading, sheet)}<body>\n<main>\n<h1>{heading}</h1>\n{''.join(body)}</main>\n</body>\n</html>\n"
 
 
 def text(content: str) -> Html:

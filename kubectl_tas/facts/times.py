@@ -7,11 +7,13 @@ Sources: ParseDuration and Duration.String of Go's package time; ``validateSched
 from __future__ import annotations
 
 import re
-from datetime import datetime, timedelta
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta, tzinfo
 from fractions import Fraction
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from kubectl_tas.base.late import dataclass, late_pattern
 from kubectl_tas.base.words import did_you_mean, question
@@ -117,9 +119,19 @@ def stamp(time: datetime) -> str:
 
 _FAR = 1000 * 365 * 24 * _UNITS["h"]
 _DESCRIPTORS = ("@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly")
+_STANDARD = {
+    **dict.fromkeys(("@yearly", "@annually"), "0 0 1 1 *"),
+    "@monthly": "0 0 1 * *",
+    "@weekly": "0 0 * * 0",
+    **dict.fromkeys(("@daily", "@midnight"), "0 0 * * *"),
+    "@hourly": "0 * * * *",
+}
+"""The fields that each of these words stands for (parseDescriptor of robfig/cron v3)."""
 _LENGTHS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 """The most days of each month."""
 _EVERY = "@every "
+_ANY = ("*", "?", "*/1", "?/1")
+"""Fields of a schedule that name no day."""
 _DIGITS = 9
 """The most digits of a number in a schedule."""
 
@@ -180,6 +192,38 @@ def shortest_interval(schedule: str) -> int:
     return 60 * min(later - start for start, later in pairwise([*starts, starts[0] + 24 * 60]))
 
 
+def runs(schedule: str, zone: str, start: datetime, end: datetime) -> Iterator[datetime]:
+    """Yields the times after ``start``, up to ``end``, at which a valid schedule runs (spec.go of robfig/cron v3); none
+    if the text is no schedule. A zone that this machine does not have counts as UTC.
+    """
+    if schedule.startswith(_EVERY):
+        step = timedelta(seconds=shortest_interval(schedule))
+        moment = start + step
+        while moment <= end:
+            yield moment
+            moment += step
+        return
+    texts = _STANDARD.get(schedule, schedule).split()
+    if len(texts) != len(_FIELDS) or schedule_refused(schedule) is not None:
+        return
+    minutes, hours, days, months, weekdays = map(_values, texts, _FIELDS)
+    is_any = any(part in _ANY for text in (texts[2], texts[4]) for part in text.split(","))
+    try:
+        place: tzinfo = ZoneInfo(zone)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        place = UTC
+    day = start.astimezone(place).date()
+    while day <= end.astimezone(place).date():
+        is_day, is_weekday = day.day in days, (day.weekday() + 1) % 7 in weekdays
+        is_due = is_day and is_weekday if is_any else is_day or is_weekday
+        for hour in hours if is_due and day.month in months else ():
+            for minute in minutes:
+                moment = datetime(day.year, day.month, day.day, hour, minute, tzinfo=place)
+                if start < moment <= end:
+                    yield moment
+        day += timedelta(days=1)
+
+
 def never_comes(schedule: str) -> bool:
     """Whether a valid schedule names only days that its months lack, such as 31 February. A schedule with a day of the
     month and a day of the week runs on both (``dayMatches`` of robfig/cron v3, spec.go, read).
@@ -188,7 +232,7 @@ def never_comes(schedule: str) -> bool:
     if len(texts) != len(_FIELDS) or schedule_refused(schedule) is not None:
         return False
     days, months = _values(texts[2], _FIELDS[2]), _values(texts[3], _FIELDS[3])
-    is_on_any_weekday = any(part in ("*", "?", "*/1", "?/1") for part in texts[4].split(","))
+    is_on_any_weekday = any(part in _ANY for part in texts[4].split(","))
     return is_on_any_weekday and min(days) > max(_LENGTHS[month - 1] for month in months)
 
 

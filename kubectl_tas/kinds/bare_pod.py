@@ -41,6 +41,7 @@ PAGE = page.WorkloadKind(
         # the kubelet starts a container of another image anew (containerChanged of pkg/kubelet/kuberuntime)
         page.Fixed(page.Effect.RESTARTED, page.paths("spec.containers.*.image"), "the kubelet"),
     ),
+    ends=page.Ends(is_remade=False),
     growth=page.Growth(),
     makes=page.Makes(),
     marks=page.Marks(),

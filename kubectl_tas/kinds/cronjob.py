@@ -73,6 +73,7 @@ PAGE = page.WorkloadKind(
         deletes_itself=page.never_deleted,
     ),
     changes=(),  # the next run has all changes
+    ends=_JOB.ends,
     growth=page.Growth((("spec", overlapping_runs),)),
     makes=page.Makes((page.Made("Job", "batch"),), is_scheduled=True),
     marks=page.Marks(),

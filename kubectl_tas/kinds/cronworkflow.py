@@ -21,6 +21,7 @@ PAGE = page.WorkloadKind(
         suspended_by=("spec.suspend", *_WORKFLOW.suspended_by),
         deletes_itself=page.never_deleted,
     ),
+    ends=_WORKFLOW.ends,
     growth=page.Growth((("spec", cronjob.overlapping_runs), *_WORKFLOW.growth.rows)),
     changes=(),  # the next run has all changes
     makes=page.Makes((page.Made("Workflow", "argoproj.io"),), is_scheduled=True),

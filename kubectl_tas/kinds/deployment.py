@@ -36,6 +36,7 @@ PAGE = page.WorkloadKind(
         page.Fixed(page.Effect.REFUSED, page.paths("spec.selector"), page.SERVER),
         page.Fixed(page.Effect.RESTARTED, page.TEMPLATE, "the Deployment"),
     ),
+    ends=page.SERVICE,
     growth=page.surge("strategy", "rollingUpdate", page.QUARTER),
     makes=page.Makes((page.Made(OWNER, "apps", ("spec", "replicas")),), pods_of=(OWNER, "{}-[a-z0-9]+")),
     marks=page.Marks(),

@@ -113,6 +113,7 @@ PAGE = page.WorkloadKind(
             but=page.paths("spec.services.*.replicas", "spec.components.*.replicas"),
         ),
     ),
+    ends=page.SERVICE,
     growth=page.Growth((("spec", _graph),)),
     makes=page.Makes(is_set=True),  # Dynamo names its PodCliqueSet like the graph
     marks=page.Marks(queue=labels.DYNAMO_QUEUE),

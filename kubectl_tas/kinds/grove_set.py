@@ -201,6 +201,7 @@ PAGE = page.WorkloadKind(
         page.Fixed(page.Effect.RESTARTED, _PODS, "Grove", only=page.unless(_ON_DELETE)),
         page.Fixed(page.Effect.KEPT, _PODS, "the update strategy OnDelete", only=_ON_DELETE),
     ),
+    ends=page.SERVICE,
     growth=page.Growth(),  # autoScalingConfig of cliques and scaling groups: check/growth.py
     makes=page.Makes(
         (page.Made("PodCliqueScalingGroup", "grove.io"), page.Made("PodClique", "grove.io", _REPLICAS)),

@@ -122,6 +122,7 @@ PAGE = page.WorkloadKind(
             but=page.paths("spec.*.minReplicas", "spec.*.maxReplicas"),
         ),
     ),
+    ends=page.SERVICE,
     growth=page.Growth((("metadata", _served),), by_default=True),
     makes=page.Makes((page.Made("Deployment", "apps", ("spec", "replicas")), page.Made("ReplicaSet", "apps"))),
     marks=page.Marks(),

@@ -39,6 +39,21 @@ def _last_pod(document: Document) -> str:
     return f"-{last_index(value_at(document, 'spec', 'completions'))}"
 
 
+_BACKOFF_LIMIT = 6
+"""The default (pkg/apis/batch/v1/defaults.go)."""
+
+
+def _again(document: Document) -> int:
+    """Returns the pods for further completions, and those in place of failed ones."""
+    spec = value_at(document, "spec") or {}
+    parallelism, completions, each = (spec.get(name) for name in ("parallelism", "completions", "backoffLimitPerIndex"))
+    beside = parallelism if page.is_count(parallelism) else 1
+    all_pods = completions if page.is_count(completions) else beside
+    limit = spec.get("backoffLimit")
+    failures = all_pods * each if page.is_count(each) else limit if page.is_count(limit) else _BACKOFF_LIMIT
+    return max(0, all_pods - beside) + failures
+
+
 PAGE = page.WorkloadKind(
     recognition=page.Recognition("Job", ("batch/v1",), operator=""),
     fields=(
@@ -103,6 +118,7 @@ PAGE = page.WorkloadKind(
             only=_IS_SUSPENDED,
         ),
     ),
+    ends=page.Ends(deadline="spec.activeDeadlineSeconds", again=_again),
     growth=page.Growth(),
     makes=page.Makes(name_labels=("batch.kubernetes.io/job-name", "job-name")),
     marks=page.Marks(),

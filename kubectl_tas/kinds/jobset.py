@@ -217,6 +217,23 @@ def _end(replicated_job: Document) -> str:
     return end if is_plain or completions is None else f"{end}-{last_index(completions)}-abcde"
 
 
+def _attempts(document: Document) -> int:
+    """Returns how often the controller makes all Jobs: it makes them anew after a failure."""
+    restarts = value_at(document, "spec", "failurePolicy", "maxRestarts")
+    return 1 + restarts if page.is_count(restarts) else 1
+
+
+def _again(document: Document) -> int:
+    """Returns the pods that the Jobs make in place of others, and those of further attempts."""
+    attempts, pods = _attempts(document), 0
+    for replicated_job in mappings(value_at(document, "spec", "replicatedJobs")):
+        jobs, spec = replicated_job.get("replicas"), value_at(replicated_job, "template", "spec") or {}
+        beside, again = spec.get("parallelism"), job.PAGE.ends.again({page.SPEC: spec}) or 0
+        first = beside if page.is_count(beside) else 1
+        pods += (jobs if page.is_count(jobs) else 1) * (attempts * (first + again) - first)
+    return pods
+
+
 PAGE = page.WorkloadKind(
     recognition=page.Recognition("JobSet", ("jobset.x-k8s.io/v1alpha2",), operator="jobset"),
     fields=(
@@ -313,6 +330,7 @@ PAGE = page.WorkloadKind(
             },
         ),
     ),
+    ends=page.Ends(deadline=f"{_JOBS}.template.spec.activeDeadlineSeconds", attempts=_attempts, again=_again),
     growth=page.Growth(),
     makes=page.Makes((page.Made("Job", "batch"),), services=("{}",), name_labels=("jobset.sigs.k8s.io/jobset-name",)),
     marks=page.Marks(),

@@ -149,6 +149,9 @@ def job(
             deletes_itself=page.lifetime(_TIME, version=VERSIONS[0]),  # CleanupJob of pkg/controller.v1/common/job.go
         ),
         changes=templates_kept(field),
+        ends=page.Ends(
+            deadline="spec.runPolicy.activeDeadlineSeconds"
+        ),  # PastActiveDeadline of pkg/controller.v1/common
         growth=page.Growth(),
         makes=page.Makes(services=_SERVICES, name_labels=("training.kubeflow.org/job-name",)),
         marks=page.Marks(),

@@ -134,6 +134,7 @@ PAGE = page.WorkloadKind(
         page.Fixed(page.Effect.REFUSED, (_SIZE,), "LWS's webhook"),
         page.Fixed(page.Effect.RESTARTED, page.paths(_AT), "the LeaderWorkerSet", but=(_SIZE,)),
     ),
+    ends=page.SERVICE,
     growth=page.surge("rolloutStrategy", "rollingUpdateConfiguration", 0, of_copies=True),  # from 0.7
     makes=page.Makes(
         (page.Made("StatefulSet", "apps", ("spec", "replicas")),),

@@ -31,6 +31,7 @@ PAGE = page.WorkloadKind(
     filled_in=page.FilledIn(),
     stop=page.Stop(switch=("spec", "suspend"), suspended_by=(), deletes_itself=page.never_deleted),
     changes=(page.Fixed(page.Effect.RESTARTED, page.TEMPLATE, "the Notebook"),),
+    ends=page.SERVICE,
     growth=page.Growth(),
     makes=page.Makes(
         (page.Made("StatefulSet", "apps", ("spec", "replicas")),), services=("{}",), name_labels=("notebook-name",)

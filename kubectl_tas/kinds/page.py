@@ -546,6 +546,47 @@ class Marks:
     lost: tuple[Lost, ...] = ()
 
 
+def once(_document: Document) -> int:
+    """Returns 1: the object runs once."""
+    return 1
+
+
+def none_again(_document: Document) -> int:
+    """Returns 0: nobody makes a pod in place of one that has ended."""
+    return 0
+
+
+def never(_document: Document) -> bool:
+    """Returns False."""
+    return False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ends:
+    """The limits that end an object of a kind. Pods of any kind also have ``activeDeadlineSeconds`` of their own, from
+    their start.
+    """
+
+    deadline: str = ""
+    """Path of the seconds after which a controller ends the object; of several values the largest counts. The seconds
+    count from its creation, so they pass while its pods wait, too.
+    """
+    attempts: Callable[[Document], int] = once
+    """Number of times that the object may run as a whole, each time with its deadline anew."""
+    patience: str = ""
+    """Path of the seconds after which the object gives up if its pods have not started."""
+    again: Callable[[Document], int | None] = none_again
+    """The most pods that its controller makes in place of pods that have ended; None: without end."""
+    stays: Callable[[Document], bool] = never
+    """Whether pods stay on their nodes when the work is done."""
+    is_remade: bool = True
+    """Whether a controller makes an evicted pod again."""
+
+
+SERVICE = Ends(again=lambda _: None)
+"""The kind serves: a controller replaces each pod that ends."""
+
+
 Check = Callable[[Section], Iterator[Refused]]
 
 
@@ -598,6 +639,7 @@ class WorkloadKind:
     filled_in: FilledIn
     stop: Stop
     changes: tuple[Fixed, ...]
+    ends: Ends
     growth: Growth
     makes: Makes
     marks: Marks
@@ -623,6 +665,7 @@ def declared(recognition: Recognition, pods: tuple[Pods, ...], gang: Grouping) -
         filled_in=FilledIn(),
         stop=Stop(switch=("spec", "suspend"), suspended_by=_SUSPENDED_BY, deletes_itself=never_deleted),
         changes=(),
+        ends=Ends(),
         growth=Growth(),
         makes=Makes(),
         marks=Marks(),
@@ -648,6 +691,7 @@ class Embedded:
     start: Start
     filled_in: FilledIn
     suspended_by: tuple[str, ...]
+    ends: Ends
     growth: Growth
     refusals: Refusals
     names: tuple[PartNaming, ...]
@@ -681,7 +725,11 @@ def embedded(page: WorkloadKind, at: str) -> Embedded:
                 return replace(cut, path=(*path, *cut.path[1:]))
         return None
 
+    def of_spec(function: Callable[[Document], Any]) -> Callable[[Document], Any]:
+        return lambda document: function({SPEC: value_at(document, *key_path(at)) or {}})
+
     growth, refusals, rules, start = page.growth, page.refusals, page.pod_rules, page.start
+    ends = page.ends
     return Embedded(
         fields=tuple(replace(field, path=moved(field.path)) for field in page.fields),
         pods=tuple(map(of_pods, page.pods)),
@@ -696,6 +744,14 @@ def embedded(page: WorkloadKind, at: str) -> Embedded:
         else Start(waits=waits, leader_first=leader_first, division=division, copies=moved(start.copies)),
         filled_in=replace(page.filled_in, at=moved(page.filled_in.at)),
         suspended_by=tuple(map(moved, page.stop.suspended_by)),
+        ends=replace(
+            ends,
+            deadline=moved(ends.deadline),
+            attempts=of_spec(ends.attempts),
+            patience=moved(ends.patience),
+            again=of_spec(ends.again),
+            stays=of_spec(ends.stays),
+        ),
         growth=replace(growth, rows=tuple((moved(path), function) for path, function in growth.rows)),
         refusals=Refusals(
             tuple((moved(path), check) for path, check in refusals.operator),

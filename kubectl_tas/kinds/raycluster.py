@@ -57,6 +57,7 @@ PAGE = page.WorkloadKind(
         page.Fixed(page.Effect.KEPT, page.paths(*ray.POD_FIELDS, below="spec"), ray.BY, only=page.unless(_RECREATES)),
         page.Fixed(page.Effect.RESTARTED, page.paths(*ray.POD_FIELDS, below="spec"), ray.BY, only=_RECREATES),
     ),
+    ends=page.SERVICE,
     growth=page.Growth((("spec", ray.autoscaled),)),
     makes=page.Makes(services=("{}-head-svc", "{}-serve-svc"), name_labels=(ray.CLUSTER_NAME,)),
     marks=page.Marks(),

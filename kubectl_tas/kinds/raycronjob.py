@@ -46,6 +46,7 @@ PAGE = page.WorkloadKind(
         deletes_itself=page.never_deleted,
     ),
     changes=(),  # the next run has all changes
+    ends=_JOB.ends,
     growth=page.Growth((*_JOB.growth.rows, ("spec", _second_run)), by_default=True),
     makes=page.Makes((page.Made("RayJob", "ray.io"), *rayjob.PAGE.makes.objects), is_scheduled=True),
     marks=page.Marks(),

@@ -97,6 +97,20 @@ def _implied_counts(cluster: Section) -> Iterator[tuple[KeyPath, int]]:
         yield from ray.implied_counts(cluster)
 
 
+def _attempts(document: Document) -> int:
+    """Returns how often KubeRay makes the cluster. A job past its deadline does not run again, but a job that has
+    failed before does, and then has its whole time (checkBackoffLimitAndUpdateStatusIfNeeded).
+    """
+    limit = value_at(document, "spec", "backoffLimit")
+    return 1 + limit if page.is_count(limit) else 1
+
+
+def _keeps_cluster(document: Document) -> bool:
+    """Whether KubeRay keeps the cluster when the job is done."""
+    spec = value_at(document, "spec") or {}
+    return not (spec.get("shutdownAfterJobFinishes") or spec.get("deletionStrategy"))
+
+
 PAGE = page.WorkloadKind(
     recognition=page.Recognition("RayJob", ray.VERSIONS, operator=ray.OPERATOR),
     fields=(
@@ -144,6 +158,12 @@ PAGE = page.WorkloadKind(
             ray.BY,
             only=page.unless(page.suspended("spec.suspend")),
         ),
+    ),
+    ends=page.Ends(
+        deadline="spec.activeDeadlineSeconds",  # checkActiveDeadlineAndUpdateStatusIfNeeded
+        attempts=_attempts,
+        patience="spec.preRunningDeadlineSeconds",
+        stays=_keeps_cluster,
     ),
     growth=_CLUSTER.growth,
     makes=page.Makes((page.Made("RayCluster", "ray.io"), page.Made("Job", "batch"))),

@@ -52,6 +52,7 @@ PAGE = page.WorkloadKind(
             "a second cluster next to the first",
         ),
     ),
+    ends=page.SERVICE,
     growth=page.Growth((*_CLUSTER.growth.rows, ("spec", _second_cluster)), by_default=True),
     makes=page.Makes((page.Made("RayCluster", "ray.io"),), services=("{}-head-svc", "{}-serve-svc")),
     marks=page.Marks(),

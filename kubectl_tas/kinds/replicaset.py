@@ -20,6 +20,7 @@ PAGE = page.WorkloadKind(
         page.Fixed(page.Effect.REFUSED, page.paths("spec.selector"), page.SERVER),
         page.Fixed(page.Effect.KEPT, page.TEMPLATE, "the ReplicaSet"),
     ),
+    ends=page.SERVICE,
     growth=page.Growth(scaled_alone=True),
     makes=page.Makes(),
     marks=page.Marks(),

@@ -19,6 +19,7 @@ PAGE = page.WorkloadKind(
     filled_in=page.FilledIn(),
     stop=page.Stop(switch=("spec", "replicas"), suspended_by=(), deletes_itself=page.never_deleted),
     changes=(page.Fixed(page.Effect.KEPT, page.TEMPLATE, "the ReplicationController"),),
+    ends=page.SERVICE,
     growth=page.Growth(scaled_alone=True),
     makes=page.Makes(),
     marks=page.Marks(),

@@ -30,6 +30,7 @@ PAGE = page.WorkloadKind(
         deletes_itself=page.never_deleted,
     ),
     changes=(),  # the next run has all changes
+    ends=page.Ends(),
     growth=page.Growth((("spec", cronjob.overlapping_runs),)),
     makes=page.Makes((page.Made("SparkApplication", "sparkoperator.k8s.io"),), is_scheduled=True),
     marks=page.Marks(),

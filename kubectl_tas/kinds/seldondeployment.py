@@ -62,6 +62,7 @@ PAGE = page.WorkloadKind(
             but=page.paths("spec.predictors.*.replicas"),
         ),
     ),
+    ends=page.SERVICE,
     growth=page.Growth((("spec", _update),), by_default=True),
     makes=page.Makes((page.Made("Deployment", "apps", ("spec", "replicas")), page.Made("ReplicaSet", "apps"))),
     marks=page.Marks(),

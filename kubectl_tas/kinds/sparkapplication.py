@@ -87,6 +87,7 @@ PAGE = page.WorkloadKind(
     filled_in=page.FilledIn(),
     stop=page.Stop(switch=("spec", "suspend"), suspended_by=("spec.suspend",), deletes_itself=page.never_deleted),
     changes=(page.Fixed(page.Effect.RESTARTED, page.paths("spec"), "the Spark operator"),),
+    ends=page.Ends(),
     growth=page.Growth(),
     makes=page.Makes(pods_of=("Pod", "{}-driver")),  # Spark's driver makes the executors
     marks=page.Marks(),

@@ -53,6 +53,7 @@ PAGE = page.WorkloadKind(
         page.Fixed(page.Effect.RESTARTED, page.TEMPLATE, "the StatefulSet", only=page.unless(_ON_DELETE)),
         page.Fixed(page.Effect.KEPT, page.TEMPLATE, "the update strategy OnDelete", only=_ON_DELETE),
     ),
+    ends=page.SERVICE,
     growth=page.Growth(scaled_alone=True),
     makes=page.Makes(claims="spec.volumeClaimTemplates", service="spec.serviceName"),
     marks=page.Marks(),

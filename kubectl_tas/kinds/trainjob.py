@@ -103,6 +103,7 @@ PAGE = page.WorkloadKind(
             only=page.unless(page.either_suspended),
         ),
     ),
+    ends=page.Ends(deadline="spec.activeDeadlineSeconds"),
     growth=page.Growth(),
     makes=page.Makes(
         (page.Made("JobSet", "jobset.x-k8s.io"), page.Made("Job", "batch")),

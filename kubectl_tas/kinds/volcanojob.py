@@ -93,6 +93,7 @@ PAGE = page.WorkloadKind(
             but=page.paths("spec.minAvailable", "spec.tasks.*.replicas"),
         ),
     ),
+    ends=page.Ends(),
     growth=page.Growth(),
     makes=page.Makes(),
     marks=page.Marks(

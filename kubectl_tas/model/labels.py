@@ -26,6 +26,8 @@ GANG = "kubectl-tas/gang"
 """The gang of a workload. Workloads with the same value form one gang, in a PodGroup of that name."""
 REPLACE = "kubectl-tas/replace"
 """The value true on a workload or a companion: the GitOps tool recreates an object that it cannot change in place."""
+EXPECTED_RUNTIME = "kubectl-tas/expected-runtime"
+"""An annotation on work: the time from its start to its end, as a duration of Go. `forecast` reads it."""
 OWN_PREFIX = "kubectl-tas/"
 
 MANAGED_BY = "app.kubernetes.io/managed-by"

@@ -165,23 +165,34 @@ def _started_names(session: SchedulingSession) -> set[str]:
 
 def _cycle(session: SchedulingSession, turns: dict[Work, Turn], sent: Sequence[Work]) -> None:
     """Runs KAI's actions once, and allocate once more if pods go, or if a cycle tries only one gang of a queue."""
-    actions = session.settings.actions
-    if ALLOCATE in actions:
-        _allocate(session, turns, TurnOutcome.STARTS)
-    session.space.keep_idle(is_kept=True)
-    for name in actions:
-        if name in _ACTIONS:
-            _act(session, turns, name, _ACTIONS[name])
-    for pod in (pod for work in sent if not work.active for pod in work.pods):
-        pod.is_gone = False  # what started in this cycle, and went for others, waits as before
-    session.space.keep_idle(is_kept=False)
-    if ALLOCATE in actions and any(turn.evicted or turn.moved for turn in turns.values()):
+    run_actions(session, turns)
+    for work in [work for work in sent if not work.active]:
+        for pod in work.pods:
+            pod.is_gone = False  # what started in this cycle, and went for others, waits as before
+        session.changes(work)
+    if ALLOCATE in session.settings.actions and any(turn.evicted or turn.moved for turn in turns.values()):
         _allocate(session, turns, TurnOutcome.LATER)
     while session.settings.queue_depth.get(ALLOCATE) == 1 and _allocate(session, turns, TurnOutcome.LATER):
         pass
     for work in session.works:
         if work not in turns and work.next_pods():
             turns[work] = Turn(work, TurnOutcome.UNTRIED, asks=sum_of(work.next_pods()))
+
+
+def run_actions(session: SchedulingSession, turns: dict[Work, Turn]) -> None:
+    """Runs KAI's actions once. Afterwards ``nominated`` of the session holds the pods that get their nodes only once
+    other pods have gone; KAI decides anew about them in the next cycle.
+    """
+    session.nominated.clear()
+    if ALLOCATE in session.settings.actions:
+        _allocate(session, turns, TurnOutcome.STARTS)
+    if not any(work.is_preemptible and work.has_active for work in session.works):
+        return
+    session.space.keep_idle(is_kept=True)
+    for name in session.settings.actions:
+        if name in _ACTIONS:
+            _act(session, turns, name, _ACTIONS[name])
+    session.space.keep_idle(is_kept=False)
 
 
 def _allocate(session: SchedulingSession, turns: dict[Work, Turn], outcome: TurnOutcome) -> bool:
@@ -257,11 +268,13 @@ def _go(session: SchedulingSession, turns: dict[Work, Turn], work: Work, way: Wa
     leaving = [(batch.work, pod) for batch in way.gone for pod in batch.pods]
     for moved_work, pod in (*leaving, *((moved_work, spot[0]) for moved_work, spot in way.moved)):
         session.move(moved_work, pod, None)
-    for _, pod in leaving:
+    for gone_work, pod in leaving:
         pod.is_gone = True
+        session.changes(gone_work)
     places = {spot[0]: spot for _, spot in way.moved}
     for moved_work, (pod, node, _) in (*((work, spot) for spot in way.placed), *way.moved):
         session.move(moved_work, pod, node)
+        session.nominated[pod] = moved_work
     for moved_work in dict.fromkeys((*(victim for victim, _ in leaving), *(victim for victim, _ in way.moved))):
         if moved_work in turns and turns[moved_work].placed:
             turn = turns[moved_work]
@@ -280,7 +293,7 @@ def _victims(session: SchedulingSession, work: Work) -> Iterator[Work]:
     return (
         other_work
         for other_work in session.works
-        if other_work.is_preemptible and other_work is not work and other_work.active
+        if other_work.is_preemptible and other_work is not work and other_work.has_active
     )
 
 
@@ -301,7 +314,7 @@ def _reclaim(
     session: SchedulingSession, work: Work, pods: Sequence[SessionPod], waiting: Sequence[Work]
 ) -> Search | None:
     """Searches a way that evicts work of other queues."""
-    standings = {name: session.standing(name) for name in session.tree.by_name}
+    standings = session.standings
     rules = partial(_EvictionClaim, session, standings)
     claim_rules = rules(work, pods).rules
     if not claim_rules.may_try:

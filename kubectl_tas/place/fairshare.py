@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import groupby
 from typing import Literal
 
@@ -367,8 +367,7 @@ class Standing:
     @cached_property
     def allocatable(self) -> Amounts:
         """Resources that the queue may hold: the larger of quota and fair share, but no more than the limit."""
-        quota, limit, fair = self.queue.quota, self.queue.limit, self.fair
-        return each(lambda name: limit.of(name) if quota.of(name) == NO_LIMIT else _within(limit, quota, fair, name))
+        return _allocatable(self.queue.quota, self.queue.limit, self.fair)
 
     @property
     def with_job(self) -> Amounts:
@@ -376,8 +375,10 @@ class Standing:
         return self.allocated + self.job
 
 
-def _within(limit: Amounts, quota: Amounts, fair: Amounts, name: ResourceName) -> Amount:
-    return smaller(limit, larger(quota, fair)).of(name)
+@lru_cache(maxsize=4096)
+def _allocatable(quota: Amounts, limit: Amounts, fair: Amounts) -> Amounts:
+    most = smaller(limit, larger(quota, fair))
+    return each(lambda name: limit.of(name) if quota.of(name) == NO_LIMIT else most.of(name))
 
 
 @dataclass(frozen=True)

@@ -105,6 +105,18 @@ def grow(gangs: Sequence[tuple[GangToPlace, int]], nodes: tuple[NodeResources, .
     return tuple(growths)
 
 
+def further_racks(gangs: Sequence[GangToPlace], nodes: tuple[NodeResources, ...], count: int) -> ClusterGrowth:
+    """Returns ``count`` racks more, of the kind that most of the gangs of one shard use."""
+    existing = _ExistingRacks(nodes, gangs)
+    by_kind: dict[tuple[tuple[Level, ...], object], list[GangToPlace]] = {}
+    for gang in gangs:
+        by_kind.setdefault((gang.levels, existing.kind_for(gang)), []).append(gang)
+    alike = max(by_kind.values(), key=len)
+    racks = _AddedRacks(existing, alike)
+    added = racks.nodes(0, count) if racks.rack else ()
+    return ClusterGrowth(racks.levels, racks.like, racks.rack, tuple(alike), len(alike), count, added=added)
+
+
 def _grown(
     gangs: Sequence[_Pair], waiting: Sequence[_Pair], space: Space, existing: _ExistingRacks
 ) -> tuple[ClusterGrowth, Space]:

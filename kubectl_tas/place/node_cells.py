@@ -182,6 +182,10 @@ class Space:
         self.nodes = {node.name: node for node in nodes}
         self._free = {node.name: dict(node.free) for node in nodes}
         self._idle: dict[str, dict[str, int]] = {}
+        """Free resources of nodes that have changed since ``keep_idle``, before that."""
+        self._keeps_idle = False
+        self.free_gpus = sum(max(0, free.get(GPU, 0)) for free in self._free.values())
+        """Free GPUs of all nodes."""
         self._changed: list[str] = []
         """Names of changed nodes, one entry for each change."""
         self._views: dict[_View, _ViewedNodes] = {}
@@ -219,8 +223,13 @@ class Space:
 
     def keep_idle(self, *, is_kept: bool) -> None:
         """Sets whether resources that are given back from now on are free only once the pods there have gone."""
-        self._idle = {name: dict(free) for name, free in self._free.items()} if is_kept else {}
-        self._changed += self._free
+        self._changed += self._idle
+        self._idle, self._keeps_idle = {}, is_kept
+
+    @property
+    def version(self) -> int:
+        """A number that grows with each change."""
+        return len(self._changed)
 
     def free_of(self, node: str, resource: str) -> int:
         """Returns the free amount of a resource on a node."""
@@ -236,8 +245,12 @@ class Space:
 
     def _change(self, node: str, requested: Vector, sign: int) -> None:
         free = self._free[node]
+        if self._keeps_idle and node not in self._idle:
+            self._idle[node] = dict(free)
+        self.free_gpus -= max(0, free.get(GPU, 0))
         for name, amount in requested.items():
             free[name] = free.get(name, capacity_of(name)) + sign * amount
+        self.free_gpus += max(0, free.get(GPU, 0))
         self._changed.append(node)
 
 
@@ -326,7 +339,7 @@ class _ViewedNodes:
         for name in set(changed[self._until :]):
             domain, cell = self._places[name]
             amounts = self._view.amounts(free[name])
-            already = self._view.amounts(idle[name]) if idle else ()
+            already = self._view.amounts(idle[name]) if name in idle else ()
             if (amounts, already) == (cell.free, cell.idle):
                 continue
             after = Cell(amounts, cell.admits, cell.has_gpus, already, cell.whole)

@@ -104,6 +104,8 @@ class Solver:
     def solve(self) -> Search:
         """Searches a way to place all pods of the gang that KAI takes next."""
         pods = self.work.next_pods()
+        if self.session.tries_left <= 0:
+            return Search(None, is_cut=True)
         if not pods or not self.victims or not self.session.fits_at_all(self.work, pods):
             return Search(None)
         self._free = self._free_nodes()
@@ -122,7 +124,11 @@ class Solver:
                 way = self._first(pods, scenarios, recorded)
                 if way is not None:
                     return Search(way)
-        return Search(None, is_cut=self.tries >= MAX_TRIES)
+        return Search(None, is_cut=self._is_spent)
+
+    @property
+    def _is_spent(self) -> bool:
+        return self.tries >= MAX_TRIES or self.session.tries_left <= 0
 
     def _free_nodes(self) -> set[str] | None:
         """Returns the nodes that KAI considers besides those of evicted pods: nodes with free GPUs. None means all."""
@@ -137,9 +143,10 @@ class Solver:
             key = len(pods), frozenset(map(id, gone))
             if key in self._failed or not gone:
                 continue
-            if self.tries >= MAX_TRIES:
+            if self._is_spent:
                 return None
             self.tries += 1
+            self.session.tries_left -= 1
             way = self._try(pods, batches)
             if way is not None:
                 return way
@@ -186,12 +193,15 @@ class Solver:
         """
         session, mine = self.session, None
         evicted_works = {batch.work for batch in owners.values()}
-        order = session.starting(work for work in {*self.waiting, *evicted_works} if work is not self.work)
+        others = session.that_matter(self.waiting, {work.queue for work in (self.work, *evicted_works)})
+        order = session.starting(work for work in {*others, *evicted_works} if work is not self.work)
         order.push(self.work, pods)
-        while (next_gang := order.pop()) is not None:
+        awaited = {self.work, *(work for work in evicted_works if work.next_pods())}
+        while awaited and (next_gang := order.pop()) is not None:
             work = next_gang.work
             if work is not self.work and work not in evicted_works:
                 continue
+            awaited.discard(work)
             next_pods = pods if work is self.work else work.next_pods()
             if session.refusal(work, sum_of(next_pods)) is not None:
                 spots = None

@@ -7,9 +7,10 @@ minimum gets all missing pods at once; above it, pods start and go one by one. F
 
 from __future__ import annotations
 
+import sys
 from bisect import insort
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import datetime
 from functools import cached_property
@@ -18,6 +19,7 @@ from typing import NamedTuple
 
 from kubectl_tas.base.diagnostics import TasError
 from kubectl_tas.base.late import dataclass
+from kubectl_tas.facts.gpus import GPU
 from kubectl_tas.facts.quantities import NOTHING, Amounts, total
 from kubectl_tas.model.scheduler_settings import SchedulerSettings, default_settings
 from kubectl_tas.place.fairshare import QueueTree, QuotaRefusal, Ranked, Standing, fair_shares, refusal
@@ -99,6 +101,11 @@ class Work:
     def active(self) -> tuple[SessionPod, ...]:
         """Pods that have nodes."""
         return tuple(pod for pod in self.pods if pod.node is not None)
+
+    @property
+    def has_active(self) -> bool:
+        """Whether any pod has a node."""
+        return any(pod.node is not None for pod in self.pods)
 
     def next_pods(self) -> tuple[SessionPod, ...]:
         """Returns the pods that KAI starts next: all that the minimum lacks, none if too few exist, or else one."""
@@ -188,13 +195,23 @@ class SchedulingSession:
         self.tree, self.total, self.space = start.tree, start.total, Space(start.nodes)
         self.settings, self.now = start.settings, start.now
         self.works = [*(work for work in start.works if work.queue in self.tree.by_name), *waiting]
+        self.tries_left = sys.maxsize
+        """Number of scenarios that may still be tried, for all gangs together."""
+        self._matters: dict[frozenset[str], dict[str, bool]] = {}
+        self._queued: dict[Work, QueuedGang | None] = {}
+        """Each gang that waits, as an order takes it, until its pods change."""
+        self.nominated: dict[SessionPod, Work] = {}
+        """Pods that get their nodes once other pods have gone, with their gangs."""
+        self._standings: Mapping[str, Standing] | None = None
         self._places: dict[str, tuple[QueuedGang, Ranked]] = {}
         """The next gang of each queue, and the queue's rank with that gang, until the queue's holdings change."""
         self.signatures: dict[Work, object] = {}
         """For each gang the levels of its units and the rules of its pending pods, as they were at first. Gangs that
         agree in that are alike for KAI (scheduling_constraints_signature.go and podset.go of pkg/scheduler/api).
         """
-        self.admit(())
+        self._requested: dict[str, Amounts] = {}
+        self._count(self.works)
+        self.divide()
         pods = [(work, pod) for work in self.works for pod in work.pods]
         held = _by_queue((work.queue, pod.amounts) for work, pod in pods if pod.node)
         fixed = _by_queue((work.queue, pod.amounts) for work, pod in pods if pod.node and not work.is_preemptible)
@@ -206,17 +223,61 @@ class SchedulingSession:
 
     def admit(self, works: Iterable[Work]) -> None:
         """Adds gangs whose pods may start from now on, and divides the resources among the queues again."""
+        works = list(works)
         self.works += works
+        self._count(works)
+        self.divide()
+
+    def leave(self, work: Work, pod: SessionPod) -> None:
+        """Takes a pod that has ended from its node."""
+        if work.queue in self.tree.by_name:
+            self.move(work, pod, None)
+        elif pod.node is not None:  # no queue is charged for it, and its gang is not among those of the session
+            for space in (self.space, self._emptied):
+                space.give_back(pod.node, pod.asks)
+            pod.node = None
+
+    def returns(self, work: Work) -> None:
+        """Takes pods of a gang that were evicted for pods that wait."""
+        self.signatures[work] = _signature(work)
+        self.changes(work)
+
+    def dismiss(self, work: Work, pods: Collection[SessionPod]) -> None:
+        """Removes pods that nobody makes again, and a gang without further pods. ``divide`` must follow."""
+        for pod in pods:
+            if pod.node is not None:
+                self.leave(work, pod)
+        if work in self.signatures:
+            self._requested[work.queue] -= sum_of(pods)
+            if len(pods) == len(work.pods):
+                self.works.remove(work)
+        gone = set(pods)
+        self.changes(work)
+        work.pods = tuple(pod for pod in work.pods if pod not in gone)
+
+    def _count(self, works: Sequence[Work]) -> None:
+        for queue, amounts in _by_queue((work.queue, pod.amounts) for work in works for pod in work.pods).items():
+            self._requested[queue] = self._requested.get(queue, NOTHING) + amounts
+
+    def divide(self) -> None:
+        """Divides the resources among the queues, as KAI does at the beginning of a cycle."""
         self.signatures |= {work: _signature(work) for work in self.works if work not in self.signatures}
-        requested = _by_queue((work.queue, pod.amounts) for work in self.works for pod in work.pods)
-        self.requests = self.tree.sums(requested)
+        self.requests = self.tree.sums(self._requested)
         """Resources that each queue holds or waits for."""
-        self.fair = fair_shares(self.total, self.tree, requested)
+        self.fair = fair_shares(self.total, self.tree, self._requested)
         self._places.clear()
+        self._standings = None
 
     def standing(self, queue: str, job: Amounts = NOTHING) -> Standing:
         """Returns the current state of a queue, with what its next gang asks for."""
         return Standing(self.tree.by_name[queue], self.fair[queue], self.allocated[queue], self._fixed[queue], job)
+
+    @property
+    def standings(self) -> Mapping[str, Standing]:
+        """The current state of all queues."""
+        if self._standings is None:
+            self._standings = {name: self.standing(name) for name in self.tree.by_name}
+        return self._standings
 
     def ranked(self, queue: str, next_gang: QueuedGang) -> Ranked:
         """Returns the current rank of a queue, with its next gang."""
@@ -232,15 +293,22 @@ class SchedulingSession:
 
     def move(self, work: Work, pod: SessionPod, node: str | None) -> None:
         """Gives a pod another node, or none, and charges the queues."""
+        self._queued.pop(work, None)
         amounts, before = pod.amounts, pod.node
         if before is not None:
             self.space.give_back(before, pod.asks)
         if node is not None:
             self.space.take(node, pod.asks)
+        if not work.is_preemptible:
+            if before is not None:
+                self._emptied.give_back(before, pod.asks)
+            if node is not None:
+                self._emptied.take(node, pod.asks)
         pod.node = node
         if (before is None) == (node is None):
             return
         amounts = amounts * (-1 if node is None else 1)
+        self._standings = None
         for queue in self.tree.chain(work.queue):
             self._places.pop(queue.name, None)
             self.allocated[queue.name] += amounts
@@ -261,6 +329,8 @@ class SchedulingSession:
         self, space: Space, work: Work, pods: Sequence[SessionPod], among: Container[str] | None = None
     ) -> tuple[Place, ...] | None:
         if work.request is None or any(pod.shape is None for pod in pods):
+            return None
+        if sum(pod.asks.get(GPU, 0) for pod in pods) > space.free_gpus:
             return None
         unit = with_pods(work.request.unit, pods)
         running_domains = dict(self._kept(work, work.request.unit))
@@ -285,6 +355,49 @@ class SchedulingSession:
                     subtree.name,
                     frozenset(domain[: subtree.required + 1] for domain in domains if domain is not None),
                 )
+
+    def queued(self, work: Work) -> QueuedGang | None:
+        """Returns a gang as an order takes it; None if KAI starts no further pods of it."""
+        if work not in self._queued:
+            pods = work.next_pods()
+            rank = self.rank_of(work, work.active) if pods else None
+            self._queued[work] = QueuedGang(work, work.active, rank, sum_of(pods)) if rank is not None else None
+        return self._queued[work]
+
+    def rank_of(self, work: Work, pods_left: Sequence[SessionPod]) -> tuple[int, int, Age]:
+        """Returns a gang's sort key in its queue, as far as the scheduler has the plugins for it."""
+        has, (priority, minimum, age) = self.settings.has, work.rank(pods_left)
+        return priority if has("priority") else 0, minimum if has("elastic") else 0, age
+
+    def changes(self, work: Work) -> None:
+        """Takes note that other pods of a gang wait than before."""
+        self._queued.pop(work, None)
+
+    def that_matter(self, works: Sequence[Work], queues: Collection[str]) -> list[Work]:
+        """Returns the pending gangs that can change the order of gangs of these queues: gangs in the same queues, and
+        gangs below a queue that KAI compares with a sibling, if some of these queues are below both.
+        """
+        key = frozenset(queues)
+        by_queue = self._matters.setdefault(key, {})
+        chosen = []
+        for work in works:
+            matters = by_queue.get(work.queue)
+            if matters is None:
+                matters = by_queue[work.queue] = self._matter(work.queue, key)
+            if matters:
+                chosen.append(work)
+        return chosen
+
+    def _matter(self, queue: str, queues: Collection[str]) -> bool:
+        chain = [above.name for above in self.tree.chain(queue)]
+        if queue in queues:
+            return True
+        chains = [[above.name for above in self.tree.chain(name)] for name in queues]
+        shared = next((depth for depth, name in enumerate(chain) if any(name in other for other in chains)), len(chain))
+        levels = zip(chain[shared:], [*chain[shared + 1 :], None], strict=False)
+        return any(
+            any(name not in other and (above is None or above in other) for other in chains) for name, above in levels
+        )
 
     def starting(self, works: Iterable[Work], most: int | None = None) -> Order:
         """Returns the order in which KAI starts gangs. ``most`` is the number of gangs that it tries of each queue."""
@@ -343,12 +456,14 @@ class Order:
         """Adds a gang. In an order of eviction, ``pods`` are the pods that the gang still has; otherwise the pods that
         the gang asks for.
         """
-        pods_left = work.active if pods is None or not self._is_leaving else tuple(pods)
-        next_pods = pods_left if self._is_leaving else work.next_pods() if pods is None else pods
-        if next_pods:
-            has, (priority, minimum, age) = self._session.settings.has, work.rank(pods_left)
-            rank = priority if has("priority") else 0, minimum if has("elastic") else 0, age
-            next_gang = QueuedGang(work, pods_left, rank, sum_of(next_pods))
+        if pods is None and not self._is_leaving:
+            next_gang = self._session.queued(work)
+        else:
+            pods_left = work.active if pods is None or not self._is_leaving else tuple(pods)
+            next_pods = pods_left if self._is_leaving else pods
+            rank = self._session.rank_of(work, pods_left) if next_pods else None
+            next_gang = QueuedGang(work, pods_left, rank, sum_of(next_pods)) if rank and next_pods else None
+        if next_gang is not None:
             insort(self._entries.setdefault(work.queue, []), next_gang, key=attrgetter("rank"))
             self._forget(work.queue)
 

@@ -95,7 +95,7 @@ def _others(question: Question) -> Iterator[PlacementChange]:
 def _both(question: Question) -> Iterator[PlacementChange]:
     """Yields combined changes for the levels that leave out the fewest pods, or for which other nodes are enough."""
     best: list[PlacementChange] = []
-    for softened in _of_levels(question.to_place):
+    for softened in other_levels(question.to_place):
         with_levels = replace(question, changed=softened.request)
         short = shortage_of(with_levels.room, with_levels.request.unit, question.to_place.levels)
         is_short = short is not None or exists(with_levels.room, with_levels.request.unit) is Existence.NO
@@ -114,7 +114,7 @@ def renaming(gang: GangToPlace, names: Sequence[str]) -> Iterator[PlacementChang
 
 
 @dataclass(frozen=True)
-class _Levels:
+class ChangedLevels:
     """A gang with other levels."""
 
     kind: str
@@ -124,21 +124,22 @@ class _Levels:
 
 
 def _levels(question: Question) -> Iterator[PlacementChange]:
-    for softened in _of_levels(question.to_place):
+    for softened in other_levels(question.to_place):
         if question.finds(softened.request.times(question.copies)):
             yield PlacementChange(softened.kind, softened.text)
 
 
-def _of_levels(gang: GangToPlace) -> Iterator[_Levels]:
+def other_levels(gang: GangToPlace) -> Iterator[ChangedLevels]:
+    """Yields a gang with each required level preferred, or replaced by the next coarser one; finest level first."""
     levels = gang.levels
     softly = _SOFTLY.get(gang.sent.kind, _SOFTLY_ELSEWHERE)
     depths = {unit.required for unit in gang.request.unit.units if unit.required is not None}
     for depth in sorted(depths, reverse=True):
         text = f"prefer {levels[depth].key} instead of requiring it ({softly})"
-        yield _Levels("preferred", text, _changed(gang, _Softer(depth)))
+        yield ChangedLevels("preferred", text, _changed(gang, _Softer(depth)))
         if depth:
             text = f"require {levels[depth - 1].key} instead of {levels[depth].key}"
-            yield _Levels("level", text, _changed(gang, _Coarser(depth, levels)))
+            yield ChangedLevels("level", text, _changed(gang, _Coarser(depth, levels)))
 
 
 @dataclass(frozen=True, slots=True)

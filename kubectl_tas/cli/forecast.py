@@ -1,0 +1,173 @@
+"""``kubectl tas forecast``: says when work starts, and when it ends at the latest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import click
+
+from kubectl_tas.cli.addressing import meant, work_arguments
+from kubectl_tas.cli.backends import NodeSource, nodes_options, refuse_several
+from kubectl_tas.cli.fit import chosen_work, finish, shard_schedulers, tell_volumes
+from kubectl_tas.cli.options import output_option, repository_option, template_options, together
+from kubectl_tas.cli.session import Session, open_session, refuse_errors
+from kubectl_tas.cli.terminal import hand_over, hand_over_answer, progress, say, show
+from kubectl_tas.draw import forecasttable as pages
+from kubectl_tas.facts import times
+from kubectl_tas.gangs.admission import VERDICTS
+from kubectl_tas.place.earlier_starts import STARTED, Played, earlier_start, with_racks
+from kubectl_tas.place.gangs_to_place import GangToPlace, LeftOut, unplaced
+from kubectl_tas.place.run_limits import Clock, planned
+from kubectl_tas.place.schedulers import ShardScheduler
+from kubectl_tas.place.timeline import StartOutcome, play
+from kubectl_tas.report.text import plural
+
+MAX_HORIZON = 366 * 86400
+"""Most seconds of a horizon."""
+MAX_GROWTH = 1000
+MAX_COST = 300_000
+"""Most nodes times gangs for which changes are tried although no WORK is named: for each gang that waits."""
+_WAITING = (StartOutcome.GIVES_UP, StartOutcome.BEYOND, StartOutcome.UNKNOWN, StartOutcome.NEVER)
+
+
+class _Duration(click.ParamType):  # type: ignore[type-arg]
+    name = "duration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        seconds = value if isinstance(value, int) else times.in_unit_of("seconds", str(value))
+        if seconds is None or not 0 < seconds <= MAX_HORIZON:
+            self.fail(f"{value!r} is not a time such as 2h, 90m or 7d, of at most 366 days", param, ctx)
+        return seconds
+
+
+class _Moment(click.ParamType):  # type: ignore[type-arg]
+    name = "moment"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
+        if isinstance(value, datetime):
+            return value
+        try:
+            moment = datetime.fromisoformat(str(value))
+            return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+        except (ValueError, OverflowError):
+            self.fail(f"{value!r} is not a time such as 2026-11-29T04:00:00Z", param, ctx)
+
+
+clock_options = together(
+    click.option("--assume", metavar="TIME", type=_Duration(), help="How long work without a limit runs, such as 2h."),
+    click.option(
+        "--horizon", metavar="TIME", type=_Duration(), default="7d", show_default=True, help="Where the forecast stops."
+    ),
+    click.option("--now", metavar="TIME", type=_Moment(), help="The time of the forecast, such as 2026-11-29T04:00Z."),
+)
+"""The options for the times of a forecast."""
+
+
+@click.command("forecast", epilog="Example: kubectl tas forecast train --nodes nodes.json --nodes pods.json")
+@work_arguments(many=True, required=False)
+@click.option(
+    "--grow",
+    metavar="N",
+    type=click.IntRange(1, MAX_GROWTH),
+    help="Say how much earlier work starts with N more racks, like the most common one.",
+)
+@clock_options
+@output_option("table", "wide", "json", "svg", "html")
+@nodes_options
+@template_options
+@repository_option
+def forecast_command(
+    work: Sequence[str],
+    grow: int | None,
+    now: datetime | None,
+    horizon: int,
+    assume: int | None,
+    files: Sequence[str],
+    live: bool,
+    output: str,
+    directory: str | None,
+    **cluster: Any,
+) -> int:
+    """Say when WORK starts, and when it ends at the latest.
+
+    forecast plays `fit --all` forward. Work ends at its limit: exec_timeout, activeDeadlineSeconds, or the annotation
+    kubectl-tas/expected-runtime. Each end starts another cycle of KAI. Without WORK, forecast answers for all work.
+
+    A start holds if each limit holds and no further work comes. For WORK that waits, forecast also tries another level,
+    fewer pods, LOW and more nodes, and says what brings the start forward most. Exits 1 if one does not start within
+    the horizon, or if one has no answer.
+    """
+    session = open_session(directory)
+    if refuse_errors(session.without(VERDICTS)):
+        return 1
+    chosen = chosen_work(session, (), is_all=True, backend=cluster["backend"])
+    named = {id(item) for word in work for item in meant(session, word, chosen)}
+    if not chosen:
+        say("There is no work to place.", err=True)
+    source = NodeSource(session.fleet, files, cluster, live=live)
+    if files:
+        refuse_several(item.pool.backend.name for item in chosen)
+    found = list(unplaced(session.fleet, chosen))
+    left_out = [item for item in found if isinstance(item, LeftOut)]
+    gangs = [item for item in found if isinstance(item, GangToPlace)]
+    tell_volumes(gangs, source)
+    clock = Clock(now or datetime.now(UTC).replace(microsecond=0), horizon, assume)
+    forecasts = _forecasts(session, gangs, source, clock, named if work else None, grow)
+    if output == "json":
+        hand_over_answer(pages.Forecasts(forecasts, left_out))
+    elif output in ("svg", "html"):
+        from kubectl_tas.draw import gantt  # most runs draw nothing
+
+        hand_over((gantt.svg if output == "svg" else gantt.html)(forecasts))
+    elif forecasts:
+        show(pages.render(forecasts, wide=output == "wide"))
+    own = [item for item in left_out if not work or id(item.sent) in named]
+    waits = any(gang.outcome in _WAITING for each in forecasts for gang in each.gangs)
+    return finish(session, own, is_placed=not waits)
+
+
+def _forecasts(
+    session: Session,
+    gangs: Sequence[GangToPlace],
+    source: NodeSource,
+    clock: Clock,
+    named: set[int] | None,
+    grow: int | None,
+) -> list[pages.Forecasted]:
+    return [
+        each
+        for scheduler in shard_schedulers(session.fleet, gangs, source)
+        if (each := _forecast(scheduler, source, clock, named, grow)) is not None
+    ]
+
+
+def _forecast(
+    scheduler: ShardScheduler, source: NodeSource, clock: Clock, named: set[int] | None, grow: int | None
+) -> pages.Forecasted | None:
+    """Returns the forecast of one scheduler; None if it has no WORK that is named."""
+    scheduler = replace(scheduler, start=replace(scheduler.start, now=clock.now.replace(tzinfo=None)))
+    plan = planned(scheduler, source.queued(scheduler.backend), clock)
+    shown = None
+    if named is not None:
+        shown = frozenset(name for name, gang in plan.gangs_to_place.items() if id(gang.sent) in named)
+        if not shown:
+            return None
+    with progress("Forecasting") as tick:
+        forecast = play(scheduler.start, plan.gangs, clock.horizon, tick)
+    played = Played(scheduler.start, plan.gangs, forecast)
+    each = pages.Forecasted(scheduler, plan, forecast, clock, shown)
+    late = [gang for gang in each.gangs if gang.outcome not in STARTED and gang.name in plan.gangs_to_place]
+    cost = len(scheduler.start.nodes) * len(plan.gangs) * len(late)
+    if named is None and cost > MAX_COST:
+        say(f"Not tried: what would help {plural(len(late), 'gang')} that wait. Name WORK.", err=True)
+        late = []
+    earlier = {}
+    with progress("Trying changes") as tick:
+        for number, gang in enumerate(late, start=1):
+            earlier[gang.name] = earlier_start(played, gang, plan.gangs_to_place[gang.name])
+            tick(number, len(late))
+    grown = with_racks(played, list(plan.gangs_to_place.values()), grow) if grow else None
+    return replace(each, earlier=earlier, grown=grown)

@@ -1,0 +1,126 @@
+"""Looks for the one change of a gang, or of the nodes, that brings its start forward most. Each change is played."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from kubectl_tas.base.contract import json_fields
+from kubectl_tas.base.late import dataclass
+from kubectl_tas.facts.quantities import total
+from kubectl_tas.place.gangs_to_place import GangToPlace
+from kubectl_tas.place.grow import further_racks
+from kubectl_tas.place.node_cells import PlacementRequest
+from kubectl_tas.place.queues import counted
+from kubectl_tas.place.scheduling_session import SessionPod, ShardStart, Work, with_pods
+from kubectl_tas.place.suggestions import other_levels
+from kubectl_tas.place.timeline import Forecast, GangForecast, PlannedGang, StartOutcome, play
+from kubectl_tas.report.text import plural
+
+LOW_PRIORITY = 50
+RACKS = (1, 2, 4, 8)
+"""Numbers of racks that are tried."""
+STARTED = (StartOutcome.RUNS, StartOutcome.AT_ONCE)
+
+
+@json_fields("kind change=text startsAfterSeconds=starts")
+@dataclass(frozen=True, slots=True)
+class EarlierStart:
+    """A change with which a gang starts earlier."""
+
+    kind: str
+    """level, priority, size or nodes."""
+    text: str
+    starts: int
+    """Time at which the gang then starts."""
+
+
+@dataclass(frozen=True)
+class Played:
+    """One scheduler that was played, and what it began with."""
+
+    start: ShardStart
+    planned: tuple[PlannedGang, ...]
+    forecast: Forecast
+
+    def changed(self, start: ShardStart, planned: Sequence[PlannedGang]) -> Forecast:
+        """Plays the scheduler with another start."""
+        return play(start, planned, self.forecast.horizon)
+
+
+def with_racks(played: Played, gangs: Sequence[GangToPlace], count: int) -> tuple[Forecast, str] | None:
+    """Plays the scheduler with some racks more, and returns their number in words; None without a rack to copy."""
+    growth = further_racks(gangs, played.start.nodes, count)
+    if not growth.added:
+        return None
+    resources = played.start.total + total(counted(node.allocatable) for node in growth.added)
+    start = replace(played.start, nodes=(*played.start.nodes, *growth.added), total=resources)
+    words = plural(count, growth.word)
+    return played.changed(
+        start, played.planned
+    ), words if growth.word == "node" else f"{words} ({len(growth.added)} nodes)"
+
+
+def earlier_start(played: Played, answer: GangForecast, gang: GangToPlace) -> EarlierStart | None:
+    """Returns the change that brings a gang forward most; None if it starts at once, or if no change helps."""
+    best: EarlierStart | None = None
+    if answer.outcome in STARTED:
+        return None
+    for kind, text, forecast in _tries(played, answer.name, gang):
+        starts = next((other.starts for other in forecast.gangs if other.name == answer.name), None)
+        if starts is None or (answer.starts is not None and starts >= answer.starts):
+            continue
+        if best is None or starts < best.starts:
+            best = EarlierStart(kind, text, starts)
+        if starts <= answer.planned.comes:
+            break
+    return best
+
+
+def _tries(played: Played, name: str, gang: GangToPlace) -> Iterator[tuple[str, str, Forecast]]:
+    """Yields each change with the forecast that it leads to, the smallest changes first."""
+    work = next(planned.work for planned in played.planned if planned.work.name == name)
+
+    def with_work(changed: Work) -> Forecast:
+        planned = [replace(each, work=changed) if each.work is work else each for each in played.planned]
+        return played.changed(played.start, planned)
+
+    for softened in other_levels(gang):
+        yield "level", softened.text, with_work(_with_request(work, gang, softened.request))
+    for changed, text in _smaller(work):
+        yield "size", text, with_work(changed)
+    if not work.is_preemptible:
+        yield "priority", "priority LOW", with_work(replace(work, priority=LOW_PRIORITY, is_preemptible=True))
+    for count in RACKS:
+        grown = with_racks(played, [gang], count)
+        if grown is None:
+            break
+        yield "nodes", f"{grown[1]} more", grown[0]
+
+
+def _with_request(work: Work, gang: GangToPlace, request: PlacementRequest) -> Work:
+    """Returns a gang with other levels; the tree of a workflow's gang, and so the units of its pods, differ too."""
+    if gang.group is None and work.request is not None:
+        return replace(work, request=replace(work.request, unit=request.unit))
+    pods = tuple(
+        SessionPod(str(number), unit, dict(request.shapes[shape].asks), shape)
+        for number, (unit, shape) in enumerate((unit.name, shape) for unit in request.unit.units for shape in unit.pods)
+    )
+    least = {unit.name: len(unit.pods) for unit in request.unit.units if unit.pods}
+    return replace(work, request=request, pods=pods, least=least)
+
+
+def _smaller(work: Work) -> Iterator[tuple[Work, str]]:
+    """Yields a gang with fewer pods in its largest unit, the next smaller size first."""
+    if work.request is None or not work.least:
+        return
+    name = max(work.least, key=lambda unit: work.least[unit])
+    count = work.least[name]
+    of_unit = [pod for pod in work.pods if pod.unit == name]
+    for fewer in sorted({count - 1, count * 3 // 4, count // 2, count // 4} - {0, count}, reverse=True):
+        gone = set(of_unit[fewer:])
+        pods = tuple(pod for pod in work.pods if pod not in gone)
+        request = replace(work.request, unit=with_pods(work.request.unit, pods))
+        where = f" in {name}" if len(work.least) > 1 else ""
+        text = f"{plural(fewer, 'pod')}{where} instead of {len(of_unit)}"
+        yield replace(work, request=request, pods=pods, least={**work.least, name: fewer}), text
