@@ -174,6 +174,7 @@ CHANGING = {
     "place.fairshare._Claim",
     "place.fairshare._Division",
     "place.fairshare._Rest",
+    "place.timeline._PlayedGang",
     "place.kai_allocate._State",
     "place.scenarios.Solver",
     "place.scheduling_session.SessionPod",

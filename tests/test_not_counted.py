@@ -47,6 +47,7 @@ ANSWERS = {
     "admit": ["train"],
     "explain": ["train"],
     "fit": ["train", "--nodes", "nodes.json"],
+    "forecast": ["train", "--nodes", "nodes.json", "--assume", "1h", "--now", "2026-11-29T04:00Z"],
     "pool describe": ["team"],
     "pool list": [],
     "pool plan": ["--nodes", "nodes.json"],

@@ -15,7 +15,7 @@ from kubectl_tas.place.actions import TurnOutcome
 from kubectl_tas.place.earlier_starts import EarlierStart
 from kubectl_tas.place.fairshare import QuotaRefusal
 from kubectl_tas.place.gangs_to_place import GangToPlace, LeftOut
-from kubectl_tas.place.run_limits import Clock, Planned
+from kubectl_tas.place.run_limits import Clock, ShardPlan
 from kubectl_tas.place.schedulers import ShardScheduler
 from kubectl_tas.place.timeline import Forecast, GangForecast, RunLimit, StartOutcome
 from kubectl_tas.report import style
@@ -127,12 +127,12 @@ class SuspendedGang(NamedTuple):
     "backend=scheduler.backend shard=scheduler.shard now horizonSeconds=clock.horizon limited=is_cut gangs=rows "
     "suspended"
 )
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Forecasted:
     """The forecast of one shard of a scheduler, as it is shown."""
 
     scheduler: ShardScheduler
-    planned: Planned
+    planned: ShardPlan
     forecast: Forecast
     clock: Clock
     shown: frozenset[str] | None = None

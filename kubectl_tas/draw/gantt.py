@@ -9,7 +9,7 @@ from kubectl_tas.draw import plainpage
 from kubectl_tas.draw.forecasttable import HEADER, Forecasted, because, ends, head, lasting, starts
 from kubectl_tas.draw.palette import NAMESPACE
 from kubectl_tas.draw.svg import STYLE
-from kubectl_tas.place.timeline import GangForecast, Span
+from kubectl_tas.place.timeline import GangForecast, RunSpan
 from kubectl_tas.report.style import printable
 
 WIDTH, MARGIN, LINE, BAR = 560.0, 16.0, 20.0, 12.0
@@ -106,7 +106,7 @@ def _bars(gang: GangForecast, last: int, y: float) -> Iterator[str]:
     """Draws the times in which a gang runs, full, and the times in which it waits, striped."""
     before = max(0, gang.planned.comes)
     until = last if gang.ends is None else min(last, gang.ends)
-    spans = [*gang.spans, Span(until, until)] if gang.ends is not None or not gang.spans else gang.spans
+    spans = [*gang.spans, RunSpan(until, until)] if gang.ends is not None or not gang.spans else gang.spans
     for span in spans:
         start, end = max(0, min(last, span.start)), last if span.end is None else max(0, min(last, span.end))
         end = end if span.end is not None or gang.ends is None else until

@@ -35,7 +35,7 @@ class EarlierStart:
     """Time at which the gang then starts."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Played:
     """One scheduler that was played, and what it began with."""
 

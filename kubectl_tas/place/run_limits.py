@@ -55,8 +55,8 @@ class Clock:
         return round((time - self.now).total_seconds())
 
 
-@dataclass(frozen=True)
-class Planned:
+@dataclass(frozen=True, slots=True)
+class ShardPlan:
     """The gangs of one scheduler, with their limits."""
 
     gangs: tuple[PlannedGang, ...]
@@ -70,7 +70,7 @@ class Planned:
     """Whether some schedule has more runs than are played."""
 
 
-def planned(scheduler: ShardScheduler, objects: Sequence[Mapping[str, Any]], clock: Clock) -> Planned:
+def planned(scheduler: ShardScheduler, objects: Sequence[Mapping[str, Any]], clock: Clock) -> ShardPlan:
     """Returns the gangs that run, wait or come within the horizon."""
     of_repository = {group: gang for gang, groups in scheduler.running for group in groups}
     groups = [fields for fields in objects if fields.get("kind") == "PodGroup"]
@@ -104,7 +104,7 @@ def planned(scheduler: ShardScheduler, objects: Sequence[Mapping[str, Any]], clo
             default=0,
         )
         gangs.append(PlannedGang(work, limit_of(gang, clock), min(0, created)))
-    return Planned(tuple(gangs), tuple(suspended.values()), names, runs, is_cut)
+    return ShardPlan(tuple(gangs), tuple(suspended.values()), names, runs, is_cut)
 
 
 def is_suspended(gang: GangToPlace) -> bool:

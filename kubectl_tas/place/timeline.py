@@ -126,7 +126,7 @@ class StartCause:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class RunSpan:
     """A time in which a gang has pods on nodes."""
 
     start: int
@@ -143,7 +143,7 @@ class Eviction:
     pods: int
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class GangForecast:
     """The answer for one gang."""
 
@@ -154,7 +154,7 @@ class GangForecast:
     ends: int | None
     """Time at which the last pod has ended at the latest, or the work gives up; None if unknown."""
     cause: StartCause
-    spans: tuple[Span, ...]
+    spans: tuple[RunSpan, ...]
     evictions: tuple[Eviction, ...]
     turn: Turn | None
     """The last answer of the scheduler that let the gang wait."""
@@ -169,7 +169,7 @@ class GangForecast:
         return self.planned.work.name
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Forecast:
     """The answers of one scheduler."""
 
@@ -198,8 +198,8 @@ def play(
     return _Play(start, [replace(gang, work=copies[gang.work]) for gang in planned], horizon).answer(tick)
 
 
-@dataclass(eq=False)
-class _Run:
+@dataclass(slots=True, eq=False)
+class _PlayedGang:
     """A gang while it is played."""
 
     planned: PlannedGang
@@ -218,7 +218,7 @@ class _Run:
     cause: StartCause = field(default_factory=StartCause)
     over: int | None = None
     """Time at which the gang has ended or given up."""
-    spans: list[Span] = field(default_factory=list)
+    spans: list[RunSpan] = field(default_factory=list)
     evictions: list[Eviction] = field(default_factory=list)
     turn: Turn | None = None
     decided: int | None = None
@@ -243,9 +243,9 @@ class _Run:
         return min(ends, default=None)
 
 
-def _run(gang: PlannedGang) -> _Run:
+def _run(gang: PlannedGang) -> _PlayedGang:
     limit, pods = gang.limit, gang.work.pods
-    return _Run(gang, limit.again, gang.created, limit.attempts, len(pods), sum_of(pods).gpus, gang.comes <= 0)
+    return _PlayedGang(gang, limit.again, gang.created, limit.attempts, len(pods), sum_of(pods).gpus, gang.comes <= 0)
 
 
 class _Play:
@@ -256,7 +256,7 @@ class _Play:
         self._session.tries_left = max(LEAST_TRIES, MAX_COST // (1 + len(start.nodes) * len(planned)))
         self._later: list[Work] = []
         """Gangs whose pods do not exist yet, since they wait for other gangs of their object."""
-        self._queue: list[tuple[int, int, _Run]] = []
+        self._queue: list[tuple[int, int, _PlayedGang]] = []
         self._entries = 0
         self._started = {work.name for work in start.works if work.has_started}
         """Names of gangs that have had their minimum of pods."""
@@ -270,7 +270,7 @@ class _Play:
                     run.since[pod] = run.planned.pods_since.get(pod.name, 0)
             if run.since:
                 run.first = min(run.since.values())
-                run.spans.append(Span(run.first, None))
+                run.spans.append(RunSpan(run.first, None))
             elif run.is_here:
                 self._come(run)
             self._await(run)
@@ -300,12 +300,12 @@ class _Play:
         gangs.sort(key=lambda gang: (gang.starts is None, gang.starts or 0, rank[gang.outcome]))
         return Forecast(tuple(gangs), self._horizon, self._events, self._is_cut, tuple(self._running))
 
-    def _come(self, run: _Run) -> None:
+    def _come(self, run: _PlayedGang) -> None:
         run.is_here = True
         if self._start.tree.is_leaf(run.work.queue):
             self._later.append(run.work)
 
-    def _await(self, run: _Run) -> None:
+    def _await(self, run: _PlayedGang) -> None:
         """Enters the next time at which a gang comes, ends or gives up. Times that no longer count stay, and are
         passed over.
         """
@@ -314,7 +314,7 @@ class _Play:
             heappush(self._queue, (max(0, time), self._entries, run))
             self._entries += 1
 
-    def _due(self, run: _Run, at: int) -> bool:
+    def _due(self, run: _PlayedGang, at: int) -> bool:
         """Makes a gang come, lets it give up, or ends its pods whose time has come. Returns False if the time does not
         count any more.
         """
@@ -344,7 +344,7 @@ class _Play:
         self._await(run)
         return True
 
-    def _arrive(self, run: _Run, at: int) -> None:
+    def _arrive(self, run: _PlayedGang, at: int) -> None:
         """Makes a gang whose time has come; or leaves it out, or ends another run, as its schedule says."""
         gang = run.planned
         earlier = [
@@ -361,13 +361,13 @@ class _Play:
         self._come(run)
         self._await(run)
 
-    def _leave(self, run: _Run, pods: Sequence[SessionPod], at: int) -> None:
+    def _leave(self, run: _PlayedGang, pods: Sequence[SessionPod], at: int) -> None:
         """Takes pods from their nodes; their controller makes others, which wait."""
         self._free(run, pods, at)
         for pod in pods:
             self._session.leave(run.work, pod)
 
-    def _dismiss(self, run: _Run, pods: Sequence[SessionPod], at: int) -> None:
+    def _dismiss(self, run: _PlayedGang, pods: Sequence[SessionPod], at: int) -> None:
         """Takes pods away that nobody makes again."""
         self._free(run, [pod for pod in pods if pod in run.since], at)
         if run.work in self._later:
@@ -378,12 +378,12 @@ class _Play:
         if not run.work.pods:
             run.over = at
 
-    def _end(self, run: _Run, at: int) -> None:
+    def _end(self, run: _PlayedGang, at: int) -> None:
         """Ends a gang."""
         self._dismiss(run, run.work.pods, at)
         run.over = at
 
-    def _free(self, run: _Run, pods: Sequence[SessionPod], at: int) -> None:
+    def _free(self, run: _PlayedGang, pods: Sequence[SessionPod], at: int) -> None:
         if pods:
             before = self._ended.get(run.work.name, ("", frozenset()))[1]
             self._ended[run.work.name] = run.work.queue, before | {str(pod.node) for pod in pods}
@@ -392,9 +392,9 @@ class _Play:
         if not run.since:
             self._close(run, at)
 
-    def _close(self, run: _Run, at: int) -> None:
+    def _close(self, run: _PlayedGang, at: int) -> None:
         if run.spans and run.spans[-1].end is None:
-            run.spans[-1] = Span(run.spans[-1].start, at)
+            run.spans[-1] = RunSpan(run.spans[-1].start, at)
 
     def _settle(self, at: int) -> None:
         """Runs cycles until nothing changes. A minimum runtime that ends between two ends counts from the later one."""
@@ -434,7 +434,7 @@ class _Play:
             new = [pod for pod in work.pods if pod.node is not None and pod not in run.since]
             if new:
                 if not run.since:
-                    run.spans.append(Span(at, None))
+                    run.spans.append(RunSpan(at, None))
                 run.since |= dict.fromkeys(new, at)
                 if run.first is None and work.has_started:
                     run.first, run.cause = at, self._cause(run, turn, at)
@@ -444,7 +444,7 @@ class _Play:
                 run.turn, run.decided = turn, at
         return bool(self._session.nominated) or any(turn.evicted for turn in turns.values())
 
-    def _evict(self, run: _Run, pods: Iterable[SessionPod], winner: str, at: int) -> None:
+    def _evict(self, run: _PlayedGang, pods: Iterable[SessionPod], winner: str, at: int) -> None:
         pods = [pod for pod in pods if pod.node is None]
         for pod in pods:
             run.since.pop(pod, None)
@@ -459,7 +459,7 @@ class _Play:
                 run.over = at
         self._await(run)
 
-    def _cause(self, run: _Run, turn: Turn, at: int) -> StartCause:
+    def _cause(self, run: _PlayedGang, turn: Turn, at: int) -> StartCause:
         """Returns why a gang starts now. What had to go for it went in an earlier cycle of the same time."""
         if not turn.action and run.turn is not None and run.decided == at:
             turn = replace(turn, evicted=run.turn.evicted, moved=run.turn.moved, action=run.turn.action)
@@ -479,7 +479,7 @@ class _Play:
         tree = self._start.tree
         return queue in tree.by_name and any(each.name == above for each in tree.chain(queue))
 
-    def _answer(self, run: _Run) -> GangForecast:
+    def _answer(self, run: _PlayedGang) -> GangForecast:
         """Returns the answer for a gang that starts, or gives up."""
         there = run.first is not None and run.first <= 0 and run.work in self._start.works
         if run.first is None:
@@ -492,7 +492,7 @@ class _Play:
         ends = run.over if run.over is not None else self._last_end(run)
         return self._made(run, outcome, ends)
 
-    def _last_end(self, run: _Run) -> int | None:
+    def _last_end(self, run: _PlayedGang) -> int | None:
         """Returns the time behind the horizon at which a running gang has ended at the latest; None if unknown."""
         limit, ends = run.planned.limit, list[int]()
         if limit.whole is not None:
@@ -503,7 +503,7 @@ class _Play:
             ends.append(max(run.since.values()) + limit.pod)
         return min(ends, default=None)
 
-    def _made(self, run: _Run, outcome: StartOutcome, ends: int | None = None) -> GangForecast:
+    def _made(self, run: _PlayedGang, outcome: StartOutcome, ends: int | None = None) -> GangForecast:
         is_open = outcome in (StartOutcome.BEYOND, StartOutcome.UNKNOWN, StartOutcome.NEVER)
         return GangForecast(
             run.planned,
@@ -518,7 +518,7 @@ class _Play:
             run.gpus,
         )
 
-    def _of_waiting(self, waiting: list[_Run]) -> Iterator[tuple[_Run, GangForecast]]:
+    def _of_waiting(self, waiting: list[_PlayedGang]) -> Iterator[tuple[_PlayedGang, GangForecast]]:
         """Yields the answers for gangs that wait at the end: takes away first what ends behind the horizon, then what
         has no limit, and looks what starts then.
         """
