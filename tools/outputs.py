@@ -69,7 +69,7 @@ _COMPLETE = (Findings, Impact, RuleList, Releases, Patch, Checks)
 """AdmissionAnswers that leave no document out."""
 _NOT_COUNTED = "Documents that could not be read or that nothing holds. The answer lacks what they declare."
 _WORDS: dict[object, str] = {
-    str: "string", int: "integer", bool: "boolean", Decimal: "number", NoneType: "null"
+    str: "string", int: "integer", bool: "boolean", float: "number", Decimal: "number", NoneType: "null"
 }  # fmt: skip
 Schema = dict[str, Any]
 

@@ -15,7 +15,7 @@ from tests.support.cli import kubectl_tas
 from tests.support.golden import GOLDEN, ROOT, case_input
 from tests.support.history import commit
 from tools.generate import commands
-from tools.outputs import OUTPUTS
+from tools.outputs import OUTPUTS, output_texts
 
 FIT, WHY = GOLDEN / "commands/fit", GOLDEN / "commands/workflow-why"
 NODES = (f"--nodes={FIT / 'nodes.json'}", f"--nodes={FIT / 'pods.json'}")
@@ -91,6 +91,18 @@ def test_of_placement(arguments: tuple[str, ...]) -> None:
 def test_of_pools_and_nodes() -> None:
     keeps_to("pool share", kubectl_tas("-C", case_input(FIT), "pool", "share", *NODES, "-o", "json").out)
     keeps_to("pool plan", kubectl_tas("-C", case_input(FIT), "pool", "plan", *NODES, "-o", "json").out)
+
+
+def test_of_past_usage() -> None:
+    root = case_input(GOLDEN / "commands/pool-share-by-usage")
+    keeps_to("pool share", kubectl_tas("-C", root, "pool", "share", "--gpus", "88", "-o", "json").out)
+
+
+def test_each_object_has_fields() -> None:
+    """A class that names no field, such as a number of Python, gives an object that nothing keeps to."""
+    for text in output_texts().values():
+        schemas = json.loads(text).get("$defs", {})
+        assert [name for name, schema in schemas.items() if not schema["properties"]] == []
 
 
 def test_of_a_cluster() -> None:
