@@ -193,8 +193,8 @@ def _doubtful(amounts: Fields, name: str, number: Decimal, *, uses_gpus: bool) -
     """Checks an amount of cpu or memory whose unit may be wrong. Fractions of a byte are refused elsewhere."""
     amount = amounts.get(name)
     smallest, largest = _PLAUSIBLE[name]
-    if number > largest and name == "cpu":
-        problem, hint = f"is {amount} processors; no node has so many", f"Write {int(number)}m if you mean millicores."
+    if number > largest and name == "cpu" and str(amount).isdigit() and number <= 1000 * largest:
+        problem, hint = f"is {amount} processors; no node has so many", f"Write {amount}m if you mean millicores."
     elif number > largest:
         problem, hint = f"is {amount}; no node has so much", "Write the amount that the program needs."
     elif smallest > number >= 1:

@@ -295,6 +295,15 @@ CONTAINERS: tuple[tuple[str, str, str, str], ...] = (
         )
         for name in ("hugepages-", "hugepages-big", "hugepages-0", "hugepages-500m")
     ),
+    *(
+        (
+            f"resources: {{limits: {{cpu: ^{amount}}}}}",
+            "amount-doubtful",
+            f"{MAIN}.resources.limits.cpu is {amount}; no node has so much",
+            "Write the amount that the program needs.",
+        )
+        for amount in ("64000000m", "100000Ki", "9E", "5000000")  # as millicores, the last is still too much
+    ),
     (
         "resources: {limits: {memory: ^0.5}}",
         "resource-amount",
