@@ -149,6 +149,7 @@ def test_one_work_is_answered_beside_all(tmp_path: Path) -> None:
         ("--horizon=soon", "is not a time such as 2h"),
         ("--horizon=900000d", "of at most 366 days"),
         ("--assume=0", "is not a time such as 2h"),
+        ("--now=9999-12-31T23:59Z", "is not in the years 1970 to 9000"),
         ("--now=yesterday", "is not a time such as 2026-11-29T04:00:00Z"),
     ],
 )
@@ -248,3 +249,51 @@ def test_workers_of_an_mpi_job_stay_unless_its_policy_removes_them(
     text = f"{head}spec:\n  runPolicy: {{activeDeadlineSeconds: 3600{policy}}}\n  mpiReplicaSpecs: {types}\n"
     root = repository(tmp_path, m=text)
     assert gangs(root, nodes(root))["m"]["endsAfterSeconds"] == ends
+
+
+def cron_job(schedule: str, template: str = LIMITED) -> str:
+    spec = "\n".join(f"    {line}" for line in job("a", 8, template=template).splitlines()[4:])
+    head = "apiVersion: batch/v1\nkind: CronJob\n" + META.replace("NAME", "night").replace("NOTES", "")
+    return f'{head}spec:\n  schedule: "{schedule}"\n  jobTemplate:\n    spec:\n{spec}\n'
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "start", "why", "listed"),
+    [
+        ("a", job("a", 8, "\n  suspend: true"), "never", "it is suspended", "suspended"),
+        ("night", cron_job("0 0 30 2 *"), "not within 7 d", "its schedule has no run", "withoutRuns"),
+    ],
+)
+def test_work_that_nobody_starts_has_a_row(
+    name: str, text: str, start: str, why: str, listed: str, tmp_path: Path
+) -> None:
+    root = repository(tmp_path, first=text, b=job("b", 1, template=LIMITED))
+    for arguments in ([], [name], ["--grow=1"], ["--grow=1", "-o=wide"]):
+        result = forecast(root, nodes(root), *arguments)
+        row = next(line for line in result.out.splitlines() if line.startswith(f"{name} "))
+        assert (start in row, why in row) == (True, True)
+        assert result.code == (1 if arguments == [name] else 0)
+    (scheduler,) = json.loads(forecast(root, name, "-o=json", nodes(root)).out)["schedulers"]
+    assert ([each["name"] for each in scheduler[listed]], scheduler["gangs"]) == ([name], [])
+
+
+def test_a_schedule_with_many_runs_is_bounded_and_the_answer_says_so(tmp_path: Path) -> None:
+    """Nothing is tried for each run: that would take hours."""
+    root = repository(tmp_path, night=cron_job("* * * * *"))
+    result = forecast(root, nodes(root))
+    assert (result.code, "of each schedule only the first 200 runs" in result.out) == (1, True)
+    assert [line.split()[0] for line in result.out.splitlines()[4:]] == ["night"]
+
+
+def test_a_limit_behind_the_horizon_is_not_called_absent(tmp_path: Path) -> None:
+    waves = job("a", 8, "\n  completions: 1000\n  parallelism: 1", template=LIMITED)
+    root = repository(tmp_path, a=waves)
+    row = forecast(root, nodes(root)).out.splitlines()[-1]
+    assert row.split("  ")[-1].strip() == "not within 7 d"
+    assert "<desc>a: at once, ends not within 7 d</desc>" in forecast(root, "-o=svg", nodes(root)).out
+
+
+def test_a_time_that_no_date_can_hold_is_a_number_alone(tmp_path: Path) -> None:
+    root = repository(tmp_path, a=job("a", 8, "\n  activeDeadlineSeconds: 999999999999999999"))
+    found = gangs(root, nodes(root))["a"]
+    assert (found["endsAfterSeconds"], found["endsAtTheLatest"]) == (999999999999999999, None)

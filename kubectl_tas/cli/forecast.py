@@ -29,7 +29,8 @@ MAX_HORIZON = 366 * 86400
 """Most seconds of a horizon."""
 MAX_GROWTH = 1000
 MAX_COST = 300_000
-"""Most nodes times gangs for which changes are tried although no WORK is named: for each gang that waits."""
+"""Most nodes and events, times gangs, times gangs that wait, for which changes are tried although no WORK is named."""
+FIRST_YEAR, LAST_YEAR = 1970, 9000
 _WAITING = (StartOutcome.GIVES_UP, StartOutcome.BEYOND, StartOutcome.UNKNOWN, StartOutcome.NEVER)
 
 
@@ -51,9 +52,12 @@ class _Moment(click.ParamType):  # type: ignore[type-arg]
             return value
         try:
             moment = datetime.fromisoformat(str(value))
-            return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+            moment = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
         except (ValueError, OverflowError):
             self.fail(f"{value!r} is not a time such as 2026-11-29T04:00:00Z", param, ctx)
+        if not FIRST_YEAR <= moment.year <= LAST_YEAR:
+            self.fail(f"{value!r} is not in the years {FIRST_YEAR} to {LAST_YEAR}", param, ctx)
+        return moment
 
 
 clock_options = together(
@@ -126,6 +130,7 @@ def forecast_command(
         show(pages.render(forecasts, wide=output == "wide"))
     own = [item for item in left_out if not work or id(item.sent) in named]
     waits = any(gang.outcome in _WAITING for each in forecasts for gang in each.gangs)
+    waits = waits or (bool(work) and any(each.suspended or each.without_runs for each in forecasts))
     return finish(session, own, is_placed=not waits)
 
 
@@ -153,14 +158,18 @@ def _forecast(
     shown = None
     if named is not None:
         shown = frozenset(name for name, gang in plan.gangs_to_place.items() if id(gang.sent) in named)
-        if not shown:
+        if not shown and not any(id(gang.sent) in named for gang in (*plan.suspended, *plan.without_runs)):
             return None
     with progress("Forecasting") as tick:
         forecast = play(scheduler.start, plan.gangs, clock.horizon, tick)
     played = Played(scheduler.start, plan.gangs, forecast)
-    each = pages.Forecasted(scheduler, plan, forecast, clock, shown)
-    late = [gang for gang in each.gangs if gang.outcome not in STARTED and gang.name in plan.gangs_to_place]
-    cost = len(scheduler.start.nodes) * len(plan.gangs) * len(late)
+    each = pages.Forecasted(scheduler, plan, forecast, clock, shown, None if named is None else frozenset(named))
+    late = [
+        gang
+        for gang in each.gangs
+        if gang.outcome not in STARTED and gang.name in plan.gangs_to_place and plan.is_first(gang.planned)
+    ]
+    cost = (len(scheduler.start.nodes) + forecast.events) * len(plan.gangs) * len(late)
     if named is None and cost > MAX_COST:
         say(f"Not tried: what would help {plural(len(late), 'gang')} that wait. Name WORK.", err=True)
         late = []

@@ -15,13 +15,16 @@ from kubectl_tas.place.actions import TurnOutcome
 from kubectl_tas.place.earlier_starts import EarlierStart
 from kubectl_tas.place.fairshare import QuotaRefusal
 from kubectl_tas.place.gangs_to_place import GangToPlace, LeftOut
-from kubectl_tas.place.run_limits import DEADLINE, Clock, ShardPlan
+from kubectl_tas.place.run_limits import DEADLINE, MAX_RUNS, Clock, ShardPlan
 from kubectl_tas.place.schedulers import ShardScheduler
 from kubectl_tas.place.timeline import Forecast, GangForecast, RunLimit, StartOutcome
 from kubectl_tas.report import style
 from kubectl_tas.report.text import plural
 
+MAX_SECONDS = 900 * 366 * 86400
+"""Times that are later are not written as dates, since years have four digits."""
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
+NO_LIMIT = "no limit"
 HEADER = ("Name", "Pool", "Priority", "Pods", "GPUs", "Starts", "Ends by", "Why then")
 
 
@@ -113,19 +116,21 @@ class ForecastGang(NamedTuple):
 
     def _moment(self, seconds: int | None) -> str | None:
         now = self.forecasted.clock.now
-        return None if seconds is None else f"{now + timedelta(seconds=seconds):%Y-%m-%dT%H:%M:%SZ}"
+        if seconds is None or seconds > MAX_SECONDS:
+            return None
+        return f"{now + timedelta(seconds=seconds):%Y-%m-%dT%H:%M:%SZ}"
 
 
 @json_fields("kind=gang.sent.kind name=gang.sent.name podGroup=gang.gang.name")
-class SuspendedGang(NamedTuple):
-    """A gang that does not start, since its object is suspended."""
+class IdleGang(NamedTuple):
+    """A gang that does not start, since its object is suspended, or its schedule has no run within the horizon."""
 
     gang: GangToPlace
 
 
 @json_fields(
     "backend=scheduler.backend shard=scheduler.shard now horizonSeconds=clock.horizon limited=is_cut gangs=rows "
-    "suspended"
+    "suspended withoutRuns=without_runs"
 )
 @dataclass(frozen=True, slots=True)
 class Forecasted:
@@ -137,6 +142,8 @@ class Forecasted:
     clock: Clock
     shown: frozenset[str] | None = None
     """Names of the PodGroups that are shown; None: all."""
+    named: frozenset[int] | None = None
+    """Identities of the work that is shown; None: all."""
     earlier: Mapping[str, EarlierStart | None] = field(default_factory=dict)
     """The change that brings a gang forward most, by PodGroup; gangs that were not tried are absent."""
     grown: tuple[Forecast, str] | None = None
@@ -153,9 +160,17 @@ class Forecasted:
         return [ForecastGang(self, gang) for gang in self.gangs]
 
     @property
-    def suspended(self) -> list[SuspendedGang]:
+    def suspended(self) -> list[IdleGang]:
         """The gangs whose objects are suspended."""
-        return [SuspendedGang(gang) for gang in self.planned.suspended if self.shown is None]
+        return self._idle(self.planned.suspended)
+
+    @property
+    def without_runs(self) -> list[IdleGang]:
+        """The gangs whose schedules have no run within the horizon."""
+        return self._idle(self.planned.without_runs)
+
+    def _idle(self, gangs: Sequence[GangToPlace]) -> list[IdleGang]:
+        return [IdleGang(gang) for gang in gangs if self.named is None or id(gang.sent) in self.named]
 
     @property
     def now(self) -> str:
@@ -213,10 +228,13 @@ def render(forecasts: Sequence[Forecasted], *, wide: bool = False) -> str:
 
 
 def _one(each: Forecasted, *, wide: bool) -> str:
-    rows = [_row(each, gang, wide=wide) for gang in each.gangs if wide or _is_shown(each, gang)]
-    rows += [_suspended(row.gang, wide=wide) for row in each.suspended]
+    rows = [_row(each, gang, wide=wide) for gang in each.gangs if wide or each.planned.is_first(gang.planned)]
     extra = ("Limit", "What would help") if wide else ()
     grown = (f"With {each.grown[1]} more",) if each.grown is not None else ()
+    blank = ("",) * len((*grown, *extra))
+    rows += [(*_idle(row.gang), "never", "-", "it is suspended", *blank) for row in each.suspended]
+    beyond = f"not within {lasting(each.clock.horizon)}"
+    rows += [(*_idle(row.gang), beyond, "-", "its schedule has no run", *blank) for row in each.without_runs]
     text = f"{head(each)}\n" + style.table((*HEADER, *grown, *extra), rows, rule=True)
     notes = [f"{each.name_of(name)}: {_helps(gain)}" for name, gain in each.earlier.items() if gain is not None]
     if notes and not wide:
@@ -228,17 +246,13 @@ def head(each: Forecasted) -> str:
     """Returns the line above the table: the scheduler, the time of the forecast and where it stops."""
     shard = f", shard {each.scheduler.shard}" if each.scheduler.shard else ""
     stop = f"{lasting(each.clock.horizon)} from {_stamp(each.clock.now)}"
-    cut = "; KAI may do more than was tried" if each.is_cut else ""
-    return f"{each.scheduler.backend}{shard}: {stop}{cut}\n"
+    cut = "; KAI may do more than was tried" if each.forecast.is_cut else ""
+    runs = f"; of each schedule only the first {MAX_RUNS} runs" if each.planned.is_cut else ""
+    return f"{each.scheduler.backend}{shard}: {stop}{cut}{runs}\n"
 
 
 def _stamp(moment: datetime) -> str:
     return f"{moment:%Y-%m-%d %H:%M} UTC"
-
-
-def _is_shown(each: Forecasted, gang: GangForecast) -> bool:
-    """Whether the short table has the gang: of the runs of a schedule it has the first."""
-    return not gang.planned.series or gang.name in each.planned.runs
 
 
 def _row(each: Forecasted, gang: GangForecast, *, wide: bool) -> tuple[str, ...]:
@@ -264,10 +278,10 @@ def _row(each: Forecasted, gang: GangForecast, *, wide: bool) -> tuple[str, ...]
     return tuple(cells)
 
 
-def _suspended(gang: GangToPlace, *, wide: bool) -> tuple[str, ...]:
+def _idle(gang: GangToPlace) -> tuple[str, ...]:
+    """Returns the first cells of a gang that nobody starts."""
     sent = gang.sent
-    cells = (gang_name(gang), sent.target, sent.priority, str(len(gang.request.unit.all_pods)), show("gpu", sent.gpus))
-    return *cells, "never", "-", "it is suspended", *(("", "") if wide else ())
+    return gang_name(gang), sent.target, sent.priority, str(len(gang.request.unit.all_pods)), show("gpu", sent.gpus)
 
 
 def starts(gang: GangForecast, clock: Clock) -> str:
@@ -291,8 +305,9 @@ def _after(seconds: int) -> str:
 def ends(gang: GangForecast, clock: Clock) -> str:
     """Returns when a gang has ended at the latest, in words."""
     if gang.ends is None:
-        is_open = gang.starts is None or gang.planned.limit.is_known
-        return "-" if is_open else "no limit"
+        if gang.starts is None:
+            return "-"
+        return f"not within {lasting(clock.horizon)}" if gang.planned.limit.is_known else NO_LIMIT
     return _after(gang.ends) if gang.ends > 0 else "now"
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 from kubectl_tas.draw import plainpage
-from kubectl_tas.draw.forecasttable import HEADER, Forecasted, because, ends, head, lasting, starts
+from kubectl_tas.draw.forecasttable import HEADER, NO_LIMIT, Forecasted, because, ends, head, lasting, starts
 from kubectl_tas.draw.palette import NAMESPACE
 from kubectl_tas.draw.svg import STYLE
 from kubectl_tas.place.timeline import GangForecast, RunSpan
@@ -35,7 +35,9 @@ def _picture(forecasts: Sequence[Forecasted], style: str) -> str:
     for each in forecasts:
         shapes, down = _chart(each, down)
         lines += shapes
-    words = "\n".join(f"{_named(each, gang)}: {because(each, gang)}" for each in forecasts for gang in each.gangs)
+    words = "\n".join(
+        ": ".join(filter(None, (_named(each, gang), because(each, gang)))) for each in forecasts for gang in each.gangs
+    )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="{NAMESPACE}-picture" role="img" width="{_n(WIDTH)}" '
         f'height="{_n(down)}" viewBox="0 0 {_n(WIDTH)} {_n(down)}">\n'
@@ -98,7 +100,7 @@ def _last(each: Forecasted) -> int:
 
 def _named(each: Forecasted, gang: GangForecast) -> str:
     start, end = starts(gang, each.clock), ends(gang, each.clock)
-    words = f", {end}" if gang.ends is None else f", ends {end}"
+    words = f", {end}" if end == NO_LIMIT else f", ends {end}"
     return f"{each.name_of(gang.name)}: {start}{'' if end == '-' else words}"
 
 

@@ -62,12 +62,18 @@ class ShardPlan:
     gangs: tuple[PlannedGang, ...]
     suspended: tuple[GangToPlace, ...]
     """Gangs that nobody starts, since their objects are suspended."""
+    without_runs: tuple[GangToPlace, ...]
+    """Gangs whose schedules have no run within the horizon."""
     gangs_to_place: Mapping[str, GangToPlace]
     """The gang of the repository for each name of a PodGroup."""
     runs: Mapping[str, int] = field(default_factory=dict)
     """Number of runs within the horizon, by the name of each first run of a schedule."""
     is_cut: bool = False
     """Whether some schedule has more runs than are played."""
+
+    def is_first(self, gang: PlannedGang) -> bool:
+        """Whether the gang is the first run of its schedule, or comes from no schedule."""
+        return not gang.series or gang.work.name in self.runs
 
 
 def planned(scheduler: ShardScheduler, objects: Sequence[Mapping[str, Any]], clock: Clock) -> ShardPlan:
@@ -78,7 +84,7 @@ def planned(scheduler: ShardScheduler, objects: Sequence[Mapping[str, Any]], clo
     gangs: list[PlannedGang] = []
     for work in scheduler.start.works:
         gangs.append(_running(work, of_repository.get(work.name), pods.get(work.name, {}), groups, clock))
-    suspended: dict[int, GangToPlace] = {}
+    suspended, without_runs = dict[int, GangToPlace](), list[GangToPlace]()
     names, runs, is_cut = dict(of_repository), dict[str, int](), False
     for work in scheduler.jobs:
         gang = scheduler.gangs[work.name]
@@ -92,7 +98,9 @@ def planned(scheduler: ShardScheduler, objects: Sequence[Mapping[str, Any]], clo
             is_cut = is_cut or len(coming) > MAX_RUNS
             gangs += coming[:MAX_RUNS]
             names |= {run.work.name: gang for run in coming[:MAX_RUNS]}
-            if coming:
+            if not coming:
+                without_runs.append(gang)
+            else:
                 runs[coming[0].work.name] = len(coming[:MAX_RUNS])
             continue
         created = min(
@@ -104,7 +112,7 @@ def planned(scheduler: ShardScheduler, objects: Sequence[Mapping[str, Any]], clo
             default=0,
         )
         gangs.append(PlannedGang(work, limit_of(gang, clock), min(0, created)))
-    return ShardPlan(tuple(gangs), tuple(suspended.values()), names, runs, is_cut)
+    return ShardPlan(tuple(gangs), tuple(suspended.values()), tuple(without_runs), names, runs, is_cut)
 
 
 def is_suspended(gang: GangToPlace) -> bool:
