@@ -249,7 +249,7 @@ def _judged(session: Session, artifact: Artifact, found: Any) -> Iterator[Failur
     """Checks that the emitted object contains everything that was judged, unchanged."""
     repository, manifest = session.fleet.repository, artifact.manifest
     declared: list[Declared[Any]] = [*repository.workloads, *repository.pod_clique_sets, *repository.pod_groups]
-    declared += repository.companions
+    declared += [*repository.companions, *repository.shards]
     lacking = []
     for item in declared:
         same = (item.origin.path, written(item.spec.kind), item.spec.metadata.name)

@@ -285,6 +285,7 @@ def state() -> list[Item]:
 COMMANDS: dict[str, tuple[str, ...]] = {
     "admit": ("workflows/w.yaml",),
     "fit": ("--all",),
+    "forecast": ("--assume", "1h", "--now", "2026-11-29T04:00Z"),
     "import cluster": ("--to", "imported"),
     "pool describe": ("team",),
     "pool list": (),
@@ -302,7 +303,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "workflow why": ("Job/train",),
 }
 """Each command that reads the state of a cluster, with its arguments."""
-NODES = ("fit", "pool plan", "pool share", "snapshot")
+NODES = ("fit", "forecast", "pool plan", "pool share", "snapshot")
 """Those that take --nodes too."""
 NEITHER = ("mcp", "nodes generate")
 """Those that only pass the file on, or count nodes."""

@@ -93,6 +93,7 @@ LEAVES = {
     "import kueue": ["import kueue {file}", "import kueue {evil}", "import kueue --to {evil}"],
     "import osmo": ["import osmo {file}", "import osmo {evil}"],
     "explain": ["explain w", "explain {evil}"],
+    "forecast": ["forecast --nodes {file}", "forecast {evil} --nodes {evil}", "forecast --now {evil} --assume {evil}"],
     "why": ["why w --cluster-state {file}", "why {evil}"],
     "doctor": ["doctor", "doctor --context {evil}"],
     "adopt": ["adopt {evil} --pool {evil} --dry-run", "adopt {file} --dry-run"],
