@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
-from kubectl_tas.base.words import Suggestion, closest, did_you_mean, shortened
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Severity, Suggestion, Waiving
+from kubectl_tas.base.words import closest, did_you_mean, shortened
 from kubectl_tas.check.versions import VERSION_UNSUPPORTED
 from kubectl_tas.facts.kai import Patch
 from kubectl_tas.facts.scheduler_plugins import OPERATOR_SINCE, SchedulerPart, Table, rows, rows_of
