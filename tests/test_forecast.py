@@ -156,3 +156,95 @@ def test_times_that_cannot_be_read(option: str, message: str, tmp_path: Path) ->
     root = repository(tmp_path, a=job("a", 8))
     result = forecast(root, nodes(root), option)
     assert (result.code, message in result.err) == (2, True)
+
+
+META = "metadata: {name: NAME, namespace: team, labels: {kubectl-tas/pool: team}NOTES}\n"
+PODS = "containers: [{name: main, image: x, resources: {limits: {nvidia.com/gpu: 4}}}]"
+
+
+def job_set(*jobs: str, spec: str = "") -> str:
+    """Returns a JobSet; each of ``jobs`` is further fields of a Job, after those of its replicated job and ``|``."""
+    note = ', annotations: {kai.scheduler/batch-min-member: "1"}'
+    head = "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\n" + META.replace("NAME", "a").replace("NOTES", note)
+    listed = "".join(
+        f"  - {{name: j{number}, replicas: 1, {beside} template: {{spec: {{backoffLimit: 0, {fields} template: {{spec: "
+        f"{{restartPolicy: Never, {PODS}}}}}}}}}}}\n"
+        for number, (beside, _, fields) in enumerate(each.partition("|") for each in jobs)
+    )
+    return f"{head}spec:\n{spec}  replicatedJobs:\n{listed}"
+
+
+HOUR = "activeDeadlineSeconds: 3600,"
+
+
+@pytest.mark.parametrize(
+    ("jobs", "spec", "ends"),
+    [
+        (["|" + HOUR, "|" + HOUR], "", 3600),
+        (["|" + HOUR, "|"], "", None),
+        (["|" + HOUR, "dependsOn: [{name: j0, status: Complete}],|" + HOUR], "", 7200),
+        (["|" + HOUR, "|" + HOUR], "  startupPolicy: {startupPolicyOrder: InOrder}\n", 7200),
+        (["|" + HOUR, "|" + HOUR], "  failurePolicy: {maxRestarts: 2}\n", 10800),
+        (["|" + HOUR], "  failurePolicy: {rules: [{name: r, action: RestartJobSetAndIgnoreMaxRestarts}]}\n", None),
+    ],
+    ids=["all", "one of two", "after another", "in order", "restarts", "restarts without end"],
+)
+def test_a_job_set_ends_when_the_limits_of_all_its_jobs_do(
+    jobs: list[str], spec: str, ends: int | None, tmp_path: Path
+) -> None:
+    root = repository(tmp_path, a=job_set(*jobs, spec=spec))
+    assert {gang["endsAfterSeconds"] for gang in gangs(root, nodes(root)).values()} == {ends}
+
+
+def ray_job(spec: str) -> str:
+    head = "apiVersion: ray.io/v1\nkind: RayJob\n" + META.replace("NAME", "r").replace("NOTES", "")
+    pods = f"template: {{spec: {{{PODS}}}}}"
+    return (
+        f"{head}spec:\n{spec}  entrypoint: x\n  rayClusterSpec:\n    headGroupSpec: {{rayStartParams: {{}}, {pods}}}\n"
+        "    workerGroupSpecs:\n"
+        f"    - {{groupName: w, replicas: 1, minReplicas: 1, maxReplicas: 1, rayStartParams: {{}}, {pods}}}\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("spec", "outcome", "ends", "why"),
+    [
+        ("  activeDeadlineSeconds: 1800\n", "gives-up", 1800, "activeDeadlineSeconds ends before it starts"),
+        (
+            "  activeDeadlineSeconds: 9000\n  preRunningDeadlineSeconds: 600\n",
+            "gives-up",
+            1800,
+            "preRunningDeadlineSeconds ends before it starts",
+        ),
+        ("  activeDeadlineSeconds: 7200\n  ttlSecondsAfterFinished: 600\n", "later", 3 * 7200 + 600, "up to 3 times"),
+    ],
+    ids=["deadline", "time to wait", "TTL"],
+)
+def test_a_ray_job_tries_again_except_after_its_deadline(
+    spec: str, outcome: str, ends: int, why: str, tmp_path: Path
+) -> None:
+    common = "  backoffLimit: 2\n  shutdownAfterJobFinishes: true\n"
+    root = repository(tmp_path, a=job("a", 8, template=LIMITED), r=ray_job(spec + common))
+    found = gangs(root, nodes(root))["r"]
+    assert (found["outcome"], found["endsAfterSeconds"]) == (outcome, ends)
+    assert why in forecast(root, "-o", "wide", nodes(root)).out
+
+
+@pytest.mark.parametrize(
+    ("version", "policy", "ends"),
+    [
+        ("v2beta1", "", None),
+        ("v2beta1", ", cleanPodPolicy: Running", 3600),
+        ("v1", ", cleanPodPolicy: None", None),
+        ("v1", ", cleanPodPolicy: All", 3600),
+    ],
+)
+def test_workers_of_an_mpi_job_stay_unless_its_policy_removes_them(
+    version: str, policy: str, ends: int | None, tmp_path: Path
+) -> None:
+    head = f"apiVersion: kubeflow.org/{version}\nkind: MPIJob\n" + META.replace("NAME", "m").replace("NOTES", "")
+    pods = f"replicas: 1, template: {{spec: {{{PODS}}}}}"
+    types = f"{{Launcher: {{{pods}}}, Worker: {{{pods}}}}}"
+    text = f"{head}spec:\n  runPolicy: {{activeDeadlineSeconds: 3600{policy}}}\n  mpiReplicaSpecs: {types}\n"
+    root = repository(tmp_path, m=text)
+    assert gangs(root, nodes(root))["m"]["endsAfterSeconds"] == ends

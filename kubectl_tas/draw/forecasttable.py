@@ -15,7 +15,7 @@ from kubectl_tas.place.actions import TurnOutcome
 from kubectl_tas.place.earlier_starts import EarlierStart
 from kubectl_tas.place.fairshare import QuotaRefusal
 from kubectl_tas.place.gangs_to_place import GangToPlace, LeftOut
-from kubectl_tas.place.run_limits import Clock, ShardPlan
+from kubectl_tas.place.run_limits import DEADLINE, Clock, ShardPlan
 from kubectl_tas.place.schedulers import ShardScheduler
 from kubectl_tas.place.timeline import Forecast, GangForecast, RunLimit, StartOutcome
 from kubectl_tas.report import style
@@ -310,6 +310,7 @@ def limit_text(limit: RunLimit) -> str:
     spans = [(limit.run, ""), (limit.whole, " from its creation"), (limit.pod, " a pod")]
     times = [f"{lasting(seconds)}{words}" for seconds, words in spans if seconds is not None]
     again = f", {plural(limit.again, 'pod')} again" if limit.again and limit.pod is not None else ""
+    again += f", up to {limit.attempts} times" if limit.attempts > 1 and limit.whole is not None else ""
     return f"{' and '.join(times)}{again} ({limit.source})" if times else "none"
 
 
@@ -322,7 +323,8 @@ def because(each: Forecasted, gang: GangForecast) -> str:
             texts = []
         case StartOutcome.GIVES_UP:
             limit = gang.planned.limit
-            word = "its time to wait" if limit.patience is not None else limit.source
+            waits = limit.patience is not None and (limit.whole is None or limit.patience <= limit.whole)
+            word = limit.wait_source if waits else DEADLINE
             texts = [f"{word} ends before it starts"]
         case StartOutcome.SKIPPED:
             texts = ["an earlier run of its schedule has not ended"]

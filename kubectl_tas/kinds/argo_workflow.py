@@ -45,7 +45,7 @@ PAGE = page.WorkloadKind(
     filled_in=page.FilledIn(),
     stop=page.Stop(switch=("spec", "suspend"), suspended_by=("spec.suspend",), deletes_itself=page.never_deleted),
     changes=(page.Fixed(page.Effect.KEPT, page.paths("spec.templates"), "Argo's controller"),),
-    ends=page.Ends(deadline="spec.activeDeadlineSeconds"),
+    ends=page.Ends(deadline=page.seconds_at("spec", "activeDeadlineSeconds")),
     growth=page.Growth((("spec", _loops),)),
     makes=page.Makes(),
     marks=page.Marks(),

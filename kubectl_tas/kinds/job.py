@@ -118,7 +118,7 @@ PAGE = page.WorkloadKind(
             only=_IS_SUSPENDED,
         ),
     ),
-    ends=page.Ends(deadline="spec.activeDeadlineSeconds", again=_again),
+    ends=page.Ends(deadline=page.seconds_at("spec", "activeDeadlineSeconds"), again=_again),
     growth=page.Growth(),
     makes=page.Makes(name_labels=("batch.kubernetes.io/job-name", "job-name")),
     marks=page.Marks(),

@@ -223,8 +223,34 @@ def _attempts(document: Document) -> int:
     return 1 + restarts if page.is_count(restarts) else 1
 
 
-def _again(document: Document) -> int:
-    """Returns the pods that the Jobs make in place of others, and those of further attempts."""
+def _is_endless(document: Document) -> bool:
+    """Whether a rule makes the Jobs anew without a bound."""
+    rules = mappings(value_at(document, "spec", "failurePolicy", "rules"))
+    return any(str(rule.get("action")).endswith("IgnoreMaxRestarts") for rule in rules)
+
+
+def _deadline(document: Document) -> int | None:
+    """Returns the seconds after which all Jobs have ended; None if one of them has no limit.
+
+    JobSet has no limit itself. That of a Job counts from the creation of the Job (constructJob). A Job that comes after
+    others exists at the latest when their limits end: otherwise they have failed, and so has the JobSet.
+    """
+    ends: dict[str, int] = {}
+    in_order = is_in_order(document)
+    for replicated_job in mappings(value_at(document, "spec", "replicatedJobs")):
+        seconds = job.PAGE.ends.deadline({page.SPEC: value_at(replicated_job, "template", "spec")})
+        if seconds is None or _is_endless(document):
+            return None
+        earlier = [str(each.get("name")) for each in mappings(replicated_job.get("dependsOn"))]
+        before = list(ends.values()) if in_order else [ends[name] for name in earlier if name in ends]
+        ends[str(replicated_job.get("name"))] = seconds + max(before, default=0)
+    return max(ends.values(), default=None)
+
+
+def _again(document: Document) -> int | None:
+    """Returns the pods that the Jobs make in place of others, and those of further attempts; None: without a bound."""
+    if _is_endless(document):
+        return None
     attempts, pods = _attempts(document), 0
     for replicated_job in mappings(value_at(document, "spec", "replicatedJobs")):
         jobs, spec = replicated_job.get("replicas"), value_at(replicated_job, "template", "spec") or {}
@@ -330,7 +356,7 @@ PAGE = page.WorkloadKind(
             },
         ),
     ),
-    ends=page.Ends(deadline=f"{_JOBS}.template.spec.activeDeadlineSeconds", attempts=_attempts, again=_again),
+    ends=page.Ends(deadline=_deadline, attempts=_attempts, again=_again),
     growth=page.Growth(),
     makes=page.Makes((page.Made("Job", "batch"),), services=("{}",), name_labels=("jobset.sigs.k8s.io/jobset-name",)),
     marks=page.Marks(),

@@ -24,7 +24,8 @@ WORKER = "worker"
 _SERVICES = tuple(f"{{}}-{kind}-#" for kind in ("chief", "evaluator", "master", "ps", "worker"))
 """Names of the Services (GenGeneralName of pkg/common/util/util.go)."""
 _TIME = "spec.runPolicy.ttlSecondsAfterFinished"
-MIN_AVAILABLE: KeyPath = ("spec", "runPolicy", "schedulingPolicy", "minAvailable")
+_RUN_POLICY = ("spec", "runPolicy")
+MIN_AVAILABLE: KeyPath = (*_RUN_POLICY, "schedulingPolicy", "minAvailable")
 
 
 def replica_types(specs: Section) -> Iterator[Section]:
@@ -113,9 +114,11 @@ def job(
     needed: tuple[str, ...] = (),
     gpus_used: str = "",
     injected: tuple[str, ...] | None = None,
+    endless: str = "",
 ) -> page.WorkloadKind:
     """Returns the page of a job of the training operator with its pods in ``spec.FIELD``. ``types`` lists the replica
     types in words, KAI refuses a job without one of ``needed``. ``injected``: envvar.go of pkg/controller.v1/KIND.
+    Pods of the type ``endless`` do not end when the others do.
     """
     at = f"spec.{field}"
     return page.WorkloadKind(
@@ -149,9 +152,10 @@ def job(
             deletes_itself=page.lifetime(_TIME, version=VERSIONS[0]),  # CleanupJob of pkg/controller.v1/common/job.go
         ),
         changes=templates_kept(field),
-        ends=page.Ends(
-            deadline="spec.runPolicy.activeDeadlineSeconds"
-        ),  # PastActiveDeadline of pkg/controller.v1/common
+        ends=page.Ends(  # PastActiveDeadline of pkg/core/job.go: from startTime, which the first reconciliation sets
+            deadline=page.seconds_at(*_RUN_POLICY, "activeDeadlineSeconds"),
+            stays=partial(_keeps_pods, ("spec", field, endless)) if endless else page.never,
+        ),
         growth=page.Growth(),
         makes=page.Makes(services=_SERVICES, name_labels=("training.kubeflow.org/job-name",)),
         marks=page.Marks(),
@@ -162,6 +166,14 @@ def job(
             kai_at=at,
         ),
     )
+
+
+def _keeps_pods(endless: KeyPath, document: Document) -> bool:
+    """Whether the operator leaves pods that do not end by themselves on their nodes when the job is done
+    (DeletePodsAndServices of pkg/controller.v1/common/job.go, isCleanUpPods of the MPI operator). That is the default.
+    """
+    policy = value_at(document, *_RUN_POLICY, "cleanPodPolicy") or value_at(document, "spec", "cleanPodPolicy")
+    return value_at(document, *endless) is not None and policy not in ("Running", "All")
 
 
 def _longest_pod(document: Document) -> str:

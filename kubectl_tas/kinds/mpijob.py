@@ -20,6 +20,7 @@ _JOB = kubeflow.job(
     leader="Launcher",
     needed=("Launcher", "Worker"),
     gpus_used="spec.slotsPerWorker",
+    endless="Worker",
 )
 _POLICY = ("spec", "launcherCreationPolicy")
 
@@ -36,6 +37,13 @@ def _waits(gathered: Gathered) -> Iterator[page.Wait]:
             return
         reason = "the launcher is made only when all workers are ready"
         yield page.Wait(_POLICY, reason, "Set launcherCreationPolicy: AtStartup", first_replicas)
+
+
+def _deadline(document: Document) -> int | None:
+    """Returns the seconds of activeDeadlineSeconds. In v2beta1 the launcher's Job has them (newLauncherJob): they say
+    nothing of the time that workers wait for each other before it exists.
+    """
+    return None if _late_part(document) else _JOB.ends.deadline(document)
 
 
 def _slots(document: Document) -> page.Slots | None:
@@ -71,6 +79,7 @@ PAGE = replace(
     pod_rules=replace(_JOB.pod_rules, added_volumes=("mpi-job-config", "mpi-job-kubectl", "ssh-auth"), slots=_slots),
     gang=replace(_JOB.gang, late_part=_late_part),
     start=page.Start(waits=_waits),
+    ends=replace(_JOB.ends, deadline=_deadline),
     makes=page.Makes((page.Made("Job", "batch"),), services=("{}",), name_labels=("training.kubeflow.org/job-name",)),
     names=Names(
         (

@@ -561,18 +561,41 @@ def never(_document: Document) -> bool:
     return False
 
 
+def no_seconds(_document: Document) -> None:
+    """Returns None: nobody ends the object."""
+
+
+def no_time(_document: Document) -> int:
+    """Returns 0: pods leave their nodes when the work is done."""
+    return 0
+
+
+def seconds_at(*path: str) -> Callable[[Document], int | None]:
+    """Returns the function that reads a number of seconds at a path."""
+
+    def seconds(document: Document) -> int | None:
+        value = value_at(document, *path)
+        return value if type(value) is int else None
+
+    return seconds
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ends:
     """The limits that end an object of a kind. Pods of any kind also have ``activeDeadlineSeconds`` of their own, from
     their start.
     """
 
-    deadline: str = ""
-    """Path of the seconds after which a controller ends the object; of several values the largest counts. The seconds
-    count from its creation, so they pass while its pods wait, too.
+    deadline: Callable[[Document], int | None] = no_seconds
+    """Seconds after which a controller ends the object at the latest. They count from its creation, or from the end of
+    its suspension, so they pass while its pods wait, too.
     """
     attempts: Callable[[Document], int] = once
     """Number of times that the object may run as a whole, each time with its deadline anew."""
+    is_final: bool = False
+    """Whether an object past its deadline does not run again, although it does after other failures."""
+    lingers: Callable[[Document], int] = no_time
+    """Seconds that its pods stay on their nodes when the work is done."""
     patience: str = ""
     """Path of the seconds after which the object gives up if its pods have not started."""
     again: Callable[[Document], int | None] = none_again
@@ -746,7 +769,8 @@ def embedded(page: WorkloadKind, at: str) -> Embedded:
         suspended_by=tuple(map(moved, page.stop.suspended_by)),
         ends=replace(
             ends,
-            deadline=moved(ends.deadline),
+            deadline=of_spec(ends.deadline),
+            lingers=of_spec(ends.lingers),
             attempts=of_spec(ends.attempts),
             patience=moved(ends.patience),
             again=of_spec(ends.again),

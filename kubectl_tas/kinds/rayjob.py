@@ -111,6 +111,11 @@ def _keeps_cluster(document: Document) -> bool:
     return not (spec.get("shutdownAfterJobFinishes") or spec.get("deletionStrategy"))
 
 
+def _lingers(document: Document) -> int:
+    """Returns how long KubeRay keeps the cluster when the job is done (handleShutdownAfterJobFinishes)."""
+    return page.seconds_at("spec", "ttlSecondsAfterFinished")(document) or 0
+
+
 PAGE = page.WorkloadKind(
     recognition=page.Recognition("RayJob", ray.VERSIONS, operator=ray.OPERATOR),
     fields=(
@@ -160,8 +165,11 @@ PAGE = page.WorkloadKind(
         ),
     ),
     ends=page.Ends(
-        deadline="spec.activeDeadlineSeconds",  # checkActiveDeadlineAndUpdateStatusIfNeeded
+        # checkActiveDeadlineAndUpdateStatusIfNeeded: from startTime, which is set anew for each attempt
+        deadline=page.seconds_at("spec", "activeDeadlineSeconds"),
         attempts=_attempts,
+        is_final=True,
+        lingers=_lingers,
         patience="spec.preRunningDeadlineSeconds",
         stays=_keeps_cluster,
     ),

@@ -10,4 +10,5 @@ PAGE = kubeflow.job(
     "Chief, Master, PS, Worker and Evaluator.",
     container="tensorflow",
     injected=("TF_CONFIG",),
+    endless="PS",
 )

@@ -103,7 +103,7 @@ PAGE = page.WorkloadKind(
             only=page.unless(page.either_suspended),
         ),
     ),
-    ends=page.Ends(deadline="spec.activeDeadlineSeconds"),
+    ends=page.Ends(deadline=page.seconds_at("spec", "activeDeadlineSeconds")),  # reconcileDeadline, since 2.2
     growth=page.Growth(),
     makes=page.Makes(
         (page.Made("JobSet", "jobset.x-k8s.io"), page.Made("Job", "batch")),

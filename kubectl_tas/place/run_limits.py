@@ -18,7 +18,7 @@ from kubectl_tas.gangs.task_pods import seconds
 from kubectl_tas.kinds import SET
 from kubectl_tas.kinds.bare_pod import PAGE as BARE_POD
 from kubectl_tas.kinds.page import WorkloadKind
-from kubectl_tas.kinds.section import Document, key_path, path_steps, value_at, values_at
+from kubectl_tas.kinds.section import Document, key_path, value_at
 from kubectl_tas.model.labels import EXPECTED_RUNTIME, POD_GROUP
 from kubectl_tas.place.gangs_to_place import GangToPlace
 from kubectl_tas.place.schedulers import ShardScheduler
@@ -160,6 +160,7 @@ def _of_workflow(gang: GangToPlace, workflow: FleetWorkflow) -> RunLimit:
     return RunLimit(
         pod=_longest(limits),
         patience=patience,
+        wait_source="queue_timeout of OSMO",
         again=sum((member.job or {}).get("backoffLimit", 0) for member in members),
         is_remade=any(member.job is not None for member in members),
         source="exec_timeout",
@@ -168,8 +169,6 @@ def _of_workflow(gang: GangToPlace, workflow: FleetWorkflow) -> RunLimit:
 
 def _of_kind(page: WorkloadKind, document: Document, gang: GangToPlace) -> RunLimit:
     ends = page.ends
-    wholes = [value for _, value in values_at(document, path_steps(ends.deadline)) if type(value) is int]
-    whole = max(wholes) if ends.deadline and wholes else None
     patience = value_at(document, *key_path(ends.patience)) if ends.patience else None
     limits: list[object] = []
     if isinstance(gang.sent, SubmittedPodGroup):
@@ -179,9 +178,12 @@ def _of_kind(page: WorkloadKind, document: Document, gang: GangToPlace) -> RunLi
     stays = ends.stays(document)
     return RunLimit(
         pod=None if stays else _longest(limits),
-        whole=None if stays else whole,
+        whole=None if stays else ends.deadline(document),
         attempts=ends.attempts(document),
+        is_final=ends.is_final,
+        lingers=ends.lingers(document),
         patience=patience if type(patience) is int else None,
+        wait_source=ends.patience.rpartition(".")[2],
         again=ends.again(document),
         is_remade=ends.is_remade,
         stays=stays,

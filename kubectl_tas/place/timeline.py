@@ -57,9 +57,15 @@ class RunLimit:
     run: int | None = None
     """Time from the start of the gang to its end."""
     attempts: int = 1
-    """Number of times that the object runs as a whole, each time with ``whole`` anew."""
+    """Number of times that the object runs as a whole, each time with ``whole`` and ``patience`` anew."""
+    is_final: bool = False
+    """Whether work that waits when ``whole`` ends does not run again."""
+    lingers: int = 0
+    """Time that pods stay on their nodes after ``whole``, when the object has run for the last time."""
     patience: int | None = None
-    """Time after which the work gives up if no pod of it has started."""
+    """Time after which the work gives up if no pod of it has started. It counts from the same time as ``whole``."""
+    wait_source: str = ""
+    """The name of ``patience``, as messages write it."""
     again: int | None = 0
     """Number of pods that the controller makes in place of pods that have ended; None: without end."""
     is_together: bool = False
@@ -229,17 +235,23 @@ class _PlayedGang:
         return self.planned.work
 
     @property
+    def deadline(self) -> int | None:
+        """Time at which the present attempt of the object ends; None if nothing ends it."""
+        limit, is_last = self.planned.limit, self.attempts == 1 and bool(self.since)
+        return None if limit.whole is None else self.created + limit.whole + (limit.lingers if is_last else 0)
+
+    @property
     def next_end(self) -> int | None:
         """Time at which the next pod, or the whole gang, ends; None if nothing ends it."""
         limit, ends = self.planned.limit, list[int]()
-        if limit.whole is not None:
-            ends.append(self.created + limit.whole)
+        if self.deadline is not None:
+            ends.append(self.deadline)
         if limit.pod is not None and self.since and self.again is not None:
             ends.append(min(self.since.values()) + limit.pod)
         if limit.run is not None and self.since:
             ends.append(self.spans[-1].start + limit.run)
         if limit.patience is not None and self.first is None:
-            ends.append(self.planned.comes + limit.patience)
+            ends.append(self.created + limit.patience)
         return min(ends, default=None)
 
 
@@ -327,10 +339,11 @@ class _Play:
         if end is None or end > at:
             return False
         limit = run.planned.limit
-        is_whole = limit.whole is not None and run.created + limit.whole <= at
+        is_whole = run.deadline is not None and run.deadline <= at
+        is_retried = run.attempts > 1 and (bool(run.since) or not limit.is_final)
         is_over = limit.run is not None and bool(run.since) and run.spans[-1].start + limit.run <= at
-        gives_up = limit.patience is not None and run.first is None and run.planned.comes + limit.patience <= at
-        if is_whole and run.attempts > 1:
+        gives_up = limit.patience is not None and run.first is None and run.created + limit.patience <= at
+        if (is_whole and is_retried) or (gives_up and run.attempts > 1):
             run.attempts, run.created = run.attempts - 1, at
             self._leave(run, list(run.since), at)
         elif is_whole or is_over or gives_up:
@@ -496,7 +509,7 @@ class _Play:
         """Returns the time behind the horizon at which a running gang has ended at the latest; None if unknown."""
         limit, ends = run.planned.limit, list[int]()
         if limit.whole is not None:
-            ends.append(run.created + limit.whole * run.attempts)
+            ends.append(run.created + limit.whole * run.attempts + limit.lingers)
         if limit.run is not None and run.since:
             ends.append(run.spans[-1].start + limit.run)
         if limit.pod is not None and run.since and run.again == 0:

@@ -102,6 +102,31 @@ def test_work_gives_up_before_it_starts(limit: RunLimit) -> None:
     assert (new.outcome, new.starts, new.ends) == (StartOutcome.GIVES_UP, None, 60)
 
 
+def test_the_time_to_wait_counts_from_the_creation() -> None:
+    limits = {"old": RunLimit(run=100), "new": RunLimit(patience=60)}
+    new = gangs(forecast(case(ONE), limits, new={"created": -30}))["new"]
+    assert (new.outcome, new.ends) == (StartOutcome.GIVES_UP, 30)
+
+
+@pytest.mark.parametrize(
+    ("limit", "ends"),
+    [
+        (RunLimit(whole=60, attempts=3), 180),
+        (RunLimit(whole=60, attempts=3, is_final=True), 60),
+        (RunLimit(whole=900, patience=60, attempts=3, is_final=True), 180),
+    ],
+)
+def test_work_that_waits_tries_again_as_its_controller_does(limit: RunLimit, ends: int) -> None:
+    new = gangs(forecast(case(ONE), {"old": RunLimit(run=500), "new": limit}))["new"]
+    assert (new.outcome, new.ends) == (StartOutcome.GIVES_UP, ends)
+
+
+def test_pods_may_stay_for_a_while_after_the_last_attempt() -> None:
+    limits = {"old": RunLimit(whole=100, attempts=2, lingers=30), "new": RunLimit(run=10)}
+    found = gangs(forecast(case([["new", "left", 90, 1, 8]]), limits))
+    assert (found["old"].ends, found["new"].starts) == (230, 230)
+
+
 def test_the_limit_of_an_object_counts_from_its_creation_and_that_of_a_pod_from_its_start() -> None:
     found = gangs(
         forecast(
