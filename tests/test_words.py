@@ -185,7 +185,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LONGEST = 40
 """Words of a sentence; about 25 is the aim."""
 MOST_PAGES = 25
-MOST_WORDS = 28_870
+MOST_WORDS = 28_900
 """All words of these pages, with tables, examples and the help of commands."""
 
 

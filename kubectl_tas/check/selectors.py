@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kubectl_tas.base.diagnostics import Diagnostic, Rule, Severity, Waiving
-from kubectl_tas.base.words import did_you_mean, misspelled, question, shortened
+from kubectl_tas.base.words import closest, did_you_mean, misspelled, question, shortened
 from kubectl_tas.check.companion_names import REFERENCE_UNKNOWN
 from kubectl_tas.check.without_effect import WITHOUT_EFFECT
 from kubectl_tas.facts import spellings
@@ -266,14 +266,19 @@ def _nothing(
 
 
 def _targets(locate: Finder, selection: Selection, selected: Sequence[LabelledPods]) -> Iterator[Diagnostic]:
-    """Finds a Service none of whose ports leads to a port that its pods name. Containers need not name their ports."""
+    """Finds a Service none of whose ports leads to a port that its pods name, if one is a slip of such a port.
+    Containers need not name their ports, and a port of metrics says nothing about others.
+    """
     listening = sorted({number for pods in selected for number in pods.numbers})
     targets = {target for *_, target in selection.numbers}
     if selection.by == "Service" and targets and listening and not selection.ports and targets.isdisjoint(listening):
         path, port, target = selection.numbers[0]
+        meant = closest(str(target), map(str, listening), most=1)
+        if meant is None:
+            return
         path = path if port == target else (*path[:-1], "targetPort")
         message = f"this Service leads to port {target}; its pods have {', '.join(map(str, listening))}"
-        hint = f"Write targetPort: {listening[0]}, or add {target} to the ports of the container."
+        hint = f"Write targetPort: {meant}, or add {target} to the ports of the container."
         yield Diagnostic(WITHOUT_EFFECT, message, locate(path), hint=hint)
 
 

@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
-from kubectl_tas.base.words import did_you_mean, shortened
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Severity, Suggestion, Waiving
+from kubectl_tas.base.words import closest, did_you_mean, shortened
 from kubectl_tas.check.versions import VERSION_UNSUPPORTED
 from kubectl_tas.facts.kai import Patch
 from kubectl_tas.facts.scheduler_plugins import OPERATOR_SINCE, SchedulerPart, Table, rows, rows_of
@@ -126,8 +126,7 @@ def check_undeclared(fleet: Fleet) -> Iterator[Diagnostic]:
 
 def check_served(pool: FleetPool, fleet: Fleet) -> Iterator[Diagnostic]:
     """Reports a pool that no declared shard serves. Child pools have the shard of their parent."""
-    is_served = fleet.shard_of(pool) is not None or not fleet.shards
-    if is_served or pool.parent is not None or not _makes_schedulers(pool):
+    if not fleet.shards or not _is_unserved(pool, fleet):
         return
     value = pool.shard
     location = pool.declared.at(*(("spec", "nodePool") if value else ("metadata", "name")))
@@ -136,11 +135,27 @@ def check_served(pool: FleetPool, fleet: Fleet) -> Iterator[Diagnostic]:
     message = f"no SchedulingShard serves pool {pool.name}"
     message += f", whose nodePool is {value}" if value else ", which has no nodePool"
     hint = f"Declare a SchedulingShard {wanted}."
-    if value:
+    related: tuple[Related, ...] = ()
+    if value and (unused := _misspelled(value, fleet)):
+        advice = f"Write partitionLabelValue: {value} in shard {unused.name}, or nodePool: {unused.value} in the pool."
+        hint = Suggestion(advice, value, unused.value)
+        related = (Related(f"shard {unused.name} serves no pool", _value_of(unused)),)
+    elif value:
         hint = did_you_mean(value, values, hint)
     elif values:
         hint = f"{hint[:-1]}, or write nodePool: {shortened(values)}."
-    yield Diagnostic(SHARD_MISSING, message, location, hint=hint)
+    yield Diagnostic(SHARD_MISSING, message, location, related, hint=hint)
+
+
+def _is_unserved(pool: FleetPool, fleet: Fleet) -> bool:
+    return pool.parent is None and _makes_schedulers(pool) and fleet.shard_of(pool) is None
+
+
+def _misspelled(value: str, fleet: Fleet) -> FleetShard | None:
+    """Returns the shard without pools whose value differs from that of a pool without a shard by a slip."""
+    unused = {shard.value: shard for shard in fleet.shards if shard.value and not shard.pools}
+    nearest = closest(value, unused)
+    return unused[nearest] if nearest else None
 
 
 def _makes_schedulers(pool: FleetPool) -> bool:
@@ -152,7 +167,9 @@ def _makes_schedulers(pool: FleetPool) -> bool:
 def check_shard(shard: FleetShard, fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks one shard against the release of each of its clusters."""
     declared = shard.declared
-    if not shard.pools:
+    if not shard.pools and not any(
+        _is_unserved(pool, fleet) and _misspelled(pool.shard or "", fleet) is shard for pool in fleet.pools
+    ):
         values = sorted({pool.shard for pool in fleet.pools if pool.shard})
         served = f"has nodePool {shard.value}" if shard.value else "lacks nodePool"
         hint = "Write it as nodePool of a pool, or remove the shard."
@@ -240,7 +257,27 @@ def _settings(shard: FleetShard, backend: FleetBackend, patch: Patch) -> Iterato
             message = f'queueDepthPerAction names "{action}", which does not run, so the operator refuses the shard'
             hint = did_you_mean(action, known, f"Remove it; {', '.join(known)} run.")
             yield _setting(shard, message, ("queueDepthPerAction", action), hint)
+    yield from _replaced(shard)
     yield from _budgets(shard)
+
+
+def _replaced(shard: FleetShard) -> Iterator[Diagnostic]:
+    """Reports fields that have no effect, since spec.plugins turns their plugin off or replaces its arguments."""
+    fields = (
+        (("minRuntime", "preemptMinRuntime"), "minruntime", "defaultPreemptMinRuntime"),
+        (("minRuntime", "reclaimMinRuntime"), "minruntime", "defaultReclaimMinRuntime"),
+        (("kValue",), "proportion", "kValue"),
+    )
+    for path, name, argument in fields:
+        plugin = shard.spec.plugins.get(name)
+        if plugin is None or shard.declared.origin.value(("spec", *path)) is None:
+            continue
+        message, hint = f"{'.'.join(path)} has no effect: ", "Remove it"
+        if plugin.enabled is False:
+            yield _setting(shard, f"{message}spec.plugins turns {name} off", path, f"{hint}, or leave {name} on.")
+        elif plugin.arguments is not None:
+            hint += "." if argument in plugin.arguments else f", or write {argument} among the arguments of {name}."
+            yield _setting(shard, f"{message}the arguments of {name} in spec.plugins replace it", path, hint)
 
 
 def _unknown(shard: FleetShard, backend: FleetBackend, table: Table, path: KeyPath) -> Iterator[Diagnostic]:

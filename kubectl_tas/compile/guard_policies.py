@@ -353,7 +353,8 @@ def _pod_groups(guarded: _Guarded) -> PolicySpec:
 
 def _shards(guarded: _Guarded, shards: Mapping[str, str]) -> PolicySpec:
     """Returns the policy for SchedulingShards: ``shards`` are the names of the rendered ones by their value. Whoever
-    writes one of these must be allowed to change this policy. Nobody may declare a second shard for one of the values.
+    writes one of these, or a second one for one of the values, must be allowed to change this policy. Argo CD and Flux
+    write a second one: they apply a renamed shard, or try it, before the policy knows its new name.
     """
     declared = cel.tables("shards", [f"{cel.text(value)}: {cel.text(name)}" for value, name in shards.items()], "{}")
     value = "has(variables.shard.spec) && has(variables.shard.spec.partitionLabelValue) ?"
@@ -376,15 +377,16 @@ def _shards(guarded: _Guarded, shards: Mapping[str, str]) -> PolicySpec:
             cel.let("value", value),
             *declared,
             cel.let("declared", cel.looked_up(declared, "variables.name", key="variables.value")),
+            cel.let("mayDeclare", may_change_policy(_name(guarded, "shards"))),
         ),
         validations=(
             cel.refuse_unless(
-                "request.operation == 'DELETE' || variables.declared == variables.name",
+                "request.operation == 'DELETE' || variables.declared == variables.name || variables.mayDeclare",
                 "'the repository has shard ' + variables.declared + ' for this partitionLabelValue; with two, two "
                 "schedulers would place the same pods'",
             ),
             cel.refuse_unless(
-                f"!(variables.name in {cel.listed(shards.values())}) || {may_change_policy(_name(guarded, 'shards'))}",
+                f"!(variables.name in {cel.listed(shards.values())}) || variables.mayDeclare",
                 "'shard ' + variables.name + ' is declared in a repository: change it there'",
             ),
         ),

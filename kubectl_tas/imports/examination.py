@@ -189,17 +189,22 @@ def _shards(fleet: Fleet, backend: FleetBackend, read: Read) -> Iterator[Check]:
 
 def _other_shards(fleet: Fleet, backend: FleetBackend, live: Sequence[Mapping[str, Any]]) -> Iterator[Check]:
     """Yields what differs between the shards of the cluster and those of the repository."""
+    declared_names = {shard.name for shard in fleet.shards}
     first_of_value: dict[str, str] = {}
     for shard in live:
         value = str((shard.get("spec") or {}).get("partitionLabelValue") or "")
-        first = first_of_value.setdefault(value, _name_of(shard))
-        if first != _name_of(shard):
-            message = f"SchedulingShards {first} and {_name_of(shard)} have one partitionLabelValue"
-            yield Check("", "shards", PROBLEM, f"{message}: both place the same pods", "Delete one of them.")
+        first, second = first_of_value.setdefault(value, _name_of(shard)), _name_of(shard)
+        if first != second:
+            message = f"SchedulingShards {first} and {second} have one partitionLabelValue: both place the same pods"
+            others = [name for name in (first, second) if name not in declared_names]
+            todo = f"Delete one of them: kubectl delete schedulingshard {others[0] if others else second}."
+            todo += " If KAI's chart makes it, first set defaultShard.enabled: false." if "default" in others else ""
+            yield Check("", "shards", PROBLEM, message, todo)
     spec_by_name = {_name_of(shard): shard.get("spec") or {} for shard in live}
     for declared in (shard for shard in fleet.shards if backend in shard.backends):
         path, name = declared.declared.origin.path, declared.name
-        todo = "Render it with spec.shards: rendered, or apply the file."
+        is_rendered = fleet.config.shards == "rendered"
+        todo = f"Apply {'the rendered one' if is_rendered else 'the file, or render it with spec.shards: rendered'}."
         if name not in spec_by_name:
             yield Check(
                 "", "shards", PROBLEM, f"the cluster has no SchedulingShard {name}, which {path} declares", todo

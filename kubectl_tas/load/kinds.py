@@ -227,7 +227,10 @@ def recognise(document: Document, config: ConfigSpec | None = None) -> Kind | Di
         hint = f"Add kind: {' or '.join(related)}." if related else _NEITHER
         return _unknown(document, ("kind",), message, hint)
     elsewhere = belongs_elsewhere(api_version, kind) if isinstance(api_version, str) else None
-    if elsewhere is not None and not did_you_mean(kind, related, folds=True):
+    is_another_version = elsewhere is not None and any(
+        candidate.name == kind and belongs_elsewhere(candidate.api_version, kind) == elsewhere for candidate in KINDS
+    )
+    if elsewhere is not None and not is_another_version and not did_you_mean(kind, related, folds=True):
         message = f"{kind} of {api_version} cannot be declared here: {why_elsewhere(kind)}"
         return Diagnostic(KIND_ELSEWHERE, message, document.locate(("kind",)), hint=elsewhere)
     for item in (*COMPANIONS, *(config.companions if config is not None else ())):

@@ -163,7 +163,7 @@ class SchedulingShardSpec(Model):
     """Bounds of the search for work to evict, from KAI 0.16."""
     goMemLimit: Quantity | Positive | None = None
     """The memory limit of Go's runtime, such as 6Gi, from KAI 0.17."""
-    goMemLimitRatio: Annotated[float, Field(gt=0, le=1)] | Annotated[int, Field(ge=1, le=1)] | None = None
+    goMemLimitRatio: Annotated[float, Field(gt=0, le=1)] | Annotated[int, Field(ge=1, le=1)] | None = 0.9
     """The part of the container's memory limit that Go's runtime uses, from KAI 0.17."""
 
 

@@ -78,6 +78,7 @@ def volume(source: str) -> str:
             "container.)",
         ),
         (SERVED + SERVICE.replace("PORT", "{name: http, port: 80, targetPort: 8080, protocol: TCP}"), ""),
+        (SERVED + SERVICE.replace("PORT", "{name: http, port: 80, targetPort: 9090, protocol: TCP}"), ""),
         (
             SERVED + SERVICE.replace("PORT", "{name: a, port: 8080, protocol: TCP}, {name: b, port: 9, protocol: TCP}"),
             "",

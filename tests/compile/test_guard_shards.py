@@ -31,7 +31,7 @@ def guard() -> list[Object]:
     [
         (Request("schedulingshards", shard("lab", "lab")), []),
         (Request("schedulingshards", shard("mine", "h100")), [SECOND]),
-        (Request("schedulingshards", shard("mine", "h100"), may_change_policies=True), [SECOND]),
+        (Request("schedulingshards", shard("mine", "h100"), may_change_policies=True), []),
         (Request("schedulingshards", shard("training", "h100")), [DECLARED]),
         (Request("schedulingshards", shard("training", "h100"), may_change_policies=True), []),
         (Request("schedulingshards", shard("training", "h100", kValue=2), shard("training", "h100")), [DECLARED]),
@@ -41,7 +41,7 @@ def guard() -> list[Object]:
     ids=[
         "another-value",
         "second",
-        "second-of-an-admin",
+        "renamed-by-gitops",
         "declared",
         "by-gitops",
         "changed",

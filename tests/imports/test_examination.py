@@ -113,6 +113,11 @@ SHARD += ", usageDBConfig: {clientType: prometheus}}\n"
 SHARDS = {
     "the same": ({"kValue": 2, "usageDBConfig": {"clientType": "prometheus"}, "partitionLabelValue": ""}, ""),
     "other": ({"kValue": 2, "usageDBConfig": {"clientType": "x"}}, "usageDBConfig.clientType is x, not prometheus"),
+    "of KAI's chart": (
+        {"kValue": 2, "usageDBConfig": {"clientType": "prometheus"}, "goMemLimitRatio": 0.9}
+        | {"placementStrategy": {"gpu": "binpack", "cpu": "binpack"}},
+        "",
+    ),
     "newer": ({"newField": 1}, "spec is something that kubectl-tas does not read"),
     "none": (None, "the cluster has no SchedulingShard default, which pools/shard.yaml declares"),
 }
@@ -139,7 +144,21 @@ def test_two_shards_of_one_value_are_a_problem(root: Path, tmp_path: Path) -> No
         code, found = checks(root, "--kubeconfig", kubeconfig)
     (check,) = (check for check in found if check["about"] == "shards" and check["state"] == "problem")
     assert check["message"].startswith("SchedulingShards default and second have one partitionLabelValue")
+    assert check["todo"].startswith(
+        "Delete one of them: kubectl delete schedulingshard default. If KAI's chart makes it"
+    )
     assert code == 1
+
+
+@needs_kubectl
+def test_of_two_shards_of_one_value_the_declared_one_stays(root: Path, tmp_path: Path) -> None:
+    write(root, {"pools/shard.yaml": SHARD.replace("{name: default}", "{name: main}")})
+    spec = SHARDS["the same"][0]
+    live = [named("main", spec=spec), named("other", spec={})]
+    with api_server(tmp_path, cluster(schedulingshards=live)) as kubeconfig:
+        _, found = checks(root, "--kubeconfig", kubeconfig)
+    (check,) = (check for check in found if check["about"] == "shards" and check["state"] == "problem")
+    assert check["todo"] == "Delete one of them: kubectl delete schedulingshard other."
 
 
 @needs_kubectl

@@ -394,6 +394,20 @@ def test_kinds_that_belong_elsewhere(version: str, kind: str, hint: str) -> None
     assert found[3].startswith(hint)
 
 
+@pytest.mark.parametrize(
+    ("version", "kind", "right"),
+    [
+        ("kai.scheduler/v1alpha1", "SchedulingShard", "kai.scheduler/v1"),
+        ("scheduling.run.ai/v1", "SchedulingShard", "kai.scheduler/v1"),
+        ("scheduling.run.ai/v2", "PodGroup", "scheduling.run.ai/v2alpha2"),
+    ],
+)
+def test_kinds_of_kai_that_may_be_written_in_another_version(version: str, kind: str, right: str) -> None:
+    found = only(f"apiVersion: {version}\nkind: {kind}\n")
+    message = f'{kind} has apiVersion {right}, not "{version}"'
+    assert found == ("1:13", "unknown-kind", message, f"Write apiVersion: {right}.")
+
+
 def test_all_findings_of_a_document_are_reported() -> None:
     text = POOL + "spec:\n  garantee: 1\n  backend: 7\n  topology_keys:\n  - {key: a b}\n"
     assert sorted((d.rule.code, str(d.location)) for d in findings(text)) == [
