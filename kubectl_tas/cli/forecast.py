@@ -102,7 +102,7 @@ def forecast_command(
 
     A start holds if each limit holds and no further work comes. For WORK that waits, forecast also tries another level,
     fewer pods, LOW and more nodes, and says what brings the start forward most. Exits 1 if one does not start within
-    the horizon, or if one has no answer. Suspended work, and a schedule without a run, count only as WORK.
+    the horizon, or if one has no answer. Suspended work counts only as WORK.
     """
     session = open_session(directory)
     if refuse_errors(session.without(VERDICTS)):
