@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Severity, Suggestion, Waiving
@@ -272,12 +273,16 @@ def _replaced(shard: FleetShard) -> Iterator[Diagnostic]:
         plugin = shard.spec.plugins.get(name)
         if plugin is None or shard.declared.origin.value(("spec", *path)) is None:
             continue
-        message, hint = f"{'.'.join(path)} has no effect: ", "Remove it"
         if plugin.enabled is False:
-            yield _setting(shard, f"{message}spec.plugins turns {name} off", path, f"{hint}, or leave {name} on.")
+            cause, hint = f"spec.plugins turns {name} off", f"Remove it, or leave {name} on."
         elif plugin.arguments is not None:
-            hint += "." if argument in plugin.arguments else f", or write {argument} among the arguments of {name}."
-            yield _setting(shard, f"{message}the arguments of {name} in spec.plugins replace it", path, hint)
+            cause, hint = f"the arguments of {name} in spec.plugins replace it", "Remove it."
+            if argument not in plugin.arguments:
+                hint = f"Remove it, or write {argument} among the arguments of {name}."
+        else:
+            continue
+        finding = _setting(shard, f"{'.'.join(path)} has no effect: {cause}", path, hint)
+        yield replace(finding, level=Severity.WARNING)
 
 
 def _unknown(shard: FleetShard, backend: FleetBackend, table: Table, path: KeyPath) -> Iterator[Diagnostic]:
