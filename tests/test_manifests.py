@@ -22,6 +22,7 @@ from tests.support.golden import ROOT, assert_files, at, case_input, cases
 from tests.support.pyyaml import safe_load, safe_load_all
 from tests.support.rendered import KUSTOMIZATION, PREVIEW, Object, Rendered, files_below, load, render_copy, text
 from tests.support.webhooks import refusals
+from tools.goldens import read
 from tools.schemas import MODELS, named
 
 RANKS = {
@@ -66,7 +67,8 @@ def rendered(case: Path, tmp_path_factory: pytest.TempPathFactory) -> Rendered:
 
 @pytest.mark.every_case
 def test_manifests(case: Path, rendered: Rendered, snapshot: Any, update: bool) -> None:
-    assert_files(snapshot, case / "manifests", rendered.files, update=update)
+    shared = read(case).layers["manifests"]
+    assert_files(snapshot, case / "manifests", rendered.files, update=update, shared=shared)
 
 
 def test_findings(case: Path, rendered: Rendered, snapshot: Any) -> None:
