@@ -128,6 +128,7 @@ def one_cycle(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("one_cycle")
+@pytest.mark.by_chance(120)
 @pytest.mark.parametrize("case", ANSWERS, ids=range(len(ANSWERS)))
 def test_kai_does_the_same(case: Case) -> None:
     found = answer(case)

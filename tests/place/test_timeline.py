@@ -53,6 +53,7 @@ def forecast(
     return play(ShardStart(nodes, whole, tree, tuple(running)), planned, horizon)
 
 
+@pytest.mark.by_chance(20)
 @pytest.mark.parametrize("case", ANSWERS, ids=range(len(ANSWERS)))
 def test_the_same_gangs_run_after_each_end(case: dict[str, Any]) -> None:
     expected = [(time, set(names)) for time, names in case["after"]]
