@@ -7,8 +7,8 @@
 ``pytest FILE``, or ``-k``  all cases of what is named
 =========================== ==================================================================================
 
-Where two tables meet, a case for each pair of their rows is written only if their rows meet in the code; else each row is
-tried with one of the other table. Values that take the same path are one case.
+Where two tables meet, a case for each pair of their rows is written only if their rows meet in the code; else each row
+is tried with one of the other table. Values that take the same path are one case.
 """
 
 from __future__ import annotations
