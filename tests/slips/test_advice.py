@@ -203,13 +203,13 @@ def _is_misspelled(old: str, new: str) -> bool:
     return key != written and bool(get_close_matches(written, [key]))
 
 
-MISSPELLED = {file: new for file, old, new, _ in OF_ALL if _is_misspelled(old, new)}
+MISSPELLED = {file: new for file, old, new in OF_ALL if _is_misspelled(old, new)}
 """A slip of a key of each file: such a file is not read, wherever its clusters are, so one will do."""
 SLIPS_OF_ALL = [
     pytest.param(
         file, old.replace("osmo-high", "acme-high"), new.replace("osmo-high", "acme-high"), id=f"{file}: {new}"
     )
-    for file, old, new, _ in OF_ALL
+    for file, old, new in OF_ALL
     if not _is_misspelled(old, new) or MISSPELLED[file] == new
     if "no-such: off, node" not in new
     and "{cpu: 8, memory: 64Gi}" not in new  # three things are wrong there
