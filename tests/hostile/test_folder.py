@@ -294,7 +294,7 @@ class TestWhatReviewersDoNotSee:
         assert words in result.out
         assert "[review-hidden]" in diff(root).out
 
-    @pytest.mark.parametrize(("attribute", "place"), zip(cycle(HIDING), PLACES, strict=False))
+    @pytest.mark.parametrize(("attribute", "place"), [*zip(cycle(HIDING), PLACES, strict=False)])
     def test_an_attribute(self, team: Path, place: str, attribute: str) -> None:
         for pattern in PLACES[place]:
             write(team, {".gitattributes": f"[attr]quiet -diff\n# words\n{pattern} text {attribute}\n"})
