@@ -35,7 +35,6 @@ def main():
     os.execve(words[0], words, {{{{**os.environ, "PYTHONPATH": {str(ROOT)!r}}}}})
 """
 """What the tool of the base does: it says that it ran and what it was given, and is this checkout's."""
-NOTHING = "#!/bin/sh\nexit 0\n"
 
 
 def wheel(path: Path, code: str, more: dict[str, str] | None = None) -> str:

@@ -249,12 +249,6 @@ def test_invalid_value(text: str, place: str, message: str, hint: str) -> None:
     assert only(text) == (place, "invalid-value", message, hint)
 
 
-KNOWN = (
-    "Kinds that are read: Config, Pool, Subpool, PodTemplate, ResourceValidation, ClusterTopology, "
-    "ClusterTopologyBinding, "
-)
-
-
 @pytest.mark.parametrize(
     ("text", "place", "message", "hint"),
     [
