@@ -124,7 +124,15 @@ def check_nodes(fleet: Fleet, backend: FleetBackend, nodes: Sequence[LiveNode]) 
     for pool in pools:
         usable[pool.name] = frozenset(node.name for node in nodes if may_use(pool, node.labels))
         if not usable[pool.name] and nodes:
-            yield _selects_none(pool)
+            spec = pool.declared.spec.spec
+            path = ("nodes", "selector") if spec.nodes.selector else ("nodePool",) if spec.nodePool else ()
+            if path:
+                message = f"no node of backend {pool.backend.name} has {_needed(pool)}, which pool {pool.name} asks for"
+            else:
+                shard = f"every node of backend {pool.backend.name} is of a shard"
+                message = f"{shard}, but pool {pool.name} names no nodePool"
+            hint = "Correct it, or label the nodes."
+            yield Diagnostic(SELECTOR_WITHOUT_NODES, message, pool.declared.at("spec", *path), hint=hint)
         yield from _platforms(pool, [node for node in nodes if node.name in usable[pool.name]])
     choosing: tuple[FleetWorkload | SubmittedSet, ...] = (*fleet.workloads, *fleet.submitted_sets)
     for submission in choosing:
@@ -152,17 +160,6 @@ def _guaranteed(pool: FleetPool) -> int:
 def _needed(pool: FleetPool) -> str:
     selector = pool.nodes.selector | pool.shard_labels
     return ", ".join(f"{key}={value}" for key, value in sorted(selector.items()))
-
-
-def _selects_none(pool: FleetPool) -> Diagnostic:
-    spec = pool.declared.spec.spec
-    path = ("nodes", "selector") if spec.nodes.selector else ("nodePool",) if spec.nodePool else ()
-    if path:
-        message = f"no node of backend {pool.backend.name} has {_needed(pool)}, which pool {pool.name} asks for"
-    else:
-        message = f"every node of backend {pool.backend.name} is of a shard, but pool {pool.name} names no nodePool"
-    hint = "Correct it, or label the nodes."
-    return Diagnostic(SELECTOR_WITHOUT_NODES, message, pool.declared.at("spec", *path), hint=hint)
 
 
 def _platforms(pool: FleetPool, nodes: Sequence[LiveNode]) -> Iterator[Diagnostic]:
@@ -215,11 +212,8 @@ def _exceeded(
         confined = [pool for pool in pools if usable[pool.name] <= within and pool.name not in reported]
         unspent = within - spent
         unspent_nodes = [node for node in nodes if node.name in unspent]
-        guaranteed, usable_gpus = (
-            sum(_guaranteed(pool) for pool in confined),
-            sum(node.gpus for node in unspent_nodes if node.counts),
-        )
-        if guaranteed > usable_gpus:
+        guaranteed = sum(map(_guaranteed, confined))
+        if guaranteed > sum(node.gpus for node in unspent_nodes if node.counts):
             yield _exceeds(backend, confined, unspent_nodes, guaranteed)
             reported |= {pool.name for pool in confined}
             spent |= within
@@ -341,7 +335,8 @@ def check_domains(fleet: Fleet, backend: FleetBackend, nodes: Sequence[LiveNode]
         needed = {level.label for level in topology.levels}
         of_shard = (node for node in nodes if node.labels.get(labels.NODE_POOL) == request.shard)
         nodes_in_topology = [node for node in of_shard if needed <= node.labels.keys()]
-        shared = _shared_levels(topology, nodes_in_topology)
+        values = [{node.labels[level.label] for node in nodes_in_topology} for level in topology.levels]
+        shared = next((depth for depth, names in enumerate(values) if len(names) != 1), len(values))
         level = topology.levels[shared - 1]
         if shared <= [topology_level.key for topology_level in topology.levels].index(keys[0]) + 1:
             continue
@@ -355,14 +350,6 @@ def check_domains(fleet: Fleet, backend: FleetBackend, nodes: Sequence[LiveNode]
         )
         hint = f"Prefer level {level.key}{'' if request.is_preferred else ' as well'}."
         yield Diagnostic(REQUIRED_ABOVE_COMMON_DOMAIN, message, request.location, hint=hint)
-
-
-def _shared_levels(topology: FleetTopology, nodes: Sequence[LiveNode]) -> int:
-    """Returns how many levels, from the coarsest, have one common value on all nodes; 0 without nodes."""
-    for depth, level in enumerate(topology.levels):
-        if len({node.labels[level.label] for node in nodes}) != 1:
-            return depth
-    return len(topology.levels)
 
 
 def _asked(fleet: Fleet, backend: FleetBackend) -> Iterator[_RequestedLevel]:

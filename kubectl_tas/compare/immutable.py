@@ -45,11 +45,6 @@ def _shrinks(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
     return old is not None and new is not None and new < old
 
 
-def _names_a_class(before: Mapping[str, Any], _after: Mapping[str, Any]) -> bool:
-    """Whether a volume has a class. A volume without one may still get a class if the cluster has no default."""
-    return value_at(before, "spec", "storageClassName") is not None
-
-
 _GROVE = SET.versions[0].partition("/")[0]
 TABLE: dict[tuple[str, str], tuple[Fixed, ...]] = {
     ("", "PersistentVolumeClaim"): (
@@ -60,7 +55,12 @@ TABLE: dict[tuple[str, str], tuple[Fixed, ...]] = {
             but=paths("resources.requests", "volumeAttributesClassName", "storageClassName", below="spec"),
             filled={("spec", "volumeMode"): "Filesystem"},
         ),
-        Fixed(Effect.REFUSED, paths("spec.storageClassName"), SERVER, only=_names_a_class),
+        Fixed(  # a volume without a class may still get one if the cluster has no default
+            Effect.REFUSED,
+            paths("spec.storageClassName"),
+            SERVER,
+            only=lambda before, _after: value_at(before, "spec", "storageClassName") is not None,
+        ),
         Fixed(Effect.REFUSED, paths("spec.resources.requests.storage"), SERVER, only=_shrinks),
     ),
     ("resource.nvidia.com", "ComputeDomain"): (

@@ -337,7 +337,9 @@ class Impact:
     @property
     def losers(self) -> tuple[QueueChange, ...]:
         """Leaf queues that stay, with less quota of any resource."""
-        return tuple(queue for queue in self.queues if _loses(queue))
+        leaves = [queue for queue in self.queues if not queue.state.is_container]
+        quotas = [(queue, queue.before.quota, queue.after.quota) for queue in leaves if queue.before and queue.after]
+        return tuple(queue for queue, old, new in quotas if any(new.of(name) < old.of(name) for name in RESOURCES))
 
     @property
     def gains(self) -> Iterator[tuple[str, str, tuple[tuple[str, Amounts, Amounts], ...]]]:
@@ -445,12 +447,6 @@ def _kind(before: object, after: object) -> ChangeKind:
 def _phrase(number: int, singular: str, several: str) -> Iterator[str]:
     if number:
         yield f"{number} {singular if number == 1 else several}"
-
-
-def _loses(queue: QueueChange) -> bool:
-    if queue.before is None or queue.after is None or queue.state.is_container:
-        return False
-    return any(queue.after.quota.of(name) < queue.before.quota.of(name) for name in RESOURCES)
 
 
 def _queues(change: Change) -> Iterator[QueueChange]:
@@ -605,7 +601,6 @@ def _restarts(change: Change) -> Iterator[Restart]:
 
 
 def _names(fleet: Fleet, workflow: FleetWorkflow) -> dict[str, str]:
-    """Returns the name of the PodGroup of each group."""
     gangs = gangs_of_workflow(fleet, workflow)
     return {group.name: gang.name for group, gang in zip(workflow.groups, gangs, strict=True)}
 
@@ -629,7 +624,6 @@ _ORDER = ("off", "info", "warning", "error")
 
 
 def _rules(change: Change) -> Iterator[RuleChange]:
-    """Yields rules whose severity changes."""
     rules_by_code, severities = all_rules(), (change.before.config.rules, change.after.config.rules)
     for code in sorted({*severities[0], *severities[1]}):
         default = rules_by_code[code].severity.value if code in rules_by_code else "off"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -123,14 +124,26 @@ def suggest(nodes: Sequence[LiveNode], labels: Sequence[str] = ()) -> SuggestedL
     levels: list[Domains] = []
     left_out: list[UnusedLabel] = []
     for candidate in sorted(candidates, key=_worth):
-        reason = _unfit(candidate, len(considered), several=several and not labels) or _against(candidate, levels)
+        lacking = len(candidate.lacking)
+        if lacking > len(considered) * _MOST_OUTSIDE:
+            reason = f"{lacking} of {len(considered)} nodes lack it"
+        elif several and not labels and len(candidate.nodes) == 1:
+            reason = "all nodes are in one domain"
+        else:
+            reason = _against(candidate, levels)
         if reason:
             left_out.append(UnusedLabel(candidate, reason))
         else:
             levels.append(candidate)
-    levels.sort(key=lambda level: (len(level.nodes), rank(level.label)))
+    taken: set[str] = set()
+    for index, level in enumerate(sorted(levels, key=lambda level: (len(level.nodes), rank(level.label)))):
+        key, number = level.key, 2
+        while key in taken:
+            key, number = f"{level.key}-{number}", number + 1
+        taken.add(key)
+        levels[index] = replace(level, key=key)
     left_out.sort(key=lambda unused: (rank(unused.level.label), unused.level.label))
-    return SuggestedLevels(len(considered), len(nodes) - len(considered), tuple(_named_apart(levels)), tuple(left_out))
+    return SuggestedLevels(len(considered), len(nodes) - len(considered), tuple(levels), tuple(left_out))
 
 
 def _domains(nodes: Sequence[LiveNode], label: str) -> Domains:
@@ -146,15 +159,6 @@ def _worth(candidate: Domains) -> tuple[bool, bool, int]:
     return not (named_place and named_place.joins_gpus), candidate.key not in ("zone", "host"), rank(candidate.label)
 
 
-def _unfit(candidate: Domains, nodes: int, *, several: bool) -> str:
-    """Returns why a label by itself makes no level; empty if it may."""
-    if len(candidate.lacking) > nodes * _MOST_OUTSIDE:
-        return f"{len(candidate.lacking)} of {nodes} nodes lack it"
-    if several and len(candidate.nodes) == 1:
-        return "all nodes are in one domain"
-    return ""
-
-
 def _against(candidate: Domains, levels: Sequence[Domains]) -> str:
     """Returns why a label makes no level together with the kept ones; empty if it may."""
     for level in levels:
@@ -164,14 +168,3 @@ def _against(candidate: Domains, levels: Sequence[Domains]) -> str:
         for name, above in finer.split(coarser):
             return f"{finer.key} {name} lies in {shortened(above, _SHOWN)} of {coarser.key}"
     return ""
-
-
-def _named_apart(levels: Sequence[Domains]) -> Iterator[Domains]:
-    """Yields the levels with unique keys."""
-    taken: set[str] = set()
-    for level in levels:
-        key, number = level.key, 2
-        while key in taken:
-            key, number = f"{level.key}-{number}", number + 1
-        taken.add(key)
-        yield Domains(level.label, key, level.maker, level.nodes, level.lacking)

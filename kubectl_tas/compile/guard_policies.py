@@ -111,6 +111,7 @@ def _guarded(fleet: Fleet, backend: FleetBackend) -> _Guarded:
     for pod_group in fleet.pod_groups:
         if pod_group.backend == backend and pod_group.declared.spec.spec.queue in places:
             places[pod_group.declared.spec.spec.queue].add(pod_group.namespace)
+    subpools = (s for pool in fleet.pools if pool.backend == backend for s in pool.subpools)
     return _Guarded(
         fleet,
         backend,
@@ -123,7 +124,7 @@ def _guarded(fleet: Fleet, backend: FleetBackend) -> _Guarded:
             "{}",
         ),
         other_resources=other_resources,
-        draining=_draining(fleet, backend),
+        draining=cel.tables("draining", [cel.text(s.queue) for s in subpools if s.state == "DELETING"], "[]"),
         over_quota=_over_quota(fleet, backend, other_resources),
     )
 
@@ -542,11 +543,6 @@ def _places(places: Mapping[str, set[str]]) -> tuple[Expression, ...]:
     return cel.tables(
         "places", [f"{cel.text(queue)}: {cel.listed(sorted(names))}" for queue, names in sorted(places.items())], "{}"
     )
-
-
-def _draining(fleet: Fleet, backend: FleetBackend) -> tuple[Expression, ...]:
-    subpools = (s for pool in fleet.pools if pool.backend == backend for s in pool.subpools)
-    return cel.tables("draining", [cel.text(s.queue) for s in subpools if s.state == "DELETING"], "[]")
 
 
 def _leaf_only(guarded: _Guarded, unless: str) -> tuple[Validation, ...]:

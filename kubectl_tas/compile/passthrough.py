@@ -132,8 +132,8 @@ def _respelled(submitted: SubmittedSet) -> Iterator[Entry]:
         if "replicas" not in clique.spec.spec.model_fields_set:
             yield (*clique.path, "spec", "replicas"), 1, "roleName"
     top: KeyPath = (*TEMPLATE, "topologyConstraint")
-    inherited = any(constraint.asks and path == top for constraint, path in clique_set.constraints)
-    for constraint, path in clique_set.constraints:
+    inherited = any(constraint.asks and path == top for constraint, path in clique_set.spec.constraints)
+    for constraint, path in clique_set.spec.constraints:
         if not constraint.asks:
             yield path, None, None  # no release has one that names a topology and no domain
             continue

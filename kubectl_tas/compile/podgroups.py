@@ -93,7 +93,27 @@ def preview_pod_groups(fleet: Fleet) -> Iterator[Artifact]:
     """Yields a preview of each PodGroup that KAI makes of a workload, if predictable; always with its segments."""
     for workload in fleet.workloads:
         for sub_workload, gang, spec in predicted(fleet, workload):
-            yield _preview_of_workload(sub_workload, workload, gang, spec)
+            indexed: dict[str, str] = {}
+            if spec.subGroups:
+                indexed = {
+                    f"{INDEX}{replicated.name}": replicated.segments.index_label
+                    for replicated in sub_workload.replicas
+                    if replicated.segments
+                }
+                indexed |= {
+                    f"{PODS}{unit.name}": indices(unit.indices) for unit in gang.sub_groups if unit.indices is not None
+                }
+            meta = Metadata(
+                name=gang.name,
+                namespace=sub_workload.namespace,
+                labels={**sub_workload.kai_labels, MANAGED_BY: "kubectl-tas", POOL: sub_workload.target},
+                annotations={NOTE: podgrouper.note(sub_workload, divided=bool(spec.subGroups)), **indexed},
+            )
+            stem = f"podgroup-{sub_workload.file_name}"
+            if sub_workload is not workload:
+                stem += f".{sub_workload.replicas[0].name}"  # no name of an object ends like that
+            where = folder(PREVIEW, sub_workload.pool.backend, sub_workload.namespace)
+            yield _preview(sub_workload, where, stem, PodGroup(metadata=meta, spec=spec))
 
 
 def predicted(fleet: Fleet, workload: FleetWorkload) -> Iterator[tuple[FleetWorkload, Gang, PodGroupSpec]]:
@@ -106,32 +126,6 @@ def predicted(fleet: Fleet, workload: FleetWorkload) -> Iterator[tuple[FleetWork
         # handler.go before 0.15: the podgrouper writes minMember above segments too.
         above = podgrouper.makes_sub_groups(sub_workload) and not sub_workload.pool.backend.has(Feature.MIN_SUBGROUP)
         yield sub_workload, gang, pod_group_spec(fleet, sub_workload, gang, above=above)
-
-
-def _preview_of_workload(
-    sub_workload: FleetWorkload, workload: FleetWorkload, gang: Gang, spec: PodGroupSpec
-) -> Artifact:
-    """Returns the preview of one PodGroup of a workload. ``sub_workload`` has all or some of the workload's pods."""
-    indexed: dict[str, str] = {}
-    if spec.subGroups:
-        indexed = {
-            f"{INDEX}{replicated.name}": replicated.segments.index_label
-            for replicated in sub_workload.replicas
-            if replicated.segments
-        }
-        indexed |= {f"{PODS}{unit.name}": indices(unit.indices) for unit in gang.sub_groups if unit.indices is not None}
-    meta = Metadata(
-        name=gang.name,
-        namespace=sub_workload.namespace,
-        labels={**sub_workload.kai_labels, MANAGED_BY: "kubectl-tas", POOL: sub_workload.target},
-        annotations={NOTE: podgrouper.note(sub_workload, divided=bool(spec.subGroups)), **indexed},
-    )
-    stem = f"podgroup-{sub_workload.file_name}"
-    stem = (
-        stem if sub_workload is workload else f"{stem}.{sub_workload.replicas[0].name}"
-    )  # no name of an object ends like that
-    where = folder(PREVIEW, sub_workload.pool.backend, sub_workload.namespace)
-    return _preview(sub_workload, where, stem, PodGroup(metadata=meta, spec=spec))
 
 
 def preview_set_pod_groups(fleet: Fleet) -> Iterator[Artifact]:

@@ -147,7 +147,11 @@ def write(root: Path, files: Sequence[FileEdit]) -> None:
         for file in files:
             if _read(disk, root, file.path) != file.before:
                 raise _changed(file.path)
-            modes[file.path] = _mode(disk, root, file.path)
+            try:
+                status = disk.status(inside(root, file.path))
+            except OSError as error:
+                raise unreadable(file.path, error) from error
+            modes[file.path] = stat.S_IMODE(status.st_mode) if status else None
         begun: list[FileEdit] = []
         try:
             for file in files:
@@ -160,14 +164,6 @@ def write(root: Path, files: Sequence[FileEdit]) -> None:
                 if _read(disk, root, file.path) == file.after != file.before:
                     _put(disk, root, file.path, file.before, modes[file.path])
             raise
-
-
-def _mode(disk: Disk, root: Path, path: str) -> int | None:
-    try:
-        status = disk.status(inside(root, path))
-    except OSError as error:
-        raise unreadable(path, error) from error
-    return stat.S_IMODE(status.st_mode) if status else None
 
 
 def _put(disk: Disk, root: Path, path: str, content: bytes | None, mode: int | None) -> None:

@@ -119,7 +119,7 @@ def previewed_gangs(fleet: Fleet) -> Iterator[tuple[SubmittedSet, Gang]]:
     """Yields every gang of sets with a known pool and topology, if the gangs are few enough for people to read."""
     for submitted in fleet.submitted_sets:
         clique_set = submitted.set
-        if clique_set.is_previewed and (clique_set.topology is not None or not clique_set.asks):
+        if clique_set.is_previewed and (clique_set.topology is not None or not clique_set.spec.asks):
             yield from ((submitted, gang) for gang in gangs_of_set(clique_set))
 
 
@@ -147,12 +147,15 @@ def _base(clique_set: FleetPodCliqueSet, index: int) -> Gang:
     cliques = [_clique(clique_set, clique, name, None) for clique in clique_set.standalone]
     for group in clique_set.groups:
         for number in range(group.spec.minAvailable):
-            replica = names.group_replica(clique_set.name, index, group.name, number)
+            replica = names.scaled_gang(clique_set.name, index, group.name, number)
             constraint = _set_constraint(clique_set, group.spec.topologyConstraint)
             parent = replica if constraint else None
             cliques_of_replica = [_clique(clique_set, clique, replica, parent) for clique in group.cliques]
             if parent is not None:
-                parents.append(_replica(parent, cliques_of_replica, constraint))
+                pods = sum(clique.pods for clique in cliques_of_replica)
+                gpus = sum(clique.gpus for clique in cliques_of_replica)
+                least = sum(clique.minimum or 0 for clique in cliques_of_replica)
+                parents.append(SubGroup(parent, pods, least, gpus, constraint, needs_all_parts=True))
             cliques += cliques_of_replica
     return _gang(
         name, [*parents, *cliques], _set_constraint(clique_set, clique_set.spec.spec.template.topologyConstraint)
@@ -163,7 +166,7 @@ def _scaled(clique_set: FleetPodCliqueSet, group: FleetScalingGroup, index: int,
     """Returns the gang of one replica of a scaling group. Without its own constraint, the gang inherits the set's."""
     inherited = _set_constraint(clique_set, clique_set.spec.spec.template.topologyConstraint)
     constraint = _set_constraint(clique_set, group.spec.topologyConstraint) or inherited
-    replica = names.group_replica(clique_set.name, index, group.name, group.spec.minAvailable + number)
+    replica = names.scaled_gang(clique_set.name, index, group.name, group.spec.minAvailable + number)
     name = names.scaled_gang(clique_set.name, index, group.name, number)
     return _gang(name, [_clique(clique_set, clique, replica, None) for clique in group.cliques], constraint)
 
@@ -179,13 +182,6 @@ def _gang(name: str, sub_groups: list[SubGroup], constraint: Constraint | None) 
         kind="PodGang",
         sub_groups=tuple(sub_groups),
     )
-
-
-def _replica(name: str, cliques: list[SubGroup], constraint: Constraint | None) -> SubGroup:
-    """Returns the SubGroup of a scaling group's replica with a constraint; without one, the cliques stand alone."""
-    pods, gpus = sum(clique.pods for clique in cliques), sum(clique.gpus for clique in cliques)
-    least = sum(clique.minimum or 0 for clique in cliques)
-    return SubGroup(name, pods, least, gpus, constraint, needs_all_parts=True)
 
 
 def _clique(clique_set: FleetPodCliqueSet, clique: FleetClique, owner: str, parent: str | None) -> SubGroup:

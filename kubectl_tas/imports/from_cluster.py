@@ -84,7 +84,10 @@ def import_cluster(record: Record, options: ImportOptions) -> Imported:
     release = kai.release(version or f"{kai.NEWEST[0]}.{kai.NEWEST[1]}")
     if release is None:
         raise TasError(f"the cluster runs KAI {version}, which is older than {kai.known()}", hint="Update KAI.")
-    namespace = _main_namespace(queues, usage, options.config.queuePrefix)
+    start = names.root_queue(options.config.queuePrefix, "")
+    roots = [queue.name.removeprefix(start) for queue in queues if queue.name.startswith(start)]
+    used = sorted({namespace for counts in usage.values() for namespace in counts})
+    namespace = roots[0] if roots else used[0] if len(used) == 1 else "default"
     making = _ClusterMaking(options=options, namespace=namespace, release=release, usage=usage, notes=note)
     deep = release.has(Feature.DEEP_QUEUES)
     queue_forest = forest(queues, has_root=deep, sums=options.sums)
@@ -117,14 +120,6 @@ def _namespaces(objects: Iterable[Mapping[str, Any]]) -> dict[str, Counter[str]]
             namespace = str(metadata.get("namespace") or "default")
             counts_by_queue.setdefault(str(spec.get("queue")), Counter())[namespace] += 1
     return counts_by_queue
-
-
-def _main_namespace(queues: Sequence[LiveQueue], usage: Mapping[str, Counter[str]], prefix: str) -> str:
-    """Returns the namespace in the name of a root queue of the naming scheme, else the only namespace with work."""
-    start = names.root_queue(prefix, "")
-    roots = [queue.name.removeprefix(start) for queue in queues if queue.name.startswith(start)]
-    used = sorted({namespace for counts in usage.values() for namespace in counts})
-    return roots[0] if roots else used[0] if len(used) == 1 else "default"
 
 
 def _version(record: Record) -> tuple[str | None, list[str]]:
@@ -248,14 +243,14 @@ def _resources(guarantee: Amounts, queue: LiveQueue) -> dict[str, Any]:
     """Returns the resources of a pool: GPUs, and others that are limited."""
     resources: dict[str, Any] = {}
     for name in RESOURCES:
-        most, weight = _file_amount(name, queue.limit), int(queue.weight.of(name))
-        share = {"guarantee": _file_amount(name, guarantee), "maximum": most, "weight": weight}
+        most, weight = file_amount(name, queue.limit), int(queue.weight.of(name))
+        share = {"guarantee": file_amount(name, guarantee), "maximum": most, "weight": weight}
         if name == "gpu" or share != {"guarantee": UNLIMITED, "maximum": UNLIMITED, "weight": 1}:
             resources[name] = share
     return resources
 
 
-def _file_amount(name: ResourceName, amounts: Amounts) -> int | str:
+def file_amount(name: ResourceName, amounts: Amounts) -> int | str:
     """Returns an amount in the form that files use."""
     amount = amounts.of(name)
     if amount == NO_LIMIT:
@@ -268,11 +263,9 @@ def _subpool(
     pool: LivePool, leaf: LiveQueue, parent: str, namespaces: Sequence[str], queue_fields: Mapping[str, Any]
 ) -> dict[str, Any]:
     finite = [name for name in RESOURCES if pool.guarantee.of(name) != NO_LIMIT]
-    quota = {name: _file_amount(name, leaf.quota) for name in finite}
+    quota = {name: file_amount(name, leaf.quota) for name in finite}
     whole = pool.container
-    maximum = {
-        name: _file_amount(name, leaf.limit) for name in RESOURCES if leaf.limit.of(name) != whole.limit.of(name)
-    }
+    maximum = {name: file_amount(name, leaf.limit) for name in RESOURCES if leaf.limit.of(name) != whole.limit.of(name)}
     weight = {name: int(leaf.weight.of(name)) for name in RESOURCES if leaf.weight.of(name) != whole.weight.of(name)}
     spec: dict[str, Any] = {"parent": parent, "quota": quota["gpu"] if finite == ["gpu"] else quota}
     spec |= {"maximum": maximum} if maximum else {}

@@ -19,7 +19,7 @@ from kubectl_tas.base.late import dataclass
 from kubectl_tas.check.pool_settings import SYSTEM_NAMESPACES
 from kubectl_tas.facts.quantities import RESOURCES, Amounts, ResourceName, larger, show, smaller, total
 from kubectl_tas.imports.adoption import TAKEN_OUT, adopt
-from kubectl_tas.imports.from_cluster import level_name, write_topology
+from kubectl_tas.imports.from_cluster import file_amount, level_name, write_topology
 from kubectl_tas.imports.kueueobjects import (
     LIMITLESS,
     QUEUE_NAME,
@@ -118,13 +118,16 @@ def _write(making: _KueueMaking) -> None:
     placings = {name: _placing(making, node, topologies) for name, node in queues.items()}
     cohort_of = {id(child): node for node in nodes for child in node.below}
     split = {node.name for node in nodes if node.kind == "Cohort" and _is_split(node, placings)}
-    pools = [node for node in nodes if not _is_subpool(node, cohort_of.get(id(node)), split)]
+    leaves = {
+        id(child) for node in nodes if node.name not in split for child in node.below if child.kind == "ClusterQueue"
+    }
+    pools = [node for node in nodes if id(node) not in leaves]
     room = MAX_LABEL - len(names.leaf_queue(PREFIX, NAMESPACE, "", names.SHARED))
     called = distinct(names.shorten(plain_name(node.name), room - _NUMBER) for node in pools)
     for node, name in zip(pools, called, strict=True):
         node.target = name
     for node in pools:
-        subpools = [child for child in node.below if child.kind == "ClusterQueue" and node.name not in split]
+        subpools = [child for child in node.below if id(child) in leaves]
         _write_pool(making, node, cohort_of.get(id(node)), subpools, placings)
     if any(queue.share.upper for queue in queues.values()):
         making.notes.append(_ONLY_LOW)
@@ -333,10 +336,6 @@ def _is_split(node: _Node, placings: Mapping[str, Mapping[str, Any]]) -> bool:
     return any(placing != queue_placings[0] for placing in queue_placings)
 
 
-def _is_subpool(node: _Node, above: _Node | None, split: Iterable[str]) -> bool:
-    return node.kind == "ClusterQueue" and above is not None and above.name not in split
-
-
 def _write_pool(
     making: _KueueMaking,
     node: _Node,
@@ -409,10 +408,7 @@ def _writable(amounts: Amounts, *, up: bool) -> Amounts:
 
 def _written(name: ResourceName, amounts: Amounts) -> int | str:
     """Returns an amount in the form that files use."""
-    if amounts.of(name) >= LIMITLESS[name]:
-        return UNLIMITED
-    text = show(name, amounts.of(name))
-    return int(text) if text.isdecimal() else text
+    return UNLIMITED if amounts.of(name) >= LIMITLESS[name] else file_amount(name, amounts)
 
 
 def _tell_work(making: _KueueMaking, queues: Mapping[str, _Node]) -> None:

@@ -163,7 +163,21 @@ class _Run:
         for index in range(len(values)):
             self._budget.step()
             inner = self._with(scope, node.target, values[index])
-            inner["loop"] = _loop(values, index)
+            length = len(values)
+            fields = {
+                "index": index + 1,
+                "index0": index,
+                "revindex": length - index,
+                "revindex0": length - index - 1,
+                "first": index == 0,
+                "last": index == length - 1,
+                "length": length,
+            }
+            if index:
+                fields["previtem"] = values[index - 1]
+            if index + 1 < length:
+                fields["nextitem"] = values[index + 1]
+            inner["loop"] = Loop(fields)
             self.block(node.body, inner)
         if not values:
             self.block(node.else_, scope.new_child())
@@ -514,24 +528,6 @@ class _Run:
     def _too_deep() -> None:
         message = f"the template nests more than {MAX_NESTING} levels deep"
         raise Refusal(TEMPLATE_LIMIT, message, "Does a macro call itself without end? Otherwise nest it less.")
-
-
-def _loop(values: Sequence[Any], index: int) -> Loop:
-    length = len(values)
-    fields = {
-        "index": index + 1,
-        "index0": index,
-        "revindex": length - index,
-        "revindex0": length - index - 1,
-        "first": index == 0,
-        "last": index == length - 1,
-        "length": length,
-    }
-    if index:
-        fields["previtem"] = values[index - 1]
-    if index + 1 < length:
-        fields["nextitem"] = values[index + 1]
-    return Loop(fields)
 
 
 def _range(budget: Budget, *arguments: Any) -> range:

@@ -43,6 +43,7 @@ from kubectl_tas.resolve.workflows import FleetWorkflow, resolve_workflow
 
 if TYPE_CHECKING:
     from kubectl_tas.model.manifest import PodGroup
+    from kubectl_tas.model.pool_kinds import Subpool
     from kubectl_tas.model.scheduler_settings import SchedulerSettings
     from kubectl_tas.model.workloads import Workload
 
@@ -182,21 +183,13 @@ class Fleet:
     @cached_property
     def records(self) -> tuple[FleetSubpool, ...]:
         """The ARCHIVED subpools of removed pools. They have neither a queue nor a quota."""
-        declared = names_of(self.repository.pools)
-        without_pool = (document for document in self.repository.subpools if document.spec.spec.parent not in declared)
-        nothing = Amounts(0, NO_LIMIT, NO_LIMIT)
-        archived = [document for document in without_pool if document.spec.spec.state == "ARCHIVED"]
-        return tuple(
-            FleetSubpool(
-                document,
-                document.spec.spec.parent,
-                document.spec.metadata.name,
-                *(nothing,) * 4,
-                queue="",
-                namespaces=(),
-            )
-            for document in sorted(archived, key=lambda item: (item.spec.spec.parent, item.spec.metadata.name))
+        names = (
+            (x, x.spec.spec.parent, x.spec.metadata.name)
+            for x in _records(self.repository, names_of(self.repository.pools))
         )
+        amounts = (Amounts(0, NO_LIMIT, NO_LIMIT),) * 4
+        records = (FleetSubpool(*named, *amounts, queue="", namespaces=()) for named in names)
+        return tuple(sorted(records, key=lambda subpool: (subpool.pool, subpool.name)))
 
     @cached_property
     def compute_domains(self) -> dict[tuple[str, str, str], list[FleetCompanion]]:
@@ -361,13 +354,6 @@ class Context:
     """Shards of KAI's scheduler."""
     dangling: tuple[Dangling, ...] = ()
 
-    @property
-    def own_topologies(self) -> dict[str, FleetTopology]:
-        """The pools' own topologies, by name."""
-        return {
-            pool.topology.name: pool.topology for pool in self.pools.values() if pool.topology and pool.topology.pool
-        }
-
 
 def resolve(repository: Repository) -> Fleet:
     """Returns the fleet that a repository declares. Of two objects with the same name, the first one counts."""
@@ -395,7 +381,9 @@ def resolve_context(repository: Repository) -> Context:
 
 def resolve_work(repository: Repository, context: Context) -> Fleet:
     """Resolves the work in ``repository`` to a fleet, with all names followed in ``context``."""
-    pool_topologies = context.own_topologies
+    pool_topologies = {
+        pool.topology.name: pool.topology for pool in context.pools.values() if pool.topology and pool.topology.pool
+    }
     topologies, pools, grove = dict(context.topologies), context.pools, context.grove
     dangling = list(context.dangling)
     declarations = Declarations(
@@ -453,15 +441,16 @@ def _not_counted(repository: Repository, context: Context, dangling: Sequence[Da
     counted |= {id(subpool.declared) for pool in context.pools.values() for subpool in pool.subpools}
     documents: list[Declared[Any]] = [*repository.pools, *repository.subpools]
     uncounted = [document for document in documents if id(document) not in counted]
-    hidden = [Unread(document.at("metadata", "name")) for document in uncounted if not _is_record(document, context)]
+    records = {id(subpool) for subpool in _records(repository, context.declared_pools)}
+    hidden = [Unread(document.at("metadata", "name")) for document in uncounted if id(document) not in records]
     hidden += [Unread(name.location, is_work=True) for name in dangling if name.what in ("pool", "subpool")]
     return tuple(sorted({*repository.unread, *hidden}, key=lambda document: (document.place, document.is_work)))
 
 
-def _is_record(document: Declared[Any], context: Context) -> bool:
-    """Whether a document is the ARCHIVED subpool of a removed pool, which has no quota."""
-    spec = document.spec.spec
-    return document.spec.kind == "Subpool" and spec.state == "ARCHIVED" and spec.parent not in context.declared_pools
+def _records(repository: Repository, pools: Collection[str]) -> list[Declared[Subpool]]:
+    """Returns the ARCHIVED subpools of removed pools, which have no quota."""
+    archived = (subpool for subpool in repository.subpools if subpool.spec.spec.state == "ARCHIVED")
+    return [subpool for subpool in archived if subpool.spec.spec.parent not in pools]
 
 
 def _members(

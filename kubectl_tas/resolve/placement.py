@@ -373,19 +373,15 @@ class AnnotationReader:
             return None, Ignored.NO_KAI if is_asked else None
         if label is None:
             return None, Ignored.NO_INDEX if is_asked else None
-        has_topology = self._has_topology(annotations, where, asks_level=asks_level)
+        placed = any(name in self.root or name in annotations for name in OF_PODS)
+        named, _ = self._written_topology(annotations, where)
+        has_topology = bool(asks_level or placed or named) and self._topology(annotations, where) is not None
         if not (by_size or has_topology):
             return None, Ignored.NO_TOPOLOGY if is_asked else None
         placement = self.placement(annotations, where, OF_SEGMENTS) if has_topology else None
         excluded = spec.own_division is not None and spec.own_division.leader_excluded
         ignored = Ignored.NO_TOPOLOGY if asks_level and not has_topology else None
         return Segments(size.pods, size.path, placement, label, excluded), ignored
-
-    def _has_topology(self, annotations: Mapping[str, str], where: KeyPath, *, asks_level: bool) -> bool:
-        """Whether a topology for segments is named, or can be added."""
-        placed = any(name in self.root or name in annotations for name in OF_PODS)
-        named, _ = self._written_topology(annotations, where)
-        return bool(asks_level or placed or named) and self._topology(annotations, where) is not None
 
 
 @dataclass(frozen=True, slots=True)

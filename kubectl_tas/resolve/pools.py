@@ -96,7 +96,9 @@ class FleetSubpool:
     def quota(self) -> Amounts:
         """The current quota. Unless the subpool is ACTIVE, it is 0, except for resources without a limit."""
         return (
-            self.requested if self.state == "ACTIVE" else each(lambda name: _zero_if_limited(self.requested.of(name)))
+            self.requested
+            if self.state == "ACTIVE"
+            else each(lambda name: NO_LIMIT if self.requested.of(name) == NO_LIMIT else 0)
         )
 
     @property
@@ -683,10 +685,6 @@ def _with_pool_defaults(
     if isinstance(amounts, int):
         return each(lambda _: amounts)
     return each(lambda name: pool.of(name) if (own := getattr(amounts, name)) is None else read(name, own))
-
-
-def _zero_if_limited(amount: Amount) -> Amount:
-    return amount if amount == NO_LIMIT else 0
 
 
 @dataclass(frozen=True, slots=True)
