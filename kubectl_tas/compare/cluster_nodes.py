@@ -163,7 +163,6 @@ def _needed(pool: FleetPool) -> str:
 
 
 def _platforms(pool: FleetPool, nodes: Sequence[LiveNode]) -> Iterator[Diagnostic]:
-    """Reports platforms whose pods match none of the pool's nodes."""
     for platform in pool.platforms.by_name.values() if nodes else ():
         selector = pool.nodes.selector | platform.chosen
         if not any(selector.items() <= node.labels.items() for node in nodes):

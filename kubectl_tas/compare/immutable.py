@@ -40,7 +40,6 @@ def _has_own_address(before: Mapping[str, Any], after: Mapping[str, Any]) -> boo
 
 
 def _shrinks(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
-    """Whether the change requests a smaller volume."""
     old, new = (parse(value_at(document, "spec", "resources", "requests", "storage")) for document in (before, after))
     return old is not None and new is not None and new < old
 
@@ -162,5 +161,4 @@ def _is_same(path: KeyPath, old: Any, new: Any) -> bool:
 
 
 def _said(value: Any, default: Any) -> Any:
-    """Returns a value, or the default if the value is empty."""
     return default if value is None or value in ({}, []) else value

@@ -669,6 +669,5 @@ def _objects(before: Sequence[Artifact], after: Sequence[Artifact]) -> Iterator[
 
 
 def _by_name(artifacts: Sequence[Artifact]) -> Mapping[tuple[str, ...], object]:
-    """Returns the applied objects, by cluster, kind, API, namespace and name."""
     applied = ((artifact.backend, artifact.manifest) for artifact in artifacts if artifact.apply)
     return {(where, x.kind, x.apiVersion, x.metadata.namespace or "", x.metadata.name): x for where, x in applied}

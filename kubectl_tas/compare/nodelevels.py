@@ -66,10 +66,6 @@ class Domains:
         """Yields the domains with nodes in several domains of ``coarser``, each with these coarser domains."""
         return split(self.nodes, coarser.label)
 
-    def nests_in(self, coarser: Domains) -> bool:
-        """Whether each domain lies within one domain of ``coarser``."""
-        return next(self.split(coarser), None) is None
-
 
 @json_fields(
     "key=level.key label=level.label setBy=level.maker|null nodesWithout=level.lacking domains=level.counted reason"
@@ -162,7 +158,7 @@ def _worth(candidate: Domains) -> tuple[bool, bool, int]:
 def _against(candidate: Domains, levels: Sequence[Domains]) -> str:
     """Returns why a label makes no level together with the kept ones; empty if it may."""
     for level in levels:
-        if candidate.nests_in(level) and level.nests_in(candidate):
+        if not (any(candidate.split(level)) or any(level.split(candidate))):
             return f"its domains are those of {level.key}"
         coarser, finer = (candidate, level) if len(candidate.nodes) < len(level.nodes) else (level, candidate)
         for name, above in finer.split(coarser):

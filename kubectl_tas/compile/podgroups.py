@@ -172,6 +172,8 @@ def pod_group_spec(
     sub_groups = gang.sub_groups if backend.has(Feature.SUBGROUP_TREE) else ()
     whole = _min_sub_group(gang, gang, backend) if sub_groups else None
     preemptibility = _PREEMPTIBILITY[submission.is_preemptible]
+    # Before KAI 0.15 the API refuses 0, and the scheduler takes no minimum for 1.
+    zero = 0 if backend.has(Feature.ZERO_MIN_MEMBER) else None
     return PodGroupSpec(
         queue=submission.queue,
         priorityClassName=getattr(fleet.config.priorityClasses, submission.priority),
@@ -185,7 +187,7 @@ def pod_group_spec(
             SubGroup(
                 name=sub_group.name,
                 parent=sub_group.parent,
-                minMember=None if gang.below(sub_group) and not above else _min_member(sub_group, backend),
+                minMember=None if gang.below(sub_group) and not above else sub_group.minimum or zero,
                 minSubGroup=_min_sub_group(gang, sub_group, backend),
                 topologyConstraint=_constraint(sub_group.constraint),
             )
@@ -196,11 +198,6 @@ def pod_group_spec(
 
 def _wait(submission: Submission, name: str, feature: Feature) -> str | None:
     return wait(submission, name, feature) if isinstance(submission, FleetWorkload) else None
-
-
-def _min_member(unit: Part, backend: FleetBackend) -> int | None:
-    """Returns the minimum of a leaf. Before KAI 0.15 the API refuses 0, and the scheduler takes no minimum for 1."""
-    return unit.minimum if unit.minimum or backend.has(Feature.ZERO_MIN_MEMBER) else None
 
 
 def _min_sub_group(gang: Gang, unit: Part, backend: FleetBackend) -> int | None:

@@ -174,7 +174,6 @@ def in_messages(old: str, new: str) -> Callable[[str], str]:
 
 
 def _generated(fleet: Fleet, pool: FleetPool, name: str) -> Iterator[str]:
-    """Yields the names of a pool's generated objects, if the pool were called ``name``."""
     where = (fleet.config.queuePrefix, pool.backend.namespace, name)
     yield names.pool_queue(*where)
     yield names.pool_topology(*where)

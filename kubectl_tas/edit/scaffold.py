@@ -92,7 +92,6 @@ def _of_folder(folder: Path) -> tuple[str, str]:
 
 
 def _is_installed(folder: Path) -> bool:
-    """Whether the running program has the same files as a checkout."""
     for name in _PACKED:
         installed_folder = Path(kubectl_tas.__file__).parent if name == "kubectl_tas" else resource_root() / name
         if installed_folder.resolve() != (folder / name).resolve() and dict(_content(installed_folder)) != dict(
@@ -272,7 +271,6 @@ def checkout_of(root: Path) -> Checkout:
 
 
 def _name(url: str) -> str:
-    """Returns the repository's name in the form of a Kubernetes name."""
     last = re.split(r"[/:]", url.removesuffix("/").removesuffix(".git"))[-1]
     return names.shorten(re.sub(r"[^a-z0-9]+", "-", last.lower()).strip("-") or "gpu-pools")
 

@@ -74,7 +74,6 @@ def _topology(reference: Reference, fleet: Fleet) -> Iterator[Location]:
 
 
 def _topologies_named(name: str, fleet: Fleet) -> list[FleetTopology]:
-    """Returns the topologies with this name in the repository or on a cluster."""
     return [
         topology
         for topology in fleet.topologies

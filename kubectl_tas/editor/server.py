@@ -54,8 +54,6 @@ _WATCHED = "**/*.{yaml,yml,json}"
 
 @dataclass
 class _Project:
-    """A repository that has or had open files."""
-
     root: Path
     due: float = 0
     """Time of the next look, by the clock of the event loop."""
@@ -81,8 +79,6 @@ class _Project:
 
 @dataclass
 class _Document:
-    """A document that is open in the editor."""
-
     uri: str
     """URI as the client spells it."""
     version: int
@@ -198,7 +194,6 @@ class Server(LanguageServer):
                 open_project.judged, open_project.took = changes, clock() - started
 
     def _typed(self, root: Path) -> dict[str, bytes]:
-        """Returns the open texts of a repository, by path in it."""
         open_documents = ((path, document) for path, document in self._open.items() if document.root == root)
         return {
             path.relative_to(root).as_posix(): document.text.encode("utf-8", "surrogatepass")
@@ -516,7 +511,6 @@ async def _completion(server: Server, params: types.CompletionParams) -> types.C
 
 
 async def _documents(server: Server, uri: str) -> tuple[Judgement, str, Text, list[Document]] | None:
-    """Returns the judgement, the path of a file, its text and its documents."""
     judged_path = await server.known(uri)
     if judged_path is None:
         return None

@@ -118,7 +118,6 @@ def _refuse(error: OSError) -> None:
 
 
 def _rows(file: Path) -> tuple[AttributeRow, ...] | None:
-    """Returns the lines of a ``.gitattributes``; None if it is no small plain file."""
     text = settings_of_git(file) if os.path.lexists(file) else ""
     if text is None:
         return None

@@ -210,9 +210,8 @@ def bereft(plan: Plan, absent: Sequence[str]) -> dict[str, int]:
             counts[folder] += any(source.startswith(f"{folder}/") for source in sources)
     for change in plan.changes:
         if change.path.endswith(f"/{KUSTOMIZATION}"):
-            counts |= {
-                source: len(removed) for source in manifest_text.sources(change.before or "") if source in counts
-            }
+            sources = manifest_text.sources(change.before or "")
+            counts |= {source: len(removed) for source in sources if source in counts}
     return {name: count for name, count in counts.items() if count}
 
 

@@ -246,9 +246,12 @@ class Admission:
             is_listed, reason = self._may_run_on(submission, request, over)
             if not reason:
                 consequence = ": it can never start" if over.rule is OVER_QUOTA else ""
-                return replace(
-                    over, text=f"{over.text}{consequence}{_not_covered(submission, over, is_listed=is_listed)}"
-                )
+                amount, listed = _allowed_over_quota(submission).of(over.resource), ""
+                if is_listed:
+                    listed = "; overQuota lists it, but it is new or has changed"
+                elif amount:
+                    listed = f"; overQuota lets it have {said(over.resource, amount)}"
+                return replace(over, text=f"{over.text}{consequence}{listed}")
         return None
 
     def _may_run_on(self, submission: Submission, request: Request, over: _Excess) -> tuple[bool, str]:
@@ -289,9 +292,8 @@ class Admission:
                 return submission.sent.request
             case FleetWorkflow():
                 gangs = [group.asks for group in submission.groups] or [NOTHING]
-                return Request(
-                    submission.asks, reduce(larger, gangs), reduce(smaller, gangs), len(submission.groups) <= 1
-                )
+                is_one_gang = len(submission.groups) <= 1
+                return Request(submission.asks, reduce(larger, gangs), reduce(smaller, gangs), is_one_gang)
             case FleetWorkload() if submission.shared_gang is not None:
                 shared = submission.shared_gang
                 if id(shared) not in self._shared:
@@ -560,9 +562,10 @@ def admit(
         is_stuck = is_stuck or request.is_one_gang
         consequence = "it stays Pending" if is_stuck else "not all of it can run at once"
         text = f"{asks}; the quota of {target} is {show(name, quota.of(name))}: {consequence}"
-        wait = _ways(submission, request, elsewhere, "wait until others of the queue have ended")
-        fits = not whole_request.exceeding(quota)
-        hint = wait if fits else _ask_less(submission, request, elsewhere, whole_request)
+        first_way = "wait until others of the queue have ended"
+        if whole_request.exceeding(quota):
+            first_way = _less(submission, whole_request, quota)
+        hint = _ways(submission, request, elsewhere, first_way)
         return Verdict("pending", QUOTA_SHARED, text, NOTHING, NOTHING, hint)
     amount_texts = (
         f"{show(name, used.of(name))} of {said(name, quota.of(name))} of {target} are used, "
@@ -649,14 +652,6 @@ def over_quota_amounts(asks: Amounts, names: Iterable[ResourceName]) -> dict[str
     return amounts
 
 
-def _not_covered(submission: Submission, over: _Excess, *, is_listed: bool) -> str:
-    """Says why overQuota does not help a submission."""
-    if is_listed:
-        return "; overQuota lists it, but it is new or has changed"
-    amount = _allowed_over_quota(submission).of(over.resource)
-    return f"; overQuota lets it have {said(over.resource, amount)}" if amount else ""
-
-
 def _remedy(submission: Submission, request: Request, elsewhere: Mapping[str, Amounts | None], rule: Rule) -> str:
     """Says what would let a submission run that ``rule`` refuses; names all bounds at once, so that none follows."""
     if rule is SUBPOOL_CLOSED:  # where there is room, else anywhere
@@ -669,18 +664,11 @@ def _remedy(submission: Submission, request: Request, elsewhere: Mapping[str, Am
         return f"Raise the maximum of pool {submission.pool.bounded_by(none).name}."
     if not beyond:
         requested = request.asks if rule is OVER_SHARED_QUOTA else largest
-        return _ask_less(submission, request, elsewhere, requested)
+        return _ways(submission, request, elsewhere, _less(submission, requested, submission.quota))
     less = _less(submission, largest, maximum)
     lower = less if submission.is_preemptible else _less(submission, largest, smaller(submission.quota, maximum))
     ways = [lower, *([] if lower == less else [f"use priority LOW and {less}"])]
     return f"{_sentence(', or '.join(filter(None, ways)))}."
-
-
-def _ask_less(
-    submission: Submission, request: Request, elsewhere: Mapping[str, Amounts | None], requested: Amounts
-) -> str:
-    less = _less(submission, requested, submission.quota)
-    return _ways(submission, request, elsewhere, *([less] if less else []))
 
 
 def _less(submission: Submission, requested: Amounts, most: Amounts) -> str:
@@ -692,11 +680,12 @@ def _less(submission: Submission, requested: Amounts, most: Amounts) -> str:
     return f"let the gang ask for {amount} or less" if submission.gang else f"ask for {amount} or less"
 
 
-def _ways(submission: Submission, request: Request, elsewhere: Mapping[str, Amounts | None], *first_ways: str) -> str:
-    """Says what would help: ``first``, LOW priority, or a queue with room. A gang has one priority and one queue."""
+def _ways(submission: Submission, request: Request, elsewhere: Mapping[str, Amounts | None], first_way: str) -> str:
+    """Says what would help: this way if any, LOW priority, or a queue with room. A gang has one priority and queue."""
     roomy, whole = _roomy(submission, request, elsewhere), " for all of the gang" if submission.gang else ""
-    ways = [*first_ways, f"use priority LOW{whole}", *([f"use {_either(roomy)}{whole}"] if roomy else [])]
-    return f"{_sentence(', or '.join((', '.join(ways[:-1]), ways[-1]) if len(ways) > 1 else ways))}."
+    ways = [first_way, f"use priority LOW{whole}", f"use {_either(roomy)}{whole}" if roomy else ""]
+    *leading_ways, last_way = filter(None, ways)
+    return f"{_sentence(', or '.join(filter(None, (', '.join(leading_ways), last_way))))}."
 
 
 def _sentence(text: str) -> str:

@@ -185,16 +185,13 @@ def _completed(workflow: FleetWorkflow, draft: _Draft, run: str) -> Gang:
         spec = maps.mounted(with_output(spec) if leaves else spec, task_files)
         named = {"hostname": shorten(member.name), "subdomain": hosts} if hosts else {}
         specs[member.name] = {**spec, **named}
-    return replace(_with_specs(draft.gang, specs), name=name, files=maps.maps, hosts=hosts)
 
-
-def _with_specs(gang: Gang, specs: Mapping[str, dict[str, Any]]) -> Gang:
     def members(part: Part) -> tuple[Member, ...]:
         return tuple(replace(member, spec=specs[member.name]) for member in part.members)
 
-    return replace(
-        gang, members=members(gang), sub_groups=tuple(replace(unit, members=members(unit)) for unit in gang.sub_groups)
-    )
+    sub_groups = tuple(replace(unit, members=members(unit)) for unit in draft.gang.sub_groups)
+    members_of_gang = members(draft.gang)
+    return replace(draft.gang, members=members_of_gang, sub_groups=sub_groups, name=name, files=maps.maps, hosts=hosts)
 
 
 def _explicit_location(workflow: FleetWorkflow) -> dict[str, str]:

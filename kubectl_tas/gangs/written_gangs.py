@@ -69,9 +69,8 @@ def least_of(pod_group: FleetPodGroup) -> Amounts:
     """
     requests_by_sub_group: dict[str, list[Amounts]] = {}
     for pod in pod_group.pods:
-        requests_by_sub_group.setdefault(sub_group_of(pod), []).append(
-            total(pod_set.asks for pod_set in pod.spec.pod_sets)
-        )
+        requests = requests_by_sub_group.setdefault(sub_group_of(pod), [])
+        requests.append(total(pod_set.asks for pod_set in pod.spec.pod_sets))
     minimums = minimums_of(pod_group)
 
     def most(name: str) -> Amounts:

@@ -112,7 +112,6 @@ def import_cluster(record: Record, options: ImportOptions) -> Imported:
 
 
 def _namespaces(objects: Iterable[Mapping[str, Any]]) -> dict[str, Counter[str]]:
-    """Returns the number of PodGroups by queue and namespace."""
     counts_by_queue: dict[str, Counter[str]] = {}
     for cluster_object in objects:
         if cluster_object.get("kind") == "PodGroup":
@@ -479,7 +478,6 @@ def _differences(live: Mapping[str, Any], manifest: Mapping[str, Any]) -> Iterat
 
 
 def _differences_between(path: str, before: Any, after: Any) -> Iterator[Difference]:
-    """Yields the differences of two values at a path."""
     if isinstance(after, dict) and isinstance(before, dict | None):
         for key, value in after.items():
             yield from _differences_between(f"{path}.{key}", (before or {}).get(key), value)

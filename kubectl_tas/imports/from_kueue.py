@@ -55,8 +55,6 @@ _ONLY_LOW = "Only LOW work may hold more than the guarantee of its queue; HIGH a
 
 @dataclass(slots=True)
 class _Node:
-    """A ClusterQueue or Cohort in its tree."""
-
     kind: str
     name: str
     share: KueueShare
@@ -141,7 +139,6 @@ def _write(making: _KueueMaking) -> None:
 
 
 def _add_namespaces(making: _KueueMaking, queues: Mapping[str, _Node]) -> None:
-    """Adds to each ClusterQueue the namespaces of its LocalQueues."""
     for local_queue in making.kueue.objects["LocalQueue"].values():
         name = local_queue.text(("spec", "clusterQueue"))
         if local_queue.namespace in SYSTEM_NAMESPACES:
@@ -268,7 +265,6 @@ def _why_circular(circle: Sequence[str]) -> str:
 
 
 def _weights(weights: Sequence[Fraction]) -> list[int]:
-    """Converts weights to whole numbers with the same ratios."""
     whole = math.lcm(*(weight.denominator for weight in weights))
     numbers = [int(weight * whole) for weight in weights]
     divisor = math.gcd(*numbers) or 1
@@ -375,7 +371,6 @@ def _write_pool(
 
 
 def _finite(node: _Node) -> list[ResourceName]:
-    """Returns the resources whose quota on a node is limited."""
     covered = (resource for resource in RESOURCES if resource in node.covered)
     return [resource for resource in covered if node.guarantee.of(resource) < LIMITLESS[resource]]
 

@@ -167,7 +167,6 @@ def _shared_queue(making: _OsmoMaking, namespace: str, pool: str) -> dict[str, A
 
 
 def _missing(making: _OsmoMaking) -> Iterator[str]:
-    """Says which things that pools and platforms refer to are missing."""
     pools = making.all_of("POOL").values()
     specs = [*pools, *(platform for pool in pools for platform in (pool.get("platforms") or {}).values())]
     for kind, keys in _NAMED.items():
@@ -291,7 +290,6 @@ def _platform(making: _OsmoMaking, name: str, data: Any) -> dict[str, Any]:
 
 
 def _without_dropped(making: _OsmoMaking, spec: dict[str, Any], key: str) -> dict[str, Any]:
-    """Removes the names of pod templates from which nothing remains."""
     if isinstance(spec.get(key), list):
         spec[key] = [name for name in spec[key] if not isinstance(name, str) or name not in making.dropped]
     return spec if spec.get(key) else {field_: value for field_, value in spec.items() if field_ != key}

@@ -293,7 +293,6 @@ def _content(kueue_object: KueueObject) -> dict[str, Any]:
 
 
 def _tell_unread_fields(kueue_object: KueueObject, reading: KueueReading) -> None:
-    """Lists the fields of an object that cannot be imported, by reason."""
     if kueue_object.kind not in _PLACED:
         return
     reasons: dict[str, list[str]] = {}

@@ -309,7 +309,6 @@ def _must_be_whole(tree: _QueueTree, container: LiveQueue, queue: LiveQueue) -> 
 
 
 def _must_be_said(queue: LiveQueue) -> None:
-    """Raises NoPlaceError if a field has a value that no file can have."""
     for field in ("priority", "preemptMinRuntime", "reclaimMinRuntime"):
         value = queue.spec.get(field)
         if value not in (None, "") and not _is_valid(PoolSpec, field, value):
@@ -317,7 +316,6 @@ def _must_be_said(queue: LiveQueue) -> None:
 
 
 def _must_hold(queue: LiveQueue, guarantee: Amounts) -> None:
-    """Raises NoPlaceError if the limit of a queue is below its guarantee."""
     for name in RESOURCES:
         quota, limit = guarantee.of(name), queue.limit.of(name)
         if limit < quota:

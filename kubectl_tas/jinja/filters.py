@@ -81,7 +81,6 @@ by_item = _once
 
 
 def _searching(budget: Budget, arguments: Sequence[Any], named: Mapping[str, Any]) -> None:
-    """Counts searching the other texts in the first one."""
     budget.search(arguments[0], *(needle for needle in (*arguments[1:], *named.values()) if isinstance(needle, str)))
 
 
@@ -92,7 +91,6 @@ def _splitting(budget: Budget, arguments: Sequence[Any], named: Mapping[str, Any
 
 
 def _word_by_word(budget: Budget, arguments: Sequence[Any], _named: Mapping[str, Any]) -> None:
-    """Counts splitting a text and joining it again."""
     budget.step(len(arguments[0]) // 8)
     budget.make(ITEM // 2 * len(arguments[0]))
 

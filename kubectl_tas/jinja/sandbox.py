@@ -114,8 +114,6 @@ def expanded(template: nodes.Template, values: Mapping[str, Any], budget: Budget
 
 
 class _Run:
-    """One expansion of one template."""
-
     def __init__(self, budget: Budget) -> None:
         self.pieces: list[Piece] = []
         self.line = 1

@@ -211,22 +211,18 @@ def replica_types(workload: Workload) -> tuple[tuple[ReplicaType, ...], tuple[Re
 
 def join_shared_gangs(workloads: Sequence[FleetWorkload]) -> tuple[FleetWorkload, ...]:
     """Returns the workloads in the same order, each with the gang that it shares with others of its cluster."""
-    members: dict[tuple[str, str], list[FleetWorkload]] = {}
-    for workload in workloads:
-        if workload.gang is not None:
-            members.setdefault(_gang_key(workload), []).append(workload)
+    keys = [(workload.pool.backend.name, workload.gang) for workload in workloads]
+    members: dict[tuple[str, str | None], list[FleetWorkload]] = {}
+    for key, workload in zip(keys, workloads, strict=True):
+        members.setdefault(key, []).append(workload)
     gangs = {
-        key: SharedGang(key[1], tuple(workloads_of_gang), _sub_groups(workloads_of_gang))
-        for key, workloads_of_gang in members.items()
+        key: SharedGang(key[1], tuple(of_gang), _sub_groups(of_gang)) if key[1] is not None else None
+        for key, of_gang in members.items()
     }
     return tuple(
-        replace(workload, shared_gang=gangs[_gang_key(workload)]) if workload.gang is not None else workload
-        for workload in workloads
+        replace(workload, shared_gang=gangs[key]) if gangs[key] else workload
+        for key, workload in zip(keys, workloads, strict=True)
     )
-
-
-def _gang_key(workload: FleetWorkload) -> tuple[str, str]:
-    return workload.pool.backend.name, workload.gang or ""
 
 
 def _sub_groups(workloads: Iterable[FleetWorkload]) -> dict[tuple[str, str], str]:
