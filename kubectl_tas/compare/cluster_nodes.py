@@ -319,11 +319,7 @@ def check_domains(fleet: Fleet, backend: FleetBackend, nodes: Sequence[LiveNode]
     """Reports work of a backend that KAI never places on these nodes, even if all nodes are empty."""
     if not backend.has(Feature.TOPOLOGY):
         return
-    topologies = {
-        declared_topology.name_on(backend): declared_topology
-        for declared_topology in fleet.topologies
-        if declared_topology.backend in (None, backend)
-    }
+    topologies = {each.name_on(backend): each for each in fleet.topologies if each.backend in (None, backend)}
     for request in dict.fromkeys(_asked(fleet, backend)):
         if backend.has(Feature.COARSE_PREFERRED if request.is_preferred else Feature.COARSE_REQUIRED):
             continue
@@ -357,9 +353,7 @@ def _asked(fleet: Fleet, backend: FleetBackend) -> Iterator[_RequestedLevel]:
             for group, gang in zip(workflow.groups, gangs_of_workflow(fleet, workflow), strict=True):
                 requirements = [requirement for task in group.tasks for requirement in task.resource.requirements]
                 for finest in _of_gang(gang):
-                    path = next(
-                        requirement.path for requirement in requirements if requirement.level.label == finest[1]
-                    )
+                    path = next(each.path for each in requirements if each.level.label == finest[1])
                     location = workflow.declared.at(*path)
                     yield _RequestedLevel(f"workflow {workflow.name}", *finest, workflow.pool.shard, location)
     for workload in fleet.workloads:

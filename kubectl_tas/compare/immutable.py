@@ -110,9 +110,7 @@ def changed_fields(
                 for changed_path in _differences(before, after, path):
                     values = (value_at(document, *changed_path) for document in (before, after))
                     old, new = (filled.get(changed_path) if value is None else value for value in values)
-                    if not any(_covers(free, changed_path) for free in row.but) and not _is_same(
-                        changed_path, old, new
-                    ):
+                    if not any(_covers(x, changed_path) for x in row.but) and not _is_same(changed_path, old, new):
                         refused |= {changed_path} if row.effect is Effect.REFUSED else set()
                         yield Changed(row, changed_path, old, new)
     operator = kubernetes.operator_of(str(after.get("apiVersion")), kind)

@@ -286,9 +286,7 @@ class Impact:
 
     def _high(self) -> Iterator[str]:
         refused = sum(finding.rule is CHANGE_REFUSED for finding in self.findings)
-        errors = sum(
-            finding.severity is Severity.ERROR and finding.rule is not CHANGE_REFUSED for finding in self.findings
-        )
+        errors = sum(each.severity is Severity.ERROR and each.rule is not CHANGE_REFUSED for each in self.findings)
         gangs = sum(restart.kind == "PodGroup" for restart in self.restarts)
         dropped = sum(queue.kind == "dropped" for queue in self.queues)
         recreated = sum(topology.kind == "recreated" for topology in self.topologies)
@@ -457,9 +455,7 @@ def _queues(change: Change) -> Iterator[QueueChange]:
 def _queue_states(fleet: Fleet) -> dict[tuple[str, str], QueueState]:
     """Returns every queue of pools on KAI's clusters, each after its parent queue."""
     states: dict[tuple[str, str], QueueState] = {}
-    for pool in sorted(
-        fleet.pools, key=lambda pool: (pool.backend.index, [ancestor.name for ancestor in reversed(pool.chain)])
-    ):
+    for pool in sorted(fleet.pools, key=lambda pool: (pool.backend.index, [x.name for x in reversed(pool.chain)])):
         if not pool.backend.is_kai:
             continue
         backend, priority = pool.backend.name, pool.declared.spec.spec.priority
@@ -487,8 +483,7 @@ def _queue_states(fleet: Fleet) -> dict[tuple[str, str], QueueState]:
 def _subpools(change: Change) -> Iterator[SubpoolStep]:
     successors = renamed(change)
     earlier, later = (
-        {subpool.canonical: subpool.state for pool in fleet.pools for subpool in pool.subpools}
-        for fleet in (change.before, change.after)
+        {x.canonical: x.state for pool in fleet.pools for x in pool.subpools} for fleet in (change.before, change.after)
     )
     moved = {
         subpool.canonical: f"{new.name}--{subpool.name}"
@@ -508,8 +503,7 @@ def _subpools(change: Change) -> Iterator[SubpoolStep]:
 
 def _listed(change: Change) -> Iterator[str]:
     before, after = (
-        {leaf.name: leaf.over_quota for pool in fleet.pools for leaf in pool.leaves}
-        for fleet in (change.before, change.after)
+        {leaf.name: leaf.over_quota for pool in x.pools for leaf in pool.leaves} for x in (change.before, change.after)
     )
     for target, later in after.items():
         earlier = before.get(target, {})
@@ -523,9 +517,7 @@ def _listed(change: Change) -> Iterator[str]:
 
 
 def _topologies(change: Change) -> Iterator[TopologyChange]:
-    states = (
-        {topology.name: topology.levels for topology in fleet.topologies} for fleet in (change.before, change.after)
-    )
+    states = ({topology.name: topology.levels for topology in x.topologies} for x in (change.before, change.after))
     for name, before, after in _pairs(*states):
         is_new_object = before is not None and after is not None and is_recreated(before, after)
         yield TopologyChange(name, before, after, "recreated" if is_new_object else _kind(before, after))
@@ -547,10 +539,7 @@ def _work(change: Change) -> Iterator[WorkChange]:
 
 
 def _by_identity(fleet: Fleet) -> dict[tuple[str, str, str, str], Submission]:
-    return {
-        (submission.pool.backend.name, submission.kind, submission.namespace, submission.name): submission
-        for submission in fleet.submissions
-    }
+    return {(each.pool.backend.name, each.kind, each.namespace, each.name): each for each in fleet.submissions}
 
 
 def _asked(submission: Submission) -> object:

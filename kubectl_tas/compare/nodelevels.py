@@ -46,9 +46,7 @@ class Domains:
     @property
     def counted(self) -> tuple[DomainNodes, ...]:
         """The domains with their numbers of nodes and GPUs."""
-        return tuple(
-            DomainNodes(name, len(nodes), sum(node.gpus for node in nodes)) for name, nodes in self.nodes.items()
-        )
+        return tuple(DomainNodes(name, len(nodes), sum(x.gpus for x in nodes)) for name, nodes in self.nodes.items())
 
     @cached_property
     def sizes(self) -> tuple[int, int]:

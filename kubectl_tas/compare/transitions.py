@@ -242,9 +242,7 @@ def new_rights(change: Change) -> Iterator[Diagnostic]:
     folders = before.config.adminSources
     refused = {id(declared) for declared, _ in outside(after.repository, after.config.adminSources)}
     outside_admins = [document for document in outside(after.repository, folders) if id(document[0]) not in refused]
-    earlier = (
-        {_identity(document): document.origin.data for document in before.repository.deciding} if outside_admins else {}
-    )
+    earlier = {_identity(each): each.origin.data for each in before.repository.deciding} if outside_admins else {}
     for document in outside_admins:
         if earlier.get(_identity(document[0])) != document[0].origin.data:
             yield misplaced(document, folders, change.revision)

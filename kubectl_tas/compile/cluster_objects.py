@@ -236,11 +236,7 @@ def compile_bindings(fleet: Fleet) -> Iterator[Artifact]:
     and its operator exits at its start if one with the same name exists (scheduler/kai/topology.go, SyncTopology).
     """
     for backend in fleet.backends:
-        used = {
-            submitted.set.topology.name
-            for submitted in fleet.submitted_sets
-            if submitted.pool.backend == backend and submitted.set.topology
-        }
+        used = {x.set.topology.name for x in fleet.submitted_sets if x.pool.backend == backend and x.set.topology}
         for name in sorted(used) if backend.grove_release.schedulers else ():
             topology = fleet.cluster_topologies[name]
             bindings = topology.bindings

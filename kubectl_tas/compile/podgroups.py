@@ -95,14 +95,8 @@ def preview_pod_groups(fleet: Fleet) -> Iterator[Artifact]:
         for sub_workload, gang, spec in predicted(fleet, workload):
             indexed: dict[str, str] = {}
             if spec.subGroups:
-                indexed = {
-                    f"{INDEX}{replicated.name}": replicated.segments.index_label
-                    for replicated in sub_workload.replicas
-                    if replicated.segments
-                }
-                indexed |= {
-                    f"{PODS}{unit.name}": indices(unit.indices) for unit in gang.sub_groups if unit.indices is not None
-                }
+                indexed = {f"{INDEX}{x.name}": x.segments.index_label for x in sub_workload.replicas if x.segments}
+                indexed |= {f"{PODS}{x.name}": indices(x.indices) for x in gang.sub_groups if x.indices is not None}
             meta = Metadata(
                 name=gang.name,
                 namespace=sub_workload.namespace,
@@ -244,11 +238,9 @@ def _pod_gang(fleet: Fleet, submitted: SubmittedSet, gang: Gang) -> PodGang:
             ),
             topologyConstraint=_packed(gang.constraint),
             topologyConstraintGroupConfigs=tuple(
-                GangPart(
-                    name=sub_group.name, podGroupNames=tuple(leaf.name for leaf in cliques), topologyConstraint=packed
-                )
-                for sub_group in gang.sub_groups  # replicas of scaling groups that have a constraint
-                if (cliques := gang.below(sub_group)) and (packed := _packed(sub_group.constraint)) is not None
+                GangPart(name=group.name, podGroupNames=tuple(leaf.name for leaf in cliques), topologyConstraint=packed)
+                for group in gang.sub_groups  # replicas of scaling groups that have a constraint
+                if (cliques := gang.below(group)) and (packed := _packed(group.constraint)) is not None
             ),
             priorityClassName=str(getattr(fleet.config.priorityClasses, submitted.priority)),
         ),

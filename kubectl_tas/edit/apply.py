@@ -78,10 +78,8 @@ def as_edited(root: Path, files: Sequence[FileEdit]) -> OverlaySource:
     removed = {file.path for file in files if file.after is None}
     folders = {folder.as_posix() for path in removed for folder in PurePosixPath(path).parents[:-1]}
     files_below = {
-        folder: {
-            Path(top, name).relative_to(root).as_posix() for top, _, names in os.walk(root / folder) for name in names
-        }
-        for folder in folders
+        each: {Path(top, name).relative_to(root).as_posix() for top, _, names in os.walk(root / each) for name in names}
+        for each in folders
     }
     gone = [folder for folder in folders if files_below[folder] <= removed]
     return OverlaySource(FolderSource(root), {file.path: file.after for file in files}, gone)
@@ -92,11 +90,7 @@ def new_errors(
 ) -> tuple[Diagnostic, ...]:
     """Returns the errors that an edit adds. ``said`` updates an earlier message after a rename."""
     known_errors = {_identity(diagnostic, in_new_words(diagnostic.message)) for diagnostic in before}
-    return tuple(
-        diagnostic
-        for diagnostic in after
-        if diagnostic.severity is Severity.ERROR and _identity(diagnostic, diagnostic.message) not in known_errors
-    )
+    return tuple(x for x in after if x.severity is Severity.ERROR and _identity(x, x.message) not in known_errors)
 
 
 def _identity(diagnostic: Diagnostic, message: str) -> tuple[str, str, str]:

@@ -199,10 +199,7 @@ class Scaffold:
 
         has_settings = (root / CONFIG_FILE).exists()
         context = resolve_context(load_repository(FolderSource(root)).repository if has_settings else Repository())
-        pools = {
-            backend.name: [pool.name for pool in context.pools.values() if pool.backend == backend]
-            for backend in context.backends
-        }
+        pools = {x.name: [pool.name for pool in context.pools.values() if pool.backend == x] for x in context.backends}
         delivery = Delivery(
             name=_name(self.checkout.url),
             url=as_url(self.checkout.url) if self.gitops == "flux" else self.checkout.url,

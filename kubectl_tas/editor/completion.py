@@ -119,9 +119,7 @@ def _keys(context: _Place) -> Iterator[tuple[str, str]]:
         (key, _DESCRIPTIONS.get(key) or next(_descriptions(schema_of_key), "")) for key, schema_of_key in fields
     ]
     described_keys += [(key, " or ".join(field.types)) for key, field in (shape.fields or {} if shape else {}).items()]
-    yield from sorted(
-        (field for field in described_keys if field[0] not in present_keys), key=lambda field: field[0] not in needed
-    )
+    yield from sorted((x for x in described_keys if x[0] not in present_keys), key=lambda field: field[0] not in needed)
 
 
 def _values(context: _Place, fleet: Fleet) -> Iterator[tuple[object, str]]:

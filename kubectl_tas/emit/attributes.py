@@ -148,9 +148,7 @@ def _macros(rows: Sequence[AttributeRow], has_form: Callable[[str], object]) -> 
     """Returns the names of macros that give an attribute of a form, also by way of other macros."""
     named: frozenset[str] = frozenset()
     defined = [(row.pattern.removeprefix(_MACRO), row.attributes) for row in rows if row.pattern.startswith(_MACRO)]
-    while (
-        further := {name for name, words in defined if any(word in named or has_form(word) for word in words)} - named
-    ):
+    while further := {name for name, words in defined if any(x in named or has_form(x) for x in words)} - named:
         named |= further
     return named
 

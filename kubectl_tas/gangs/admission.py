@@ -229,14 +229,8 @@ class Admission:
     def to_be_listed(self, submission: Submission) -> Amounts:
         """Returns what overQuota must list for a submission: requests of that kind and name in all namespaces."""
         name, target = work_name(submission.kind, submission.name), submission.target
-        namesakes = (
-            namesake
-            for namesake in self._fleet.submissions
-            if (namesake.name, namesake.target) == (submission.name, target)
-        )
-        return total(
-            self.request(namesake).asks for namesake in namesakes if work_name(namesake.kind, namesake.name) == name
-        )
+        namesakes = (each for each in self._fleet.submissions if (each.name, each.target) == (submission.name, target))
+        return total(self.request(each).asks for each in namesakes if work_name(each.kind, each.name) == name)
 
     def _refusal(self, submission: Submission, request: Request, excess: Iterable[_Excess]) -> _Excess | None:
         """Returns why a submission can never run, whatever others do; None if it can run, or may run on."""
@@ -399,9 +393,7 @@ def split_findings(
     """
     verdicts = {rule.code for rule in VERDICTS}
     expected = verdicts | SENT_TWICE if is_new else verdicts
-    findings_of_file = (
-        finding for finding in diagnostics if finding.location is not None and finding.location.path == path
-    )
+    findings_of_file = (each for each in diagnostics if each.location is not None and each.location.path == path)
     further_findings = tuple(finding for finding in diagnostics if finding.rule.code not in verdicts | SENT_TWICE)
     return tuple(finding for finding in findings_of_file if finding.rule.code not in expected), further_findings
 
@@ -456,9 +448,7 @@ def _answer(
     gang = (submission.queue, submission.priority, submission.gang)
     new_request = request.asks
     if submission.gang and (used is not None or queues is not None):
-        sent_now = total(
-            member.asks for member in sent_together if (member.queue, member.priority, member.gang) == gang
-        )
+        sent_now = total(each.asks for each in sent_together if (each.queue, each.priority, each.gang) == gang)
         new_request = sent_now if queues is not None else replace(new_request, gpu=sent_now.gpu)
     verdict, gaps = admission.admit(submission, request, used_by_others, used_by_queue, new_request), admission.gaps
     is_quota_known = submission.subpool is not None or all(document.is_work for document in gaps)
@@ -544,10 +534,7 @@ def admit(
         free = quota - used
         in_quota = each(lambda name: max(0, min(whole_request.of(name), free.of(name))))
         over_quota = whole_request - in_quota
-        amount_texts = (
-            f"{said(name, in_quota.of(name))} in quota, {show(name, over_quota.of(name))} over quota"
-            for name in counted
-        )
+        amount_texts = (f"{said(x, in_quota.of(x))} in quota, {show(x, over_quota.of(x))} over quota" for x in counted)
         text = f"{'; '.join(amount_texts)}{gang_note and f', asked{gang_note}'}, preemptible"
         return Verdict("admitted", None, text, in_quota, over_quota)
     used_after = used + added_request

@@ -279,9 +279,7 @@ def _nodes(pool: FleetPool, origin: Origin, spec: KeyPath, above: KeyPath = ()) 
     path = (*spec, "tolerations")
     tolerations = origin.value(path)
     present = [_compared(toleration) for toleration in tolerations] if isinstance(tolerations, list) else []
-    missing = tuple(
-        toleration.data for toleration in pool.nodes.tolerations if _compared(toleration.data) not in present
-    )
+    missing = tuple(each.data for each in pool.nodes.tolerations if _compared(each.data) not in present)
     if missing:
         inherited = for_all["tolerations"] if isinstance(for_all["tolerations"], list) else []
         yield Demand(path, (*(x for x in inherited if isinstance(x, dict)), *missing), reason, Mode.APPEND)

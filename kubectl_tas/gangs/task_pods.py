@@ -77,11 +77,7 @@ def tolerated(tolerations: list[dict[str, Any]]) -> list[dict[str, Any]]:
     keys = [toleration.get("key") for toleration in tolerations if toleration.get("effect") in (*every, "NoExecute")]
     return [
         *tolerations,
-        *(
-            default_toleration
-            for default_toleration in _FILLED_IN
-            if not any(key in (*every, default_toleration["key"]) for key in keys)
-        ),
+        *(default for default in _FILLED_IN if not any(key in (*every, default["key"]) for key in keys)),
     ]
 
 
@@ -219,9 +215,7 @@ def is_pod(spec: dict[str, Any]) -> bool:
         return False
     inner_lists = [container.get(name, []) for container in spec["containers"] for name in _LISTS_OF_CONTAINERS]
     variables = (variable for container in spec["containers"] for variable in container.get("env", []))
-    return all(isinstance(value, list) for value in inner_lists) and all(
-        isinstance(variable, dict) for variable in variables
-    )
+    return all(isinstance(x, list) for x in inner_lists) and all(isinstance(variable, dict) for variable in variables)
 
 
 def _with_avoided_hosts(affinity: dict[str, Any] | None, away: dict[str, Any]) -> dict[str, Any]:

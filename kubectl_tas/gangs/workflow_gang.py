@@ -120,8 +120,7 @@ def _draft(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup) -> _Draft:
     gang = build(list(zip(members, requirements, strict=True)), topology.name_on(backend) if topology else None)
     sub_group_of_member = {member.name: sub_group.name for sub_group in gang.leaves for member in sub_group.members}
     pods = [
-        {"task": member.name, "subGroup": sub_group_of_member.get(member.name), "spec": member.spec, **member.metadata}
-        for member in members
+        {"task": x.name, "subGroup": sub_group_of_member.get(x.name), "spec": x.spec, **x.metadata} for x in members
     ]
     content: dict[str, object] = {
         "workflow": workflow.name,
@@ -218,9 +217,7 @@ def build(tasks: Sequence[PlacedTask], topology: str | None) -> Gang:
     Tasks that name one group at one level must agree on whether the group is required.
     """
     distinct = {id(requirements): requirements for _, requirements in tasks}  # tasks of one resource share them
-    levels = {
-        requirement.depth: requirement.level for requirements in distinct.values() for requirement in requirements
-    }
+    levels = {requirement.depth: requirement.level for each in distinct.values() for requirement in each}
     depths = sorted(levels)
     tree = _LevelTree(
         topology=topology,

@@ -37,9 +37,7 @@ def whole_placement(workload: FleetWorkload) -> tuple[Placement | None, tuple[Le
     if not podgrouper.places_at(workload) and not workload.is_owned:
         return None, ()
     if is_placed_as_a_whole(workload):
-        only_type = next(
-            (replica_type for replica_type in workload.replicas if replica_type.replicas), workload.replicas[0]
-        )
+        only_type = next((replica for replica in workload.replicas if replica.replicas), workload.replicas[0])
         return combined(workload.placement, only_type.placement)
     return workload.placement, ()
 
@@ -47,9 +45,7 @@ def whole_placement(workload: FleetWorkload) -> tuple[Placement | None, tuple[Le
 @fact
 def is_placed_as_a_whole(workload: FleetWorkload) -> bool:
     """Whether the placement of a template holds for all pods."""
-    templates = {
-        replica_type.path for replica_type in workload.replicas if replica_type.replicas or len(workload.replicas) == 1
-    }
+    templates = {replica.path for replica in workload.replicas if replica.replicas or len(workload.replicas) == 1}
     if len(templates) != 1 or (workload.is_owned and podgrouper.has_sub_groups(workload)):
         return False
     return not places_parts(workload) and podgrouper.is_one_pod_group(workload)
@@ -135,9 +131,7 @@ def own_gang(workload: FleetWorkload) -> Gang:
     elif podgrouper.has_sub_groups(workload):
         pairs = [pair for pair in zip(replica_types, minimums, strict=True) if podgrouper.is_part(workload, pair[0])]
         drafts = [
-            draft
-            for replica_type, minimum in pairs
-            for draft in _replica_type(workload, replica_type, minimum, divided=True)
+            x for replica_type, minimum in pairs for x in _replica_type(workload, replica_type, minimum, divided=True)
         ]
     else:
         drafts = []
@@ -218,9 +212,7 @@ def _segment_name(workload: FleetWorkload, replica_type: ReplicaType, number: in
     gang = own_gang(workload)
     if leads:
         return [sub_group.name for sub_group in gang.below(gang) if sub_group.name != workload.replicas[0].name][number]
-    sub_group_of_type = next(
-        sub_group for sub_group in gang.below(gang) if sub_group.name == sub_group_name(workload, replica_type)
-    )
+    sub_group_of_type = next(each for each in gang.below(gang) if each.name == sub_group_name(workload, replica_type))
     return gang.below(sub_group_of_type)[number].name
 
 
@@ -354,11 +346,7 @@ def batches(workload: FleetWorkload, gang: Gang) -> Iterator[Batch]:
 
 def leaves(workload: FleetWorkload, gang: Gang) -> Iterator[tuple[SubGroup, ReplicaType]]:
     """Yields the SubGroups that have pods of a workload's own gang, each with the replica type of its pods."""
-    return (
-        (sub_group, replica_type)
-        for replica_type in workload.replicas
-        for sub_group in _leaves_of(workload, gang, replica_type)
-    )
+    return ((sub_group, replica) for replica in workload.replicas for sub_group in _leaves_of(workload, gang, replica))
 
 
 def _leaves_of(workload: FleetWorkload, gang: Gang, replica_type: ReplicaType) -> Sequence[SubGroup]:

@@ -38,16 +38,15 @@ def gang_of_pod_group(fleet: Fleet, pod_group: FleetPodGroup) -> Gang:
     children = Counter(sub_group.parent for sub_group in spec.subGroups)
     sub_groups = tuple(
         SubGroup(
-            name=declared_sub_group.name,
-            pods=declared_sub_group.minMember or 0,
-            minimum=declared_sub_group.minMember,
+            name=declared.name,
+            pods=declared.minMember or 0,
+            minimum=declared.minMember,
             gpus=0,
-            constraint=_group_constraint(fleet, pod_group, declared_sub_group.topologyConstraint),
-            needs_all_parts=declared_sub_group.minSubGroup is not None
-            and declared_sub_group.minSubGroup == children[declared_sub_group.name],
-            parent=declared_sub_group.parent,
+            constraint=_group_constraint(fleet, pod_group, declared.topologyConstraint),
+            needs_all_parts=declared.minSubGroup is not None and declared.minSubGroup == children[declared.name],
+            parent=declared.parent,
         )
-        for declared_sub_group in spec.subGroups
+        for declared in spec.subGroups
     )
     least = spec.minMember if spec.minMember is not None else sum(sub_group.minimum or 0 for sub_group in sub_groups)
     return Gang(
@@ -96,9 +95,7 @@ def minimums_of(pod_group: FleetPodGroup) -> dict[str, int]:
     parents = {sub_group.parent for sub_group in spec.subGroups}
     least = 0 if pod_group.backend.has(Feature.ZERO_MIN_MEMBER) else 1
     return {
-        sub_group.name: max(least, 1 if sub_group.minMember is None else sub_group.minMember)
-        for sub_group in spec.subGroups
-        if sub_group.name not in parents
+        x.name: max(least, 1 if x.minMember is None else x.minMember) for x in spec.subGroups if x.name not in parents
     }
 
 

@@ -115,9 +115,7 @@ def adopt(files: Mapping[str, str], fleet: Fleet, wishes: Wishes, only: Collecti
         if kind in _GROUP_KINDS and scheduler_of(f"{api_group}/"):
             group = adopting.groups.setdefault((_namespace(document), name), _Group())
             group.minimum = _number(document.value(("spec", "minMember")))
-            group.queue, group.priority_class = (
-                _text_at(document, "spec", key) for key in ("queue", "priorityClassName")
-            )
+            group.queue, group.priority_class = (_text_at(document, "spec", x) for x in ("queue", "priorityClassName"))
         elif kind in _GROUP_KINDS:
             adopting.kept_groups.add(name)
         elif kind.endswith("PriorityClass") and name not in adopting.wishes.priorities:
@@ -504,9 +502,7 @@ class _Work:
         if _text_at(self._document, "metadata", "name"):
             return
         adopted_names = self._adopting.names
-        repository_names = {
-            submission.name for submission in self._adopting.fleet.submissions if submission.kind == self._kind
-        }
+        repository_names = {each.name for each in self._adopting.fleet.submissions if each.kind == self._kind}
         taken_names = (
             *repository_names,
             *(name.partition("/")[2] for name in adopted_names if name.startswith(f"{self._kind}/")),

@@ -213,10 +213,7 @@ def _other_shards(fleet: Fleet, backend: FleetBackend, live: Sequence[Mapping[st
 
 
 def _classes(fleet: Fleet, backend: FleetBackend, read: Read) -> Iterator[Check]:
-    live = {
-        _name_of(priority_class): priority_class.get("value")
-        for priority_class in read("priorityclasses.scheduling.k8s.io")
-    }
+    live = {_name_of(each): each.get("value") for each in read("priorityclasses.scheduling.k8s.io")}
     names = {str(getattr(fleet.config.priorityClasses, priority)): value for priority, value in PRIORITY_VALUES.items()}
     absent = [name for name in names if name not in live]
     if absent:

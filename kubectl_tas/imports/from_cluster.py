@@ -91,11 +91,7 @@ def import_cluster(record: Record, options: ImportOptions) -> Imported:
     making = _ClusterMaking(options=options, namespace=namespace, release=release, usage=usage, notes=note)
     deep = release.has(Feature.DEEP_QUEUES)
     queue_forest = forest(queues, has_root=deep, sums=options.sums)
-    held = {
-        str(queue_object["metadata"]["name"]): _held_gpus(queue_object)
-        for queue_object in record.objects
-        if queue_object.get("kind") == "Queue"
-    }
+    held = {str(each["metadata"]["name"]): _held_gpus(each) for each in record.objects if each.get("kind") == "Queue"}
     making.unplaced += (Unplaced("Queue", name, text, held[name]) for name, text in queue_forest.unplaced.items())
     pool_names = _pool_names(making, queue_forest.pools)
     pool_by_topology = {names.pool_topology(making.prefix, making.namespace, name): name for name in pool_names}
@@ -125,11 +121,7 @@ def _version(record: Record) -> tuple[str | None, list[str]]:
     """Returns KAI's release, from its images or else from the API of Topologies, and notes for the user."""
     if release := release_of_images(record.objects):
         return release, []
-    apis = {
-        str(cluster_object.get("apiVersion"))
-        for cluster_object in record.objects
-        if cluster_object.get("kind") == "Topology"
-    }
+    apis = {str(each.get("apiVersion")) for each in record.objects if each.get("kind") == "Topology"}
     version = "0.11" if apis and not any(api.startswith(_KAI_TOPOLOGY) for api in apis) else None
     note = "The cluster does not tell which release of KAI it runs: set scheduler.version of the backend in tas.yaml."
     return version, [note]
@@ -137,12 +129,7 @@ def _version(record: Record) -> tuple[str | None, list[str]]:
 
 def release_of_images(objects: Iterable[Mapping[str, Any]]) -> str:
     """Returns KAI's release by the images of its Deployments. Empty: no image tells it."""
-    images = (
-        str(container.get("image"))
-        for deployment in objects
-        if deployment.get("kind") == RUNS_KAI
-        for container in _containers(deployment)
-    )
+    images = (str(container.get("image")) for x in objects if x.get("kind") == RUNS_KAI for container in _containers(x))
     releases = [match[1] for match in map(_IMAGE.search, images) if match]
     return max(releases, key=lambda text: tuple(map(int, text.split("."))), default="")
 
@@ -426,19 +413,15 @@ class Compared:
         with another value. Neither can be changed in place.
         """
         return any(
-            not difference.is_same
-            and difference.path.startswith({"Topology": "spec", "PriorityClass": "value"}[self.kind])
-            for difference in (self.differences or () if self.kind != "Queue" else ())
+            not each.is_same and each.path.startswith({"Topology": "spec", "PriorityClass": "value"}[self.kind])
+            for each in (self.differences or () if self.kind != "Queue" else ())
         )
 
 
 def compared(artifacts: Iterable[Artifact], record: Record) -> list[Compared]:
     """Compares each applied object, in order. Labels and annotations that only the rendered object has are ignored."""
     compared_objects = (cluster_object for cluster_object in record.objects if cluster_object["kind"] in COMPARED)
-    live = {
-        (str(cluster_object["kind"]), str(cluster_object["metadata"]["name"])): cluster_object
-        for cluster_object in compared_objects
-    }
+    live = {(str(each["kind"]), str(each["metadata"]["name"])): each for each in compared_objects}
     comparisons = []
     for artifact in artifacts:
         manifest = artifact.manifest.model_dump(mode="json", exclude_none=True, by_alias=True)

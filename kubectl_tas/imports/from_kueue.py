@@ -116,9 +116,7 @@ def _write(making: _KueueMaking) -> None:
     placings = {name: _placing(making, node, topologies) for name, node in queues.items()}
     cohort_of = {id(child): node for node in nodes for child in node.below}
     split = {node.name for node in nodes if node.kind == "Cohort" and _is_split(node, placings)}
-    leaves = {
-        id(child) for node in nodes if node.name not in split for child in node.below if child.kind == "ClusterQueue"
-    }
+    leaves = {id(child) for x in nodes if x.name not in split for child in x.below if child.kind == "ClusterQueue"}
     pools = [node for node in nodes if id(node) not in leaves]
     room = MAX_LABEL - len(names.leaf_queue(PREFIX, NAMESPACE, "", names.SHARED))
     called = distinct(names.shorten(plain_name(node.name), room - _NUMBER) for node in pools)
@@ -175,9 +173,7 @@ def _trees(making: _KueueMaking) -> list[_Node]:
             making.unplaced.append(Unplaced(node.kind, node.name, _why_circular(circle)))
     every = _nodes_and_below(roots)
     for node in reversed(every):
-        node.below = [
-            child for child in node.below if child.kind == "ClusterQueue" or child.below or _has_own_quota(child)
-        ]
+        node.below = [each for each in node.below if each.kind == "ClusterQueue" or each.below or _has_own_quota(each)]
         own_quota = _writable(node.share.nominal, up=False)
         node.guarantee = _writable(total((own_quota, *(child.guarantee for child in node.below))), up=True)
         node.covered = node.share.covered.union(*(child.covered for child in node.below))

@@ -396,9 +396,7 @@ def _access(making: _OsmoMaking, pools: Mapping[str, str]) -> dict[str, dict[str
         policies = data.get("policies") or []
         if not isinstance(policies, list) or not all(isinstance(policy, dict) for policy in policies):
             raise TasError(f"the policies of the ROLE {name} are no list of mappings", hint="OSMO has a list there.")
-        role = OsmoRole(
-            _tuple_of_texts(name, "external_roles", groups), tuple(_role_policy(name, policy) for policy in policies)
-        )
+        role = OsmoRole(_tuple_of_texts(name, "external_roles", groups), tuple(_role_policy(name, x) for x in policies))
         roles.append(role)
         making.unplaced += (Unplaced("Role", name, reason) for reason in role.unplaced(pools))
     access: dict[str, dict[str, list[str]]] = {}

@@ -123,11 +123,7 @@ def live_queue(queue: Mapping[str, Any]) -> LiveQueue:
         spec.get("displayName") or None,
         dict(spec),
         (metadata.get("labels") or {}).get(NODE_POOL) or None,
-        {
-            marks_field: marks
-            for marks_field in MARKS
-            if (marks := _allowed_marks(marks_field, metadata.get(marks_field) or {}))
-        },
+        {each: marks for each in MARKS if (marks := _allowed_marks(each, metadata.get(each) or {}))},
     )
 
 
@@ -328,10 +324,7 @@ def _shared(container: LiveQueue, below: Sequence[LiveQueue]) -> LiveQueue | Non
     called = [x for x in below if x.name.endswith("--shared") or (x.display or "").endswith("--_shared")]
     for queue in (*called, *(below if len(below) == 1 else ())):
         remaining_quota = container.quota - total(sibling.quota for sibling in below if sibling != queue)
-        settings, container_settings = (
-            (compared_queue.limit, compared_queue.weight, compared_queue.priority)
-            for compared_queue in (queue, container)
-        )
+        settings, container_settings = ((each.limit, each.weight, each.priority) for each in (queue, container))
         if queue.quota == remaining_quota and settings == container_settings:
             return queue
     return None

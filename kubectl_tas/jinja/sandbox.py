@@ -704,9 +704,7 @@ def _check(node: Any) -> None:
             known("test", node.name, TESTS, node.lineno)
         case nodes.Macro() | nodes.CallBlock() if len({argument.name for argument in node.args}) < len(node.args):
             raise Refusal(TEMPLATE_VALUE, "two parameters have one name", "Rename one.", node.lineno)
-        case nodes.For() if any(
-            isinstance(argument, nodes.Name) and argument.name == "loop" for argument in walk(node.target)
-        ):
+        case nodes.For() if any(isinstance(each, nodes.Name) and each.name == "loop" for each in walk(node.target)):
             message = "loop is the state of a loop, and cannot name an item"
             raise Refusal(TEMPLATE_VALUE, message, "Use another name.", node.lineno)
     named = getattr(node, "kwargs", ())

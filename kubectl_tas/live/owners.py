@@ -18,9 +18,7 @@ from kubectl_tas.model.podkinds import DeclaredKind
 
 def resources(kind: str, declared: Iterable[DeclaredKind] = ()) -> dict[str, str]:
     """Returns the kinds to read for work of a kind, besides PodGroups and pods, with kubectl's names of them."""
-    page = page_of(kind) or next(
-        (item.described for item in declared if item.described.recognition.unique_name == kind), None
-    )
+    page = page_of(kind) or next((x.described for x in declared if x.described.recognition.unique_name == kind), None)
     if page is None or page.gang.names_its_own:
         return {}
     recognition = page.recognition

@@ -59,10 +59,7 @@ def counted(workloads: Sequence[FleetWorkload], companions: Sequence[FleetCompan
     maximum of them: this is what quotas count. A PodGroup that the tool writes keeps its size.
     """
     most = {scaler.target: scaler.most for scaler in autoscalers(companions) if scaler.most}
-    return [
-        _of_most(each, most.get((each.pool.backend.name, each.namespace, each.kind, each.name))) if most else each
-        for each in workloads
-    ]
+    return [_of_most(x, most.get((x.pool.backend.name, x.namespace, x.kind, x.name))) if most else x for x in workloads]
 
 
 def _of_most(workload: FleetWorkload, most: int | None) -> FleetWorkload:

@@ -234,9 +234,7 @@ def _sub_groups(workloads: Iterable[FleetWorkload]) -> dict[tuple[str, str], str
         type_names = [replica_type.name for replica_type in workload.replicas] if workload.is_divided else []
         keys += [(workload.file_name, ""), *((workload.file_name, name) for name in type_names)]
         preferred_names.append((workload.file_name, workload_label))
-        preferred_names += [
-            (f"{workload.file_name}/{name}", names.as_label(f"{workload_label}-{name}")) for name in type_names
-        ]
+        preferred_names += [(f"{workload.file_name}/{x}", names.as_label(f"{workload_label}-{x}")) for x in type_names]
     return dict(zip(keys, names.distinct(preferred_names), strict=True))
 
 

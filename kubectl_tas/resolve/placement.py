@@ -48,9 +48,7 @@ class Placement:
     @property
     def asked(self) -> tuple[LevelAnnotation, ...]:
         """The requested levels."""
-        return tuple(
-            level_annotation for level_annotation in (self.required, self.preferred) if level_annotation is not None
-        )
+        return tuple(annotation for annotation in (self.required, self.preferred) if annotation is not None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -289,11 +289,9 @@ class FilledTemplates:
         spec = self.data.get("spec", {})
         containers = spec.get("containers") if isinstance(spec, dict) else None
         resources = [
-            template["resources"]
-            for template in (containers if isinstance(containers, list) else ())
-            if isinstance(template, dict)
-            and template.get("name") == container
-            and isinstance(template.get("resources"), dict)
+            each["resources"]
+            for each in (containers if isinstance(containers, list) else ())
+            if isinstance(each, dict) and each.get("name") == container and isinstance(each.get("resources"), dict)
         ]
         amounts = [amounts_by_kind.get(kind) for amounts_by_kind in resources for kind in ("limits", "requests")]
         return frozenset(name for by_name in amounts if isinstance(by_name, dict) for name in by_name)

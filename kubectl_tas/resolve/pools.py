@@ -326,9 +326,7 @@ class FleetPool:
     @property
     def leaves(self) -> tuple[LeafQueue, ...]:
         """The shared queue of the pool, and the queues of its subpools."""
-        subpool_leaves = (
-            LeafQueue(subpool.canonical, subpool.queue, subpool.declared, subpool.state) for subpool in self.subpools
-        )
+        subpool_leaves = (LeafQueue(each.canonical, each.queue, each.declared, each.state) for each in self.subpools)
         return LeafQueue(self.name, self.shared_queue, self.declared), *subpool_leaves
 
     @property
