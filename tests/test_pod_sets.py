@@ -8,7 +8,7 @@ import pytest
 
 from kubectl_tas.kinds import BY_NAME
 from kubectl_tas.kinds.page import Division
-from kubectl_tas.model.podtemplate import PodSet
+from kubectl_tas.model.podsets import PodSet
 from kubectl_tas.model.workloads import read
 from tests.support.pyyaml import safe_load
 
@@ -38,10 +38,10 @@ def told(pods: PodSet) -> str:
     said += [f"{pods.indices} indices"] if pods.indices != pods.replicas else []
     said += [f"index {pods.index_label}"] if pods.index_label else []
     said += [f"SubGroup {pods.label}"] if pods.label else []
-    if pods.written:
-        of = "key" if pods.written.is_key else "value"
+    if pods.given_name:
+        of = "key" if pods.given_name.is_key else "value"
         said.append(
-            f"{pods.written.what} {pods.written.text}/{pods.written.compared} by {of} {dotted(pods.written.path)}"
+            f"{pods.given_name.what} {pods.given_name.text}/{pods.given_name.compared} by {of} {dotted(pods.given_name.path)}"
         )
     said += [f"{pods.jobs} jobs of {dotted(pods.job[0])} {pods.job[1].labels}"] if pods.job else []
     said += ["late"] if pods.comes_late else []

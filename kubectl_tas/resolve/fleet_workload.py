@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import cached_property, wraps
 from typing import TYPE_CHECKING, TypeVar
 
@@ -11,6 +11,7 @@ from kubectl_tas.base.late import dataclass
 from kubectl_tas.facts.quantities import Amounts, total
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
+from kubectl_tas.model.podsets import PodSet
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.placement import OF_PODS, ROOT, AnnotationReader, LevelAnnotation, Placement, ReplicaType
@@ -184,28 +185,10 @@ def replica_types(workload: Workload) -> tuple[tuple[ReplicaType, ...], tuple[Re
     types_in_and_outside: tuple[list[ReplicaType], list[ReplicaType]] = ([], [])
     for name, pod_set in zip(type_names, pod_sets, strict=True):
         types = types_in_and_outside[int(pod_set.comes_late and not is_owned(workload))]
-        types.append(
-            ReplicaType(
-                name=name,
-                replicas=pod_set.replicas,
-                asks=pod_set.asks,
-                path=pod_set.path,
-                template=pod_set.template,
-                indices=pod_set.indices,
-                index_label=pod_set.index_label,
-                is_leader=pod_set.is_leader,
-                metadata_path=pod_set.metadata_path,
-                spec_path=pod_set.spec_path,
-                is_pod_spec=pod_set.is_pod_spec,
-                holders=pod_set.holders,
-                beside=pod_set.beside,
-                added=pod_set.added,
-                is_divided=pod_set.name == workload.page.gang.divided,
-                written=pod_set.written.text if pod_set.written else None,
-                job=pod_set.job,
-                jobs=pod_set.jobs,
-            )
-        )
+        shared = {each.name: getattr(pod_set, each.name) for each in fields(PodSet)}
+        written = pod_set.given_name.text if pod_set.given_name else None
+        is_divided = pod_set.name == workload.page.gang.divided
+        types.append(ReplicaType(**{**shared, "name": name}, is_divided=is_divided, written=written))
     return tuple(types_in_and_outside[0]), tuple(types_in_and_outside[1])
 
 

@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING, Any
 from kubectl_tas.base.late import dataclass
 from kubectl_tas.facts.gpus import Gpus
 from kubectl_tas.facts.kai import Feature
-from kubectl_tas.facts.quantities import Amounts
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import OWN_METADATA, KeyPath, whole_number
+from kubectl_tas.model.podsets import PodSet
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve.clusters import Dangling
 from kubectl_tas.resolve.pools import Declarations, FleetPool
 from kubectl_tas.resolve.topologies import FleetTopology, Level
 
 if TYPE_CHECKING:
-    from kubectl_tas.model.podtemplate import Meta, PodTemplate
     from kubectl_tas.model.workloads import Workload
 
 
@@ -86,45 +85,13 @@ _OF_PLACES = ("affinity", "nodeSelector", "priorityClassName", "schedulerName", 
 
 
 @dataclass(frozen=True, slots=True)
-class ReplicaType:
-    """Identical pods of a workload, with the requests of their template."""
+class ReplicaType(PodSet):
+    """Identical pods of a workload, with the requests of their template. Its name is an RFC 1123 label."""
 
-    name: str
-    """Name of the type: an RFC 1123 label, such as worker."""
-    replicas: int
-    """Pods that run at the same time."""
-    asks: Amounts
-    """The request of one pod."""
-    path: KeyPath
-    """Path of the pod template, or of the fields in its place."""
-    template: PodTemplate | None
-    """The pod template. None if another object contains it."""
-    indices: int
-    """Pods with an index of their own: the completions of an Indexed Job, else ``replicas``."""
-    index_label: str | None = None
-    """The label with the index of a pod."""
-    is_leader: bool = False
-    """Whether the type is the one pod that leads others."""
     is_divided: bool = False
     """Whether KAI's podgrouper divides these pods into segments by the size alone."""
-    metadata_path: KeyPath = ()
-    """Path of the labels and annotations of the pods."""
-    spec_path: KeyPath = ()
-    """Path of the fields of the pods."""
-    is_pod_spec: bool = True
-    """Whether these fields are a PodSpec, and not fields of the kind in its place."""
-    holders: tuple[str, ...] = ()
-    """Places below ``path`` that the pods have their requests from, as in ``PodSet``."""
-    beside: KeyPath = ()
-    """Path of a container that the operator adds to the pods. Empty if it adds none with resources of the file."""
-    added: int = 0
-    """Number of ``replicas`` that only a controller adds."""
     written: str | None = None
     """The name that the user gave to the type. None if the kind defines the name."""
-    job: tuple[KeyPath, Meta] | None = None
-    """Path and content of the metadata of the jobs that own the pods. None without such jobs."""
-    jobs: int = 1
-    """The number of jobs that own the pods."""
     placement: Placement | None = None
     """The placement from the annotations of the type's template and of its jobs' template."""
     lost: tuple[LevelAnnotation, ...] = ()
