@@ -39,10 +39,8 @@ def told(pods: PodSet) -> str:
     said += [f"index {pods.index_label}"] if pods.index_label else []
     said += [f"SubGroup {pods.label}"] if pods.label else []
     if pods.given_name:
-        of = "key" if pods.given_name.is_key else "value"
-        said.append(
-            f"{pods.given_name.what} {pods.given_name.text}/{pods.given_name.compared} by {of} {dotted(pods.given_name.path)}"
-        )
+        name, of = pods.given_name, "key" if pods.given_name.is_key else "value"
+        said.append(f"{name.what} {name.text}/{name.compared} by {of} {dotted(name.path)}")
     said += [f"{pods.jobs} jobs of {dotted(pods.job[0])} {pods.job[1].labels}"] if pods.job else []
     said += ["late"] if pods.comes_late else []
     said += ["leader"] if pods.is_leader else []
