@@ -85,14 +85,6 @@ def version(value: str) -> str:
     return CONFIG + f"spec:\n  backends:\n  - name: b\n    scheduler:\n      version: {value}\n"
 
 
-GUARANTEE = "spec.resources.gpu.guarantee"
-ALONE = "Write the number alone, without quotes or a unit: 8."
-EMPTY = "Write one, or remove the key."
-WHOLE_OR_SHARE = "Write a whole number, or a share of at most 100% without a blank."
-LABEL = "the value of a label: letters, digits, '-', '_' and '.', a letter or digit at both ends"
-QUOTA = 'spec.quota must be whole GPUs such as 30, or a share of the parent such as "33%"'
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -292,11 +284,7 @@ def test_dots_of_an_example_are_named(old: str, new: str, ends: str) -> None:
     assert found.hint.startswith("Replace the '...'")
 
 
-OSMO_HAS_NONE = (
-    "An OSMO workflow is recognized by its root key workflow, and has neither apiVersion nor kind; remove it."
-)
 BELOW_QUEUE = "Write it below queue, as queue: {{{}: {{team: a}}}}: the Queue gets it."
-TEXTS = "Write a mapping: 'key: value' lines."
 
 
 @pytest.mark.parametrize(
