@@ -46,6 +46,11 @@ class StartMove(NamedTuple):
         return None if before is None or after is None else before - after
 
     @property
+    def is_later(self) -> bool:
+        """Whether the gang starts later than before, or nobody knows when although its start was known before."""
+        return self.earlier < 0 if self.earlier is not None else self.before.seconds is not None
+
+    @property
     def is_moved(self) -> bool:
         """Whether the gang starts at another time, or the kind of the answer differs."""
         return bool(self.earlier) if self.earlier is not None else self.before.outcome != self.after.outcome
