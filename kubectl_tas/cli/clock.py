@@ -56,7 +56,14 @@ clock_options = together(
     _option("horizon", _Duration(), "Where the forecast stops; by default after 7d."),
     _option("now", _Moment(), "The time of the forecast, such as 2026-11-29T04:00Z."),
 )
-"""The options for the times of a forecast, of which ``clock`` makes a clock."""
+"""The options for the times of a forecast; ``clock`` returns these."""
+grow_option = click.option(
+    "--grow",
+    metavar="N",
+    type=click.IntRange(1, 1000),
+    help="Say how much earlier work starts with N more racks, like the most common one.",
+)
+"""The option for the number of racks that are added."""
 
 
 def clock(now: datetime | None = None) -> Clock:

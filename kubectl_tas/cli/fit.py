@@ -13,8 +13,8 @@ from kubectl_tas.cli.addressing import meant, open_work, work_arguments
 from kubectl_tas.cli.backends import NodeSource, chosen_backends, nodes_options, refuse_several, tell_shards
 from kubectl_tas.cli.clock import clock_options, sets_clock
 from kubectl_tas.cli.options import PICTURES, POOL, TEXT, output_option, repository_option, template_options
+from kubectl_tas.cli.played_shards import moved_by, shard_schedulers
 from kubectl_tas.cli.session import Session, open_session, refuse_errors, tell_errors
-from kubectl_tas.cli.shards import moved_by, shard_schedulers
 from kubectl_tas.cli.terminal import hand_over_answer, progress, say, show, show_figures, waiting
 from kubectl_tas.draw import capacitypages, startmoves
 from kubectl_tas.draw import fitpages as pages
@@ -76,7 +76,7 @@ def fit_command(
     what waits, and which LOW work KAI evicts. Exits 1 if one waits, or if KAI may try more than fit does.
 
     --grow adds racks, like the most common one, until KAI has placed all; it ignores quotas. It says how much earlier
-    work then starts, as `forecast` does, if limits of running times are known. Exits 1 if one waits.
+    work starts, if limits of running times are known. Exits 1 if one waits.
     """
     if output in PICTURES and (is_all or grow is not None):
         raise click.UsageError(f"-o {output} draws answers for WORK that is named, not those of --all or --grow")

@@ -10,11 +10,11 @@ import click
 
 from kubectl_tas.cli.addressing import meant, work_arguments
 from kubectl_tas.cli.backends import NodeSource, nodes_options, refuse_several
-from kubectl_tas.cli.clock import clock, clock_options
+from kubectl_tas.cli.clock import clock, clock_options, grow_option
 from kubectl_tas.cli.fit import chosen_work, finish, tell_volumes
 from kubectl_tas.cli.options import output_option, repository_option, template_options
+from kubectl_tas.cli.played_shards import forecasted, shard_schedulers
 from kubectl_tas.cli.session import open_session, refuse_errors
-from kubectl_tas.cli.shards import forecasted, shard_schedulers
 from kubectl_tas.cli.terminal import hand_over, hand_over_answer, progress, say, show
 from kubectl_tas.draw import forecasttable as pages
 from kubectl_tas.gangs.admission import VERDICTS
@@ -23,7 +23,6 @@ from kubectl_tas.place.gangs_to_place import GangToPlace, LeftOut, unplaced
 from kubectl_tas.place.timeline import StartOutcome
 from kubectl_tas.report.text import plural
 
-MAX_GROWTH = 1000
 MAX_COST = 300_000
 """Most nodes and events, times gangs, times gangs that wait, for which changes are tried although no WORK is named."""
 _WAITING = (StartOutcome.GIVES_UP, StartOutcome.BEYOND, StartOutcome.UNKNOWN, StartOutcome.NEVER)
@@ -31,12 +30,7 @@ _WAITING = (StartOutcome.GIVES_UP, StartOutcome.BEYOND, StartOutcome.UNKNOWN, St
 
 @click.command("forecast", epilog="Example: kubectl tas forecast train --nodes nodes.json --nodes pods.json")
 @work_arguments(many=True, required=False)
-@click.option(
-    "--grow",
-    metavar="N",
-    type=click.IntRange(1, MAX_GROWTH),
-    help="Say how much earlier work starts with N more racks, like the most common one.",
-)
+@grow_option
 @clock_options
 @output_option("table", "wide", "json", "svg", "html")
 @nodes_options

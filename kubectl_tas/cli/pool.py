@@ -24,7 +24,7 @@ from kubectl_tas.cli.backends import (
     target_of,
     tell_shards,
 )
-from kubectl_tas.cli.clock import clock_options, sets_clock
+from kubectl_tas.cli.clock import clock_options, grow_option, sets_clock
 from kubectl_tas.cli.editing import edit
 from kubectl_tas.cli.options import (
     BACKEND,
@@ -339,10 +339,8 @@ _GPUS = click.IntRange(min=1, max=1_000_000)
 @pool.command("plan", epilog="Example: kubectl tas pool plan team --nodes nodes.json --nodes pods.json")
 @click.argument("wanted", metavar="[POOL]...", nargs=-1, type=POOL)
 @click.option("--gpus", metavar="N", type=_GPUS, help="GPUs of each pod; by default all of a common node.")
-@click.option(
-    "--grow", metavar="N", type=click.IntRange(1, 1000), help="Say how much earlier work starts with N more racks."
-)
-@click.option("--quota", metavar="N", type=click.IntRange(min=0), help="Say so with N GPUs guaranteed to the POOL.")
+@click.option("--quota", metavar="N", type=click.IntRange(min=0), help="The same with N GPUs guaranteed to POOL.")
+@grow_option
 @clock_options
 @output_option("text", "json")
 @nodes_options
@@ -364,8 +362,7 @@ def plan(
     The gang has room on the nodes: anywhere, and in one domain of each level. Without --nodes, the command asks the
     backends' clusters. Exits 1 if the nodes lack GPUs that pools are guaranteed.
 
-    With --grow, --quota or both, it also plays the scheduler as `forecast` does, without and with them, and shows the
-    work of each POOL whose start moves.
+    With --grow or --quota it lists the work of each POOL whose start would move, as `forecast` plays it.
     """
     from kubectl_tas.draw import capacitypages, startmoves  # only this command plans
 
@@ -398,7 +395,7 @@ def _moves(
     fleet: Fleet, pools: Sequence[FleetPool], source: NodeSource, grow: int | None, quota: int | None
 ) -> Iterator[StartMoves]:
     """Yields by how much further racks and another guarantee move the starts of the pools' work."""
-    from kubectl_tas.cli.shards import moved_by, shard_schedulers
+    from kubectl_tas.cli.played_shards import moved_by, shard_schedulers
     from kubectl_tas.place.earlier_starts import further_nodes, with_guarantee, with_nodes
     from kubectl_tas.place.gangs_to_place import GangToPlace, unplaced
 

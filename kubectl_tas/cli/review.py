@@ -91,8 +91,8 @@ def diff(
     """Show what the changes since a git revision mean.
 
     The report lists settings, quotas, work that is admitted, refused or waits, gangs that restart, and changes that a
-    cluster refuses. The last line names the risk. With nodes and pods, from --nodes or a cluster, it also plays the
-    scheduler as `forecast` does, before and after the change, and lists the gangs whose starts move.
+    cluster refuses. The last line names the risk. With --nodes or a cluster it lists the gangs whose starts move,
+    as `forecast` plays them.
 
     Exits 0 if nothing changes, 1 if anything does. If the repository has errors, it prints them to stderr and exits 3.
     """
@@ -121,7 +121,7 @@ def _with_moves(
     meaning: Impact, directory: str | None, source: NodeSource, files: Sequence[str], cluster: Mapping[str, Any]
 ) -> Impact:
     """Adds the starts that the change moves. Both states are read in full, as work is placed pod by pod."""
-    from kubectl_tas.cli.shards import moved_by_files  # only with nodes
+    from kubectl_tas.cli.played_shards import moved_by_files  # only with nodes
 
     session = open_session(directory)
     before = read_revision(session.root, meaning.revision, directory)

@@ -260,7 +260,8 @@ def _starts(impact: Impact) -> ImpactSection:
     from kubectl_tas.draw import startmoves  # most runs forecast nothing
 
     rows = tuple(row for shard in impact.starts for row in startmoves.rows(shard))
-    return ImpactSection("Starts that move", startmoves.HEADER, rows)
+    limited = "; KAI may do more than was tried" if any(shard.is_limited for shard in impact.starts) else ""
+    return ImpactSection(f"Starts that move{limited}", startmoves.HEADER, rows)
 
 
 def _guard(impact: Impact) -> ImpactSection:

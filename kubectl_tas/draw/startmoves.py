@@ -60,9 +60,7 @@ def _start(each: Forecasted, gang: GangForecast) -> PlayedStart:
 
 
 def rows(moves: StartMoves) -> list[tuple[str, ...]]:
-    """Returns a row for each gang whose start moves; then one for those that are not listed, and one for those of which
-    nothing is known.
-    """
+    """Returns a row for each gang whose start moves, and rows that count the gangs not listed or not known."""
     lines: list[tuple[str, ...]] = [
         (move.name, move.pool, move.before.text, move.after.text, _words(move)) for move in moves.listed
     ]

@@ -71,7 +71,7 @@ class StartMoves:
     is_limited: bool
     """Whether KAI may do more than was tried."""
     change: str
-    """What is added, in words; empty if files changed."""
+    """Added nodes and quotas, in words; empty if files changed."""
     gangs: tuple[StartMove, ...]
     """All gangs that wait before and after the change."""
 
