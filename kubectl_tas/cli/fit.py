@@ -36,7 +36,7 @@ from kubectl_tas.resolve.pools import Submission
 
 MAX_LISTED = 3
 """The most names that a message lists."""
-MAX_COST = 100_000
+MAX_COST = 50_000
 """Most nodes, times gangs, for which --grow plays the schedulers although no option asks for it."""
 
 
