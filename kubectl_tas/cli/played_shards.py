@@ -25,6 +25,7 @@ from kubectl_tas.place.scheduling_session import ShardStart, sum_of
 from kubectl_tas.place.timeline import play
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.pools import FleetPool
 
 MAX_LISTED = 3
 """The most names that a message lists."""
@@ -96,20 +97,29 @@ def moved_by(scheduler: ShardScheduler, source: NodeSource, changed: ShardStart,
     return moved_starts(before, replace(before, forecast=forecast), change)
 
 
+def gangs_beside(fleet: Fleet, pools: Sequence[FleetPool], *, tells: bool = True) -> list[GangToPlace]:
+    """Returns the gangs of all work that shares a scheduler with that of these pools. ``tells``: says on stderr which
+    work has no answer.
+    """
+    shards = {(pool.backend.name, pool.shard) for pool in pools}
+    sent = [each for each in fleet.submissions if (each.pool.backend.name, each.pool.shard) in shards]
+    answers = list(unplaced(fleet, sent))
+    for answer in answers if tells else ():
+        if isinstance(answer, LeftOut):
+            say(f"No start of {answer.text}.", err=True)
+    return [answer for answer in answers if isinstance(answer, GangToPlace)]
+
+
 def moved_by_files(earlier: Fleet, later: Fleet, source: NodeSource, backend: str | None) -> list[StartMoves]:
     """Plays the schedulers with the files before and after a change. Gangs on the nodes that only the earlier files
     declare, by the names of their PodGroups, end with the change.
     """
     sides: list[dict[tuple[str, str | None], ShardScheduler]] = []
     for fleet in (earlier, later):
-        sent = [each for each in fleet.submissions if each.pool.backend.is_kai]
-        answers = list(unplaced(fleet, (each for each in sent if backend in (None, each.pool.backend.name))))
-        gangs = [answer for answer in answers if isinstance(answer, GangToPlace)]
+        pools = [pool for pool in fleet.pools if pool.backend.is_kai and backend in (None, pool.backend.name)]
+        gangs = gangs_beside(fleet, pools, tells=fleet is later)
         shards = shard_schedulers(fleet, gangs, source, tells=fleet is later)
         sides.append({(shard.backend, shard.shard): shard for shard in shards})
-        for answer in answers if fleet is later else ():
-            if isinstance(answer, LeftOut):
-                say(f"No start of {answer.text}.", err=True)
     moves = []
     for key, after in sides[1].items():
         if key not in sides[0]:

@@ -395,22 +395,20 @@ def _moves(
     fleet: Fleet, pools: Sequence[FleetPool], source: NodeSource, grow: int | None, quota: int | None
 ) -> Iterator[StartMoves]:
     """Yields by how much further racks and another guarantee move the starts of the pools' work."""
-    from kubectl_tas.cli.played_shards import moved_by, shard_schedulers
+    from kubectl_tas.cli.played_shards import gangs_beside, moved_by, shard_schedulers
     from kubectl_tas.place.earlier_starts import further_nodes, with_guarantee, with_nodes
-    from kubectl_tas.place.gangs_to_place import GangToPlace, unplaced
 
     planned = {pool.name for pool in pools}
-    shards = {(pool.backend.name, pool.shard) for pool in pools}
-    sent = [each for each in fleet.submissions if (each.pool.backend.name, each.pool.shard) in shards]
-    gangs = [gang for gang in unplaced(fleet, sent) if isinstance(gang, GangToPlace)]
+    gangs = gangs_beside(fleet, pools)
     for scheduler in shard_schedulers(fleet, gangs, source):
         shard = scheduler.backend, scheduler.shard
         of_shard = [gang for gang in gangs if (gang.sent.pool.backend.name, gang.sent.pool.shard) == shard]
         of_pools = [gang for gang in of_shard if gang.sent.pool.name in planned]
         start, words = scheduler.start, []
-        if grow is not None and (further := further_nodes(start, of_pools or of_shard, grow)):
-            start = with_nodes(start, further[0])
-            words.append(f"{further[1]} more")
+        if grow is not None:
+            added, more = further_nodes(start, of_pools or of_shard, grow) or ((), "no node to copy, so none")
+            start = with_nodes(start, added)
+            words.append(f"{more} more")
         if quota is not None:
             (pool,) = pools
             start = with_guarantee(start, {pool.queue, pool.shared_queue}, quota - int(pool.guarantee.gpu))
