@@ -87,7 +87,7 @@ class PoolPlans(NamedTuple):
 
     pools: Sequence[Planned]
     broken: Sequence[BrokenGuarantee]
-    starts: Sequence[StartMoves] | None
+    starts: Sequence[StartMoves] | None = None
     """By how much --grow and --quota move the starts of the pools' work. Left out without these options."""
 
 
@@ -225,7 +225,7 @@ class GrowthAnswer(NamedTuple):
 
     clusters: Sequence[BackendGrowth]
     left_out: Sequence[LeftOut]
-    starts: Sequence[StartMoves] | None
+    starts: Sequence[StartMoves] | None = None
     """By how much the further racks move starts. Left out if no start is known in hours, and no option asks for it."""
 
 
