@@ -41,6 +41,12 @@ def group(sub_groups: str) -> str:
     return f"{head}spec:\n  queue: osmo-pool-default-team--shared\n  subGroups: [{sub_groups}]\n"
 
 
+SHARD = """\
+apiVersion: kai.scheduler/v1
+kind: SchedulingShard
+metadata: {name: default}
+spec: {usageDBConfig: {clientType: prometheus, usageParams: {windowType: cron, cronString: 0 0 * * *}}}
+"""
 TREE = "{name: top}, {name: mid, parent: top}, {name: leaf, parent: mid, minMember: 1}"
 MIXED = f"{TREE}, {{name: odd, parent: top, minMember: 1}}"
 SILENT: dict[str, tuple[Any, ...]] = {
@@ -57,6 +63,7 @@ ROWS: dict[str, tuple[Any, ...]] = {
     "how long a gang waits": (job("kai.scheduler/preemption-delay: 60s"), "0.6"),
     "how long a gang may be short": (job("kai.scheduler/staleness-grace-period: 60s"), "0.6"),
     "pods beside SubGroups of pods, before they may be": (group(MIXED), "0.10"),
+    "a field of a shard that is newer than the field above it": (SHARD, "0.10.2"),
     "pods beside SubGroups of pods, before there are any": (group(MIXED), "0.6"),
 }
 
