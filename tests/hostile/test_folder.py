@@ -213,31 +213,25 @@ class TestWhatToolsRead:
 
 
 class TestWhatIsHarmless:
-    @pytest.mark.parametrize(
-        "name",
-        [
+    def test_no_tool_reads_it(self, team: Path) -> None:
+        names = (
             *("README.md", "README", "OWNERS", "OWNERS_ALIASES", "CODEOWNERS", "LICENSE", "NOTICE", "queues/.gitkeep"),
             *(".gitignore", ".keep", ".editorconfig", ".DS_Store", "notes.txt", "notes.rst", "notes.adoc", "a.png"),
             *("picture.svg", "a.jpg", "a.jpeg", "a.gif", "a.yaml~", "a.swp", "a.orig", "a.rej", "a.bak"),
-        ],
-    )
-    def test_no_tool_reads_it(self, team: Path, name: str) -> None:
-        passed(write(team, {f"manifests/{name}": "words\n"}))
+        )
+        passed(write(team, {f"manifests/{name}": "words\n" for name in names}))
 
-    @pytest.mark.parametrize(
-        "text",
-        [
-            "* text=auto eol=lf\n",
-            "*.yaml diff=yaml merge merge=text linguist-language=YAML !diff -linguist-generated\n",
-            "*.yaml linguist-generated=false -merge merge=binary\n",
-            "*.png filter=lfs -text -diff\n",
-            "/*.lock linguist-generated\n",
-            "# *.yaml ident\n\n",
-        ],
-    )
     @pytest.mark.parametrize("folder", ["", "manifests/"])
-    def test_attributes_that_change_no_manifest(self, team: Path, folder: str, text: str) -> None:
-        passed(write(team, {f"{folder}.gitattributes": text}))
+    def test_attributes_that_change_no_manifest(self, team: Path, folder: str) -> None:
+        lines = (
+            "* text=auto eol=lf",
+            "*.yaml diff=yaml merge merge=text linguist-language=YAML !diff -linguist-generated",
+            "*.yaml linguist-generated=false -merge merge=binary",
+            "*.png filter=lfs -text -diff",
+            "/*.lock linguist-generated",
+            "# *.yaml ident",
+        )
+        passed(write(team, {f"{folder}.gitattributes": "".join(f"{line}\n" for line in lines)}))
 
     def test_attributes_of_another_folder(self, team: Path) -> None:
         other = "docs/** filter=lfs\n/manifest/* ident\nworkflows/data/** -diff\n/*.json linguist-generated\n"
