@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 import click
@@ -28,10 +29,12 @@ from kubectl_tas.place.answers import FitOutcome, Fits, fit, in_order, nodes_of,
 from kubectl_tas.place.fairshare_report import called
 from kubectl_tas.place.gangs_to_place import GangToPlace, LeftOut, unplaced
 from kubectl_tas.place.grow import grow as growth_of
+from kubectl_tas.place.node_resources import ClusterNodes
 from kubectl_tas.place.queues import held_gangs, trees
 from kubectl_tas.place.schedulers import SeenCluster, ShardScheduler, schedulers
 from kubectl_tas.place.scheduling_session import sum_of
 from kubectl_tas.report.text import plural
+from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import Submission
 
@@ -163,14 +166,21 @@ def shard_schedulers(fleet: Fleet, gangs: Sequence[GangToPlace], source: NodeSou
         own = [item for item in gangs if item.sent.pool.backend == backend]
         if not own:
             continue
-        artifacts = (item.manifest for item in compile_queues(fleet) if item.backend == backend.name)
         nodes, objects = source.nodes(backend.name), source.queued(backend.name)
-        there = [item for item in objects if item.get("kind") == "Queue"]
-        queues = trees((item for item in artifacts if isinstance(item, manifest.Queue)), there)
-        names = {queue: item.name for queue, item in called(fleet, backend.name).items()}
-        for scheduler in schedulers(backend, own, SeenCluster(nodes, objects, queues, names, source.now(backend.name))):
+        for scheduler in schedulers(backend, own, seen_cluster(fleet, backend, nodes, objects, source.now(backend.name))):
             _tell_unknown(scheduler)
             yield scheduler
+
+
+def seen_cluster(
+    fleet: Fleet, backend: FleetBackend, nodes: ClusterNodes, objects: Sequence[Mapping[str, Any]], now: datetime
+) -> SeenCluster:
+    """Returns the state of a cluster, with the queues that the repository renders and all others that are there."""
+    artifacts = (item.manifest for item in compile_queues(fleet) if item.backend == backend.name)
+    there = [item for item in objects if item.get("kind") == "Queue"]
+    queues = trees((item for item in artifacts if isinstance(item, manifest.Queue)), there)
+    names = {queue: item.name for queue, item in called(fleet, backend.name).items()}
+    return SeenCluster(nodes, objects, queues, names, now)
 
 
 def _tell_unknown(scheduler: ShardScheduler) -> None:

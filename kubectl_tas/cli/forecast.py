@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -10,26 +10,39 @@ from typing import Any
 import click
 
 from kubectl_tas.cli.addressing import meant, work_arguments
-from kubectl_tas.cli.backends import NodeSource, nodes_options, refuse_several
-from kubectl_tas.cli.fit import chosen_work, finish, shard_schedulers, tell_volumes
+from kubectl_tas.cli.backends import NodeSource, nodes_options, refuse_several, time_in
+from kubectl_tas.cli.fit import chosen_work, finish, seen_cluster, shard_schedulers, tell_volumes
 from kubectl_tas.cli.options import output_option, repository_option, template_options, together
 from kubectl_tas.cli.session import Session, open_session, refuse_errors
 from kubectl_tas.cli.terminal import hand_over, hand_over_answer, progress, say, show
 from kubectl_tas.draw import forecasttable as pages
 from kubectl_tas.facts import times
 from kubectl_tas.gangs.admission import VERDICTS
+from kubectl_tas.live.kubectl import complete_kinds
+from kubectl_tas.live.live_cluster import Cluster, Clusters
+from kubectl_tas.live.reasons import ClusterAnswers
+from kubectl_tas.place.answers import Fit
 from kubectl_tas.place.earlier_starts import STARTED, Played, earlier_start, with_racks
 from kubectl_tas.place.gangs_to_place import GangToPlace, LeftOut, unplaced
+from kubectl_tas.place.node_resources import read_nodes
+from kubectl_tas.place.pending_work import PredictedStart, Why
 from kubectl_tas.place.run_limits import Clock, planned
-from kubectl_tas.place.schedulers import ShardScheduler
-from kubectl_tas.place.timeline import StartOutcome, play
+from kubectl_tas.place.schedulers import ShardScheduler, in_cluster, schedulers
+from kubectl_tas.place.timeline import Awaited, StartOutcome, play
+from kubectl_tas.place.volumes import with_volumes
 from kubectl_tas.report.text import plural
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.pools import Submission
 
+HORIZON = 7 * 86400
+"""Seconds of a horizon, by default."""
 MAX_HORIZON = 366 * 86400
 """Most seconds of a horizon."""
 MAX_GROWTH = 1000
 MAX_COST = 300_000
 """Most nodes and events, times gangs, times gangs that wait, for which changes are tried although no WORK is named."""
+MAX_TURNS, MAX_TRIES = 10_000, 100
+"""Most turns of gangs, and scenarios for evictions, that `why` plays."""
 FIRST_YEAR, LAST_YEAR = 1970, 9000
 _WAITING = (StartOutcome.GIVES_UP, StartOutcome.BEYOND, StartOutcome.UNKNOWN, StartOutcome.NEVER)
 
@@ -63,7 +76,7 @@ class _Moment(click.ParamType):  # type: ignore[type-arg]
 clock_options = together(
     click.option("--assume", metavar="TIME", type=_Duration(), help="How long work without a limit runs, such as 2h."),
     click.option(
-        "--horizon", metavar="TIME", type=_Duration(), default="7d", show_default=True, help="Where the forecast stops."
+        "--horizon", metavar="TIME", type=_Duration(), default=HORIZON, show_default="7d", help="Where the forecast stops."
     ),
     click.option("--now", metavar="TIME", type=_Moment(), help="The time of the forecast, such as 2026-11-29T04:00Z."),
 )
@@ -108,7 +121,7 @@ def forecast_command(
     if refuse_errors(session.without(VERDICTS)):
         return 1
     chosen = chosen_work(session, (), is_all=True, backend=cluster["backend"])
-    named = {id(item) for word in work for item in meant(session, word, chosen)}
+    named = frozenset(id(item) for word in work for item in meant(session, word, chosen))
     if not chosen:
         say("There is no work to place.", err=True)
     source = NodeSource(session.fleet, files, cluster, live=live)
@@ -118,8 +131,12 @@ def forecast_command(
     left_out = [item for item in found if isinstance(item, LeftOut)]
     gangs = [item for item in found if isinstance(item, GangToPlace)]
     tell_volumes(gangs, source)
-    clock = Clock(now or datetime.now(UTC).replace(microsecond=0), horizon, assume)
-    forecasts = _forecasts(session, gangs, source, clock, named if work else None, grow)
+    forecasts = [
+        _with_changes(each, grow)
+        for scheduler in shard_schedulers(session.fleet, gangs, source)
+        for clock in (Clock(now or source.now(scheduler.backend).replace(tzinfo=UTC), horizon, assume),)
+        if (each := forecasted(scheduler, source.queued(scheduler.backend), clock, named if work else None)) is not None
+    ]
     if output == "json":
         hand_over_answer(pages.Forecasts(forecasts, left_out))
     elif output in ("svg", "html"):
@@ -134,43 +151,41 @@ def forecast_command(
     return finish(session, own, is_placed=not waits)
 
 
-def _forecasts(
-    session: Session,
-    gangs: Sequence[GangToPlace],
-    source: NodeSource,
+def forecasted(
+    scheduler: ShardScheduler,
+    objects: Sequence[Mapping[str, Any]],
     clock: Clock,
-    named: set[int] | None,
-    grow: int | None,
-) -> list[pages.Forecasted]:
-    return [
-        each
-        for scheduler in shard_schedulers(session.fleet, gangs, source)
-        if (each := _forecast(scheduler, source, clock, named, grow)) is not None
-    ]
-
-
-def _forecast(
-    scheduler: ShardScheduler, source: NodeSource, clock: Clock, named: set[int] | None, grow: int | None
+    named: frozenset[int] | None = None,
+    *,
+    is_brief: bool = False,
 ) -> pages.Forecasted | None:
-    """Returns the forecast of one scheduler; None if it has no WORK that is named."""
+    """Plays one scheduler of a cluster with these objects. ``named``: identities of the work that is shown; None: all.
+    With ``is_brief`` it stops when that work has started, or when it takes long. Returns None without such work.
+    """
     scheduler = replace(scheduler, start=replace(scheduler.start, now=clock.now.replace(tzinfo=None)))
-    plan = planned(scheduler, source.queued(scheduler.backend), clock)
+    plan = planned(scheduler, objects, clock)
     shown = None
     if named is not None:
         shown = frozenset(name for name, gang in plan.gangs_to_place.items() if id(gang.sent) in named)
         if not shown and not any(id(gang.sent) in named for gang in (*plan.suspended, *plan.without_runs)):
             return None
     with progress("Forecasting") as tick:
-        forecast = play(scheduler.start, plan.gangs, clock.horizon, tick)
-    played = Played(scheduler.start, plan.gangs, forecast)
-    each = pages.Forecasted(scheduler, plan, forecast, clock, shown, None if named is None else frozenset(named))
+        awaited = Awaited(shown, MAX_TURNS, MAX_TRIES) if shown is not None and is_brief else None
+        forecast = play(scheduler.start, plan.gangs, clock.horizon, tick, awaited)
+    return pages.Forecasted(scheduler, plan, forecast, clock, shown, named)
+
+
+def _with_changes(each: pages.Forecasted, grow: int | None) -> pages.Forecasted:
+    """Adds what would bring gangs forward that wait."""
+    plan, start = each.planned, each.scheduler.start
+    played = Played(start, plan.gangs, each.forecast)
     late = [
         gang
         for gang in each.gangs
         if gang.outcome not in STARTED and gang.name in plan.gangs_to_place and plan.is_first(gang.planned)
     ]
-    cost = (len(scheduler.start.nodes) + forecast.events) * len(plan.gangs) * len(late)
-    if named is None and cost > MAX_COST:
+    cost = (len(start.nodes) + each.forecast.events) * len(plan.gangs) * len(late)
+    if each.named is None and cost > MAX_COST:
         say(f"Not tried: what would help {plural(len(late), 'gang')} that wait. Name WORK.", err=True)
         late = []
     earlier = {}
@@ -180,3 +195,37 @@ def _forecast(
             tick(number, len(late))
     grown = with_racks(played, list(plan.gangs_to_place.values()), grow) if grow else None
     return replace(each, earlier=earlier, grown=grown)
+
+
+def with_starts(fleet: Fleet, answers: Sequence[Why], said: Sequence[ClusterAnswers], clusters: Clusters) -> list[Why]:
+    """Adds to the answers for waiting work when it starts, if its cluster has said which nodes and pods there are."""
+    starts: dict[int, PredictedStart | None] = {}
+    for backend in fleet.backends:
+        waiting = [
+            (answer.sent, cluster_answers.objects)
+            for answer, cluster_answers in zip(answers, said, strict=True)
+            if answer.sent.pool.backend == backend and any(isinstance(one, Fit) for one in answer.fits)
+        ]
+        if waiting:
+            works = [work for work, _ in waiting]
+            starts |= _starts(fleet, works, waiting[0][1], clusters.of(backend.name))
+    return [replace(answer, start=starts.get(id(answer.sent))) for answer in answers]
+
+
+def _starts(
+    fleet: Fleet, works: Sequence[Submission], objects: Sequence[Mapping[str, Any]], cluster: Cluster
+) -> dict[int, PredictedStart | None]:
+    """Returns the starts of work of one cluster, by the identity of the work."""
+    backend, shards = works[0].pool.backend, {work.pool.shard for work in works}
+    chosen = [item for item in fleet.submissions if item.pool.backend == backend and item.pool.shard in shards]
+    nodes = with_volumes(read_nodes(objects, complete_kinds(objects)), objects)
+    objects = [*objects, *cluster.priority_classes().objects]
+    now, starts = time_in(cluster, objects), dict[int, PredictedStart | None]()
+    asked = frozenset(map(id, works))
+    gangs = list(in_cluster(fleet, chosen, objects, asked))
+    clock = Clock(now.replace(tzinfo=UTC), HORIZON)
+    for scheduler in schedulers(backend, gangs, seen_cluster(fleet, backend, nodes, objects, now)):
+        each = forecasted(scheduler, objects, clock, asked, is_brief=True)
+        if each is not None:
+            starts |= {id(work): pages.last_start(each, work) for work in works if work.pool.shard == scheduler.shard}
+    return starts

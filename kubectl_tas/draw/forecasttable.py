@@ -15,16 +15,20 @@ from kubectl_tas.place.actions import TurnOutcome
 from kubectl_tas.place.earlier_starts import EarlierStart
 from kubectl_tas.place.fairshare import QuotaRefusal
 from kubectl_tas.place.gangs_to_place import GangToPlace, LeftOut
+from kubectl_tas.place.pending_work import PredictedStart
 from kubectl_tas.place.run_limits import DEADLINE, MAX_RUNS, Clock, ShardPlan
 from kubectl_tas.place.schedulers import ShardScheduler
 from kubectl_tas.place.timeline import Forecast, GangForecast, RunLimit, StartOutcome
 from kubectl_tas.report import style
 from kubectl_tas.report.text import plural
+from kubectl_tas.resolve.pools import Submission
 
 MAX_SECONDS = 900 * 366 * 86400
 """Times that are later are not written as dates, since years have four digits."""
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 NO_LIMIT = "no limit"
+UNPLAYED = "what comes later takes long to play; ask `kubectl tas forecast`"
+SUSPENDED, WITHOUT_RUNS = "it is suspended", "its schedule has no run"
 HEADER = ("Name", "Pool", "Priority", "Pods", "GPUs", "Starts", "Ends by", "Why then")
 
 
@@ -232,9 +236,8 @@ def _one(each: Forecasted, *, wide: bool) -> str:
     extra = ("Limit", "What would help") if wide else ()
     grown = (f"With {each.grown[1]} more",) if each.grown is not None else ()
     blank = ("",) * len((*grown, *extra))
-    rows += [(*_idle(row.gang), "never", "-", "it is suspended", *blank) for row in each.suspended]
-    beyond = f"not within {lasting(each.clock.horizon)}"
-    rows += [(*_idle(row.gang), beyond, "-", "its schedule has no run", *blank) for row in each.without_runs]
+    rows += [(*_idle(row.gang), "never", "-", SUSPENDED, *blank) for row in each.suspended]
+    rows += [(*_idle(row.gang), _beyond(each.clock), "-", WITHOUT_RUNS, *blank) for row in each.without_runs]
     text = f"{head(each)}\n" + style.table((*HEADER, *grown, *extra), rows, rule=True)
     notes = [f"{each.name_of(name)}: {_helps(gain)}" for name, gain in each.earlier.items() if gain is not None]
     if notes and not wide:
@@ -292,10 +295,14 @@ def starts(gang: GangForecast, clock: Clock) -> str:
         case StartOutcome.GIVES_UP:
             return "gives up"
         case StartOutcome.BEYOND:
-            return f"not within {lasting(clock.horizon)}"
+            return _beyond(clock)
         case StartOutcome.UNKNOWN | StartOutcome.NEVER | StartOutcome.SKIPPED:
             return str(gang.outcome.value)
     return _after(gang.starts or 0)
+
+
+def _beyond(clock: Clock) -> str:
+    return f"not within {lasting(clock.horizon)}"
 
 
 def _after(seconds: int) -> str:
@@ -307,7 +314,7 @@ def ends(gang: GangForecast, clock: Clock) -> str:
     if gang.ends is None:
         if gang.starts is None:
             return "-"
-        return f"not within {lasting(clock.horizon)}" if gang.planned.limit.is_known else NO_LIMIT
+        return _beyond(clock) if gang.planned.limit.is_known else NO_LIMIT
     return _after(gang.ends) if gang.ends > 0 else "now"
 
 
@@ -318,6 +325,34 @@ def _moved(gang: GangForecast, other: GangForecast, clock: Clock) -> str:
         gain = gang.starts - other.starts
         return f"{text} ({lasting(abs(gain))} {'earlier' if gain > 0 else 'later'})"
     return text if text != starts(gang, clock) else "="
+
+
+def last_start(each: Forecasted, sent: Submission) -> PredictedStart | None:
+    """Returns the start of the last gang of work that waits; None if none of its gangs waits."""
+    idle = [
+        PredictedStart(row.gang.gang.name, outcome, None, text, why)
+        for rows, outcome, text, why in (
+            (each.suspended, StartOutcome.NEVER, "never", SUSPENDED),
+            (each.without_runs, StartOutcome.BEYOND, _beyond(each.clock), WITHOUT_RUNS),
+        )
+        for row in rows
+        if row.gang.sent is sent
+    ]
+    waiting = [
+        gang
+        for gang in each.gangs
+        if each.planned.gangs_to_place[gang.name].sent is sent
+        and gang.outcome is not StartOutcome.RUNS
+        and each.planned.is_first(gang.planned)
+    ]
+    if each.forecast.horizon < each.clock.horizon:
+        later = f"not within {lasting(each.forecast.horizon)}" if each.forecast.horizon else "not at once"
+        return PredictedStart(None, None, None, later, UNPLAYED)
+    if idle or not waiting:
+        return next(iter(idle), None)
+    last = waiting[-1]
+    texts = starts(last, each.clock), because(each, last)
+    return PredictedStart(last.name, last.outcome, last.starts, *texts, last.cause.ended, len(waiting), each.is_cut)
 
 
 def limit_text(limit: RunLimit) -> str:
