@@ -167,7 +167,9 @@ def shard_schedulers(fleet: Fleet, gangs: Sequence[GangToPlace], source: NodeSou
         if not own:
             continue
         nodes, objects = source.nodes(backend.name), source.queued(backend.name)
-        for scheduler in schedulers(backend, own, seen_cluster(fleet, backend, nodes, objects, source.now(backend.name))):
+        for scheduler in schedulers(
+            backend, own, seen_cluster(fleet, backend, nodes, objects, source.now(backend.name))
+        ):
             _tell_unknown(scheduler)
             yield scheduler
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -13,7 +13,7 @@ from kubectl_tas.cli.addressing import meant, work_arguments
 from kubectl_tas.cli.backends import NodeSource, nodes_options, refuse_several, time_in
 from kubectl_tas.cli.fit import chosen_work, finish, seen_cluster, shard_schedulers, tell_volumes
 from kubectl_tas.cli.options import output_option, repository_option, template_options, together
-from kubectl_tas.cli.session import Session, open_session, refuse_errors
+from kubectl_tas.cli.session import open_session, refuse_errors
 from kubectl_tas.cli.terminal import hand_over, hand_over_answer, progress, say, show
 from kubectl_tas.draw import forecasttable as pages
 from kubectl_tas.facts import times
@@ -24,13 +24,14 @@ from kubectl_tas.live.reasons import ClusterAnswers
 from kubectl_tas.place.answers import Fit
 from kubectl_tas.place.earlier_starts import STARTED, Played, earlier_start, with_racks
 from kubectl_tas.place.gangs_to_place import GangToPlace, LeftOut, unplaced
-from kubectl_tas.place.node_resources import read_nodes
+from kubectl_tas.place.node_resources import ClusterNodes, read_nodes
 from kubectl_tas.place.pending_work import PredictedStart, Why
 from kubectl_tas.place.run_limits import Clock, planned
 from kubectl_tas.place.schedulers import ShardScheduler, in_cluster, schedulers
 from kubectl_tas.place.timeline import Awaited, StartOutcome, play
 from kubectl_tas.place.volumes import with_volumes
 from kubectl_tas.report.text import plural
+from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import Submission
 
@@ -41,8 +42,8 @@ MAX_HORIZON = 366 * 86400
 MAX_GROWTH = 1000
 MAX_COST = 300_000
 """Most nodes and events, times gangs, times gangs that wait, for which changes are tried although no WORK is named."""
-MAX_TURNS, MAX_TRIES = 10_000, 100
-"""Most turns of gangs, and scenarios for evictions, that `why` plays."""
+OF_WHY, OF_REPORT = (10_000, 100), (100_000, 1000)
+"""Most turns of gangs, and scenarios for evictions, that `why` and `report` play."""
 FIRST_YEAR, LAST_YEAR = 1970, 9000
 _WAITING = (StartOutcome.GIVES_UP, StartOutcome.BEYOND, StartOutcome.UNKNOWN, StartOutcome.NEVER)
 
@@ -76,7 +77,12 @@ class _Moment(click.ParamType):  # type: ignore[type-arg]
 clock_options = together(
     click.option("--assume", metavar="TIME", type=_Duration(), help="How long work without a limit runs, such as 2h."),
     click.option(
-        "--horizon", metavar="TIME", type=_Duration(), default=HORIZON, show_default="7d", help="Where the forecast stops."
+        "--horizon",
+        metavar="TIME",
+        type=_Duration(),
+        default=HORIZON,
+        show_default="7d",
+        help="Where the forecast stops.",
     ),
     click.option("--now", metavar="TIME", type=_Moment(), help="The time of the forecast, such as 2026-11-29T04:00Z."),
 )
@@ -157,10 +163,11 @@ def forecasted(
     clock: Clock,
     named: frozenset[int] | None = None,
     *,
-    is_brief: bool = False,
+    effort: tuple[int, int] | None = None,
 ) -> pages.Forecasted | None:
     """Plays one scheduler of a cluster with these objects. ``named``: identities of the work that is shown; None: all.
-    With ``is_brief`` it stops when that work has started, or when it takes long. Returns None without such work.
+    With ``effort``, most turns and tries, it stops when that work has started, or earlier. Returns None without such
+    work.
     """
     scheduler = replace(scheduler, start=replace(scheduler.start, now=clock.now.replace(tzinfo=None)))
     plan = planned(scheduler, objects, clock)
@@ -170,7 +177,7 @@ def forecasted(
         if not shown and not any(id(gang.sent) in named for gang in (*plan.suspended, *plan.without_runs)):
             return None
     with progress("Forecasting") as tick:
-        awaited = Awaited(shown, MAX_TURNS, MAX_TRIES) if shown is not None and is_brief else None
+        awaited = None if effort is None else Awaited(shown or frozenset(plan.gangs_to_place), *effort)
         forecast = play(scheduler.start, plan.gangs, clock.horizon, tick, awaited)
     return pages.Forecasted(scheduler, plan, forecast, clock, shown, named)
 
@@ -225,7 +232,20 @@ def _starts(
     gangs = list(in_cluster(fleet, chosen, objects, asked))
     clock = Clock(now.replace(tzinfo=UTC), HORIZON)
     for scheduler in schedulers(backend, gangs, seen_cluster(fleet, backend, nodes, objects, now)):
-        each = forecasted(scheduler, objects, clock, asked, is_brief=True)
+        each = forecasted(scheduler, objects, clock, asked, effort=OF_WHY)
         if each is not None:
             starts |= {id(work): pages.last_start(each, work) for work in works if work.pool.shard == scheduler.shard}
     return starts
+
+
+def forecasts_of(
+    fleet: Fleet, backend: FleetBackend, nodes: ClusterNodes, objects: Sequence[Mapping[str, Any]], now: datetime
+) -> Iterator[pages.Forecasted]:
+    """Yields the forecast of each scheduler of a cluster."""
+    works = [item for item in fleet.submissions if item.pool.backend == backend]
+    gangs = [gang for gang in unplaced(fleet, works) if isinstance(gang, GangToPlace)]
+    clock = Clock(now.replace(tzinfo=UTC), HORIZON)
+    for scheduler in schedulers(backend, gangs, seen_cluster(fleet, backend, nodes, objects, now)):
+        each = forecasted(scheduler, objects, clock, effort=OF_REPORT)
+        assert each is not None  # all work is shown
+        yield each

@@ -35,6 +35,7 @@ from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.pools import Submission
 
+
 @dataclass(frozen=True)
 class ShardScheduler:
     """One shard of a cluster's scheduler."""
