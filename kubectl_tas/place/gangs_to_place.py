@@ -152,7 +152,7 @@ _KEPT = 16
 
 
 def beginning_of(work: Submission) -> str:
-    """Returns what the name of each PodGroup has in it that is made for the work alone."""
+    """Returns a text that each PodGroup has in its name, if it is made for the work alone."""
     return fold(work.name).partition(".")[0][:_KEPT]
 
 
@@ -562,7 +562,7 @@ def _levels(fleet: Fleet, sent: Submission, gang: Gang) -> tuple[Level, ...]:
 
 
 def selectors_of(nodes: Iterable[NodeResources]) -> dict[str, Selector]:
-    """Returns what running pods on the nodes keep apart from, by the name of the resource that stands for it."""
+    """Returns the selectors of pods that running pods keep apart from, by the name of a resource for each."""
     names = {name for node in nodes for pod in node.pods for name in pod.asks if name.startswith(APART)}
     return {name: selector_of(name) for name in sorted(names)}
 

@@ -97,7 +97,7 @@ class QueueNow(NamedTuple):
 
 @json_fields("podGroup=pod_group outcome startsAfterSeconds=seconds because waitsFor=ended limited=is_cut")
 class PredictedStart(NamedTuple):
-    """When the last gang of waiting work starts: what `forecast` says, as far as nodes and quotas decide."""
+    """The start of the last gang of waiting work, as far as nodes and quotas decide. `forecast` says it too."""
 
     pod_group: str | None
     """The PodGroup of that gang. null: there were too many gangs and nodes to play."""
@@ -144,7 +144,7 @@ class Why:
     shard: FleetShard | None = None
     """The declared shard of the scheduler that places the work."""
     start: PredictedStart | None = None
-    """When the work starts; None if nothing waits, or if nobody can tell."""
+    """The start of the work; None if nothing waits, or if nodes and pods are unknown."""
 
     @property
     def queue_now(self) -> QueueNow:

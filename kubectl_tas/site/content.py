@@ -59,7 +59,7 @@ class Content:
     nodes: Mapping[str, ClusterNodes] = field(default_factory=dict)
     """Nodes by backend, for each cluster whose nodes are known."""
     forecasts: tuple[Forecasted, ...] = ()
-    """When work starts, for each scheduler whose nodes and pods are known."""
+    """The forecast of each scheduler whose nodes and pods are known."""
     commit: tuple[str, date] | None = None
     """Name and day of the last commit, if the files are in a git repository."""
     whole: Callable[[Submission], tuple[Fleet, Submission]] | None = None

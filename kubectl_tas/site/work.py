@@ -40,13 +40,14 @@ def starts(content: Content) -> Iterator[Page]:
     """Yields the page that says when work starts, if a cluster's nodes and pods are known."""
     if not content.forecasts:
         return
-    text = TextBlock("This holds if each limit holds, and no further work comes. Most work ends, and starts, earlier.")
-    body, rows = list[Block]([text]), list[tuple[Cell, ...]]()
+    text = "This holds if each limit holds, and no further work comes. Most work ends, and starts, earlier."
+    body, rows = list[Block]([TextBlock(text)]), list[tuple[Cell, ...]]()
     for each in content.forecasts:
         cluster = (each.scheduler.backend,) if len(content.forecasts) > 1 else ()
         if each.forecast.horizon < each.clock.horizon:
             played = forecasttable.lasting(each.forecast.horizon)
-            body.append(TextBlock(f"Of {each.scheduler.backend} only {played} are played. Work that starts later is absent."))
+            text = f"Of {each.scheduler.backend} only {played} are played. Work that starts later is absent."
+            body.append(TextBlock(text))
         body.append(Drawing(each.scheduler.backend, gantt.picture([each])))
         for gang in each.gangs:
             to_place = each.planned.gangs_to_place.get(gang.name)
