@@ -97,7 +97,7 @@ def schedulers(backend: FleetBackend, gangs: Sequence[GangToPlace], seen: SeenCl
 def in_cluster(
     fleet: Fleet, works: Sequence[Submission], objects: Iterable[Mapping[str, Any]], asked: Collection[int]
 ) -> Iterator[GangToPlace]:
-    """Yields the gangs of which the cluster has a pod that has not ended, and those of the work with the identities
+    """Yields the gangs with a pod in the cluster that has not ended, and all gangs of the work with the identities
     ``asked``.
     """
     names: dict[str, dict[str, None]] = {}
