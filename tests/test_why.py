@@ -98,7 +98,7 @@ def test_the_start_is_that_of_a_forecast_of_what_the_cluster_has(tmp_path: Path)
 
 
 def test_a_start_that_takes_long_to_play_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kubectl_tas.cli.forecast.OF_WHY", (0, 0))
+    monkeypatch.setattr("kubectl_tas.cli.starts.OF_WHY", (0, 0))
     found = answer("over-quota", CASE / "cluster.json")["start"]
     assert (found["outcome"], found["startsAfterSeconds"]) == (None, None)
     assert "Starts:    not at once: what comes later takes long to play" in why("over-quota", STATE).out

@@ -172,7 +172,7 @@ def why_command(work: str, output: str, live: bool, directory: str | None, **clu
 
     Exits 0 if WORK runs or has succeeded, else 1.
     """
-    from kubectl_tas.cli.forecast import with_starts
+    from kubectl_tas.cli.starts import with_starts
     from kubectl_tas.place.pending_work import why
 
     names_cluster = live or any(cluster[name] for name in ("context", "kubeconfig", "cluster_state"))

@@ -55,9 +55,8 @@ def starts(content: Content) -> Iterator[Page]:
             link = name if to_place is None else replace(content.places.submission(to_place.sent), text=name)
             times = forecasttable.starts(gang, each.clock), forecasttable.ends(gang, each.clock)
             rows.append((link, *cluster, *times, forecasttable.because(each, gang)))
-        for row in each.suspended:
-            link = content.places.submission(row.gang.sent)
-            rows.append((link, *cluster, "never", "-", forecasttable.SUSPENDED))
+        for idle in each.idle:
+            rows.append((content.places.submission(idle.gang.sent), *cluster, idle.starts, "-", idle.because))
     header = "Name", *(("Cluster",) if len(content.forecasts) > 1 else ()), *forecasttable.HEADER[-3:]
     table = Table("All starts", header, tuple(rows), none="Nothing waits or runs.")
     yield from blocks.divided(Page(places.STARTS, "When does it start", "", STARTS, (), (*body, table)))
