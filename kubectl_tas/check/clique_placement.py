@@ -228,21 +228,12 @@ def _hierarchy(clique_set: FleetPodCliqueSet) -> Iterator[Diagnostic]:
     for asks, parents in _all_asks(clique_set):
         known_asks = [ask for ask in asks if ask.domain in order]
         for ask in known_asks:
-            above = [
-                parent
-                for parent_asks in parents
-                for parent in parent_asks
-                if parent.kind == ask.kind and parent.domain in order
-            ]
+            above = [p for a in parents for p in a if p.kind == ask.kind and p.domain in order]
             wider = next((parent for parent in above if order.index(ask.domain) < order.index(parent.domain)), None)
             if wider is not None:
                 limits = [
                     *above,
-                    *(
-                        narrower_ask
-                        for narrower_ask in known_asks
-                        if narrower_ask.kind == "required" and narrower_ask is not ask
-                    ),
+                    *(n for n in known_asks if n.kind == "required" and n is not ask),
                 ]
                 narrowest = max(limits, key=lambda limit: (order.index(limit.domain), limit.owner == ask.owner))
                 yield _broader(clique_set, ask, wider, order, narrowest)

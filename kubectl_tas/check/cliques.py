@@ -141,9 +141,7 @@ def _names(clique_set: FleetPodCliqueSet) -> Iterator[Diagnostic]:
         role = clique.spec.spec.roleName or clique.name
         earlier_clique = roles.setdefault(role, clique)
         if earlier_clique is not clique and earlier_clique.name != clique.name:
-            location, first_place = (
-                _role_place(clique_set, clique_of_role) for clique_of_role in (clique, earlier_clique)
-            )
+            location, first_place = (_role_place(clique_set, r) for r in (clique, earlier_clique))
             yield _duplicate(clique_set, f'the roleName "{role}" appears twice', location, first_place)
         group = clique_set.group_of(clique)
         name_parts = [clique_set.name, *([group.name] if group else []), clique.name]
@@ -202,11 +200,7 @@ def _startup(clique_set: FleetPodCliqueSet) -> Iterator[Diagnostic]:
         where = (*clique.path, "spec", "startsAfter")
         after = origin.value(where)
         other_names = [other_clique.name for other_clique in clique_set.cliques if other_clique is not clique]
-        unknown = [
-            (position, name)
-            for position, name in enumerate(after if isinstance(after, list) else ())
-            if name not in other_names
-        ]
+        unknown = [(p, n) for p, n in enumerate(after if isinstance(after, list) else ()) if n not in other_names]
         for index, name in unknown:
             named_clique = "itself" if name == clique.name else f'"{name}", which is no other clique of the set'
             message = f'the clique "{clique.name}" starts after {named_clique}'

@@ -284,9 +284,7 @@ def _spark_pod(fields: Fields) -> Found:
 def _of_container(fields: Fields, in_pod: Sequence[Fields]) -> Found:
     """Checks the name of a container of the pod. An empty name is valid."""
     name = fields.get("containerName")
-    container_names = [
-        _name(container.value) for container in sorted(in_pod, key=lambda item: item.path[-2] == "initContainers")
-    ]
+    container_names = [_name(c.value) for c in sorted(in_pod, key=lambda item: item.path[-2] == "initContainers")]
     if isinstance(name, str) and name and name not in container_names:
         yield fields.invalid(
             "must be the name of a container of the pod", name, _meant(name, container_names), "containerName"

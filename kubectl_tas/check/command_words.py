@@ -54,11 +54,7 @@ class _Word(NamedTuple):
 
 def check_words(container: Fields) -> Iterator[Diagnostic]:
     """Checks the command of a container. Tasks of OSMO and sections of operators start programs in other ways."""
-    texts = [
-        (field, index, str(text))
-        for field in ("command", "args")
-        for index, text in enumerate(listed(container.value.get(field)))
-    ]
+    texts = [(f, i, str(t)) for f in ("command", "args") for i, t in enumerate(listed(container.value.get(f)))]
     if not texts or "image" not in container.value or any("{{" in text for *_, text in texts):
         return
     starts_shell = container.has("command") and texts[0][2].rpartition("/")[2] in _SHELLS - {"busybox"}

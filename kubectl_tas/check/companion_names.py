@@ -140,9 +140,7 @@ def check_named(fleet: Fleet) -> Iterator[Diagnostic]:
             elsewhere.setdefault((kind, cluster, name), []).append(namespace)
     for (kind, space), uses in sorted(missing.items()):
         given_names, nowhere = _given(fleet, kind, space), list[_Named]()
-        near = Misspellings(
-            name for name in (*known_names.get((kind, space), ()), *given_names) if not {*name} & {EACH, "*"}
-        )
+        near = Misspellings(n for n in (*known_names.get((kind, space), ()), *given_names) if not {*n} & {EACH, "*"})
         for name, named in sorted(uses.items()):
             if any(fnmatchcase(name, pattern) for pattern in given_names):
                 continue
@@ -205,11 +203,7 @@ def _part(mentions: Mentions, use: Use, known_parts: Sequence[str] | None) -> It
 
 def _given(fleet: Fleet, kind: str, space: Space) -> list[str]:
     """Returns the names that spec.given of the Config lists for a kind in a namespace."""
-    given_objects = (
-        given_object
-        for given_object in fleet.config.given
-        if given_object.kind == kind and given_object.namespace in (None, space[1])
-    )
+    given_objects = (o for o in fleet.config.given if o.kind == kind and o.namespace in (None, space[1]))
     return [name for given_object in given_objects for name in given_object.names]
 
 
@@ -283,9 +277,7 @@ def _contradictions(config: Declared[Config], index: int) -> Iterator[Diagnostic
 
 def _declared_reason(declared_kind: CompanionKind | DeclaredKind) -> tuple[str, str] | None:
     """Returns why the Config cannot declare a kind, and what to do instead; None if it can."""
-    own_names = [
-        kind.name for kind in KINDS if (kind.api_version, kind.name) == (declared_kind.apiVersion, declared_kind.kind)
-    ]
+    own_names = [k.name for k in KINDS if (k.api_version, k.name) == (declared_kind.apiVersion, declared_kind.kind)]
     if own_names:
         return "it is read and checked as what it is", "Remove it; such documents are read without it."
     if isinstance(declared_kind, DeclaredKind) and is_harmless(declared_kind.apiVersion, declared_kind.kind):

@@ -174,9 +174,7 @@ def _unused_claims(users: Iterable[_User]) -> Iterator[Diagnostic]:
             for index, _ in enumerate(getattr(user.pod.spec, container_field))
         )
         # check.containers reports claims with a wrong name.
-        if not any(
-            isinstance(container_claims, list) and container_claims for container_claims in claims_of_containers
-        ):
+        if not any(isinstance(c, list) and c for c in claims_of_containers):
             message = f'no container uses the claim "{name}", so none gets a channel'
             location = user.pod.origin.locate((*user.path, "name"))
             hint = f"Write claims: [{{name: {name}}}] below resources of the container."
@@ -242,10 +240,7 @@ def _is_covered(fleet: Fleet, gang: Gang, users: Sequence[_User]) -> bool:
     for leaf in leaves if sum(leaf.pods for leaf in leaves) > 1 else ():
         ancestry = [gang, *(by_name[name] for name in _chain(leaf.name, above) if name in by_name)]
         constraints = [sub_group.constraint for sub_group in ancestry if sub_group.constraint is not None]
-        if not any(
-            constraint.required and _is_fine(fleet, constraint.topology, constraint.required)
-            for constraint in constraints
-        ):
+        if not any(c.required and _is_fine(fleet, c.topology, c.required) for c in constraints):
             return False
     return True
 
@@ -277,11 +272,7 @@ def _is_fine(fleet: Fleet, topology: str | None, required: Level) -> bool:
     """Whether each domain of a level lies within one NVLink domain. Assumed for a level with an unknown label."""
     if _joins(required.label) or required.label == HOSTNAME:
         return True
-    matching_levels = (
-        fleet_topology.levels
-        for fleet_topology in fleet.topologies
-        if topology in (fleet_topology.name, *map(fleet_topology.name_on, fleet.backends))
-    )
+    matching_levels = (t.levels for t in fleet.topologies if topology in (t.name, *map(t.name_on, fleet.backends)))
     levels = next(matching_levels, ())
     joining = next((index for index, level in enumerate(levels) if _joins(level.label)), None)
     if joining is None or required not in levels:

@@ -69,9 +69,7 @@ _OF_CONTROLLERS = (
 """Labels and annotations that controllers add to pods: k8s.io/api of Kubernetes 1.35, leaderworkerset_types.go
 of LWS 0.10, jobset_types.go of JobSet 0.10, common_types.go of the training operator 1.9, KubeRay's constant.go.
 """
-_AMOUNTS = tuple(
-    f"{amounts}.{name}" for amounts in ("limits", "requests") for name in ("cpu", "memory", "ephemeral-storage")
-)
+_AMOUNTS = tuple(f"{a}.{n}" for a in ("limits", "requests") for n in ("cpu", "memory", "ephemeral-storage"))
 
 
 def pod(fields: Fields, in_pod: Iterable[Fields]) -> Found:

@@ -112,10 +112,7 @@ def gathered(findings: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
     groups: dict[Hashable, list[Diagnostic]] = {}
     for finding in findings:
         groups.setdefault(_cause(finding), []).append(finding)
-    return in_order(
-        first_finding if not repetitions else _joined(first_finding, repetitions)
-        for first_finding, *repetitions in groups.values()
-    )
+    return in_order(f if not r else _joined(f, r) for f, *r in groups.values())
 
 
 def _cause(diagnostic: Diagnostic) -> Hashable:
@@ -133,9 +130,7 @@ def _cause(diagnostic: Diagnostic) -> Hashable:
 
 def _joined(first_finding: Diagnostic, repetitions: Sequence[Diagnostic]) -> Diagnostic:
     elsewhere = [finding for finding in repetitions if finding.location != first_finding.location]
-    related = [
-        note for finding in (first_finding, *repetitions) if finding not in elsewhere for note in finding.related
-    ]
+    related = [n for f in (first_finding, *repetitions) if f not in elsewhere for n in f.related]
     if not elsewhere:
         related.sort(key=_where)
     for finding in elsewhere:

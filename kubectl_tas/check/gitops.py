@@ -302,9 +302,7 @@ def _rendered(workload: FleetWorkload | SubmittedSet, path: KeyPath) -> object:
 
 def _replicas_path(workload: FleetWorkload | SubmittedSet) -> KeyPath:
     """Returns the path of the number that an autoscaler sets: of a Kubeflow job that of its workers."""
-    workers = (
-        replica_type.path for replica_type in getattr(workload, "replicas", ()) if isinstance(workload, FleetWorkload)
-    )
+    workers = (t.path for t in getattr(workload, "replicas", ()) if isinstance(workload, FleetWorkload))
     of_workers = next((path for path in workers if path[2:3] == ("Worker",)), None)
     return ("spec", "replicas") if of_workers is None else (*of_workers[:3], "replicas")
 

@@ -101,11 +101,7 @@ def check_topology_release(topology: FleetTopology, fleet: Fleet) -> Iterator[Di
     """
     if topology.pool is not None:
         return
-    used = {
-        clique_set.backend
-        for clique_set in fleet.pod_clique_sets
-        if clique_set.topology == topology and clique_set.backend is not None
-    }
+    used = {s.backend for s in fleet.pod_clique_sets if s.topology == topology and s.backend is not None}
     lacking = [backend for backend in fleet.backends if not backend.grove_release.has_free_domains]
     concerned = [backend for backend in lacking if backend in used]
     if not used and len(lacking) == len(fleet.backends):

@@ -74,15 +74,9 @@ def waits_for_sums(fleet: Fleet) -> bool:
 def check_scale_targets(fleet: Fleet) -> Iterator[Diagnostic]:
     """Finds autoscalers of objects that no file declares."""
     scaled_documents = {id(scaler.companion.declared.origin) for scaler, scaled in scalers(fleet) if scaled is not None}
-    numbers = {
-        number
-        for number, document in enumerate(fleet.repository.work)
-        if scaled_documents and id(document.origin) in scaled_documents
-    }
+    numbers = {n for n, d in enumerate(fleet.repository.work) if scaled_documents and id(d.origin) in scaled_documents}
     lost = [(mentions, use) for mentions in fleet.mentions for use in mentions.uses if use.path == SCALED]
-    lost = [
-        (mentions, use) for mentions, use in lost if mentions is not fleet.own_mentions or use.document not in numbers
-    ]
+    lost = [(m, u) for m, u in lost if m is not fleet.own_mentions or u.document not in numbers]
     repository = fleet.repository
     specs = [document.spec for document in repository.workloads] + [
         document.spec for document in repository.pod_clique_sets
@@ -114,11 +108,7 @@ def check_scale_targets(fleet: Fleet) -> Iterator[Diagnostic]:
 def scalers(fleet: Fleet) -> Iterator[tuple[Autoscaler, Scaled | None]]:
     """Yields each autoscaler with its target, if a file declares that in the same namespace."""
     scalers_found = list(autoscalers(fleet.companions))
-    workloads = {
-        (scaled_work.pool.backend.name, scaled_work.namespace, scaled_work.kind, scaled_work.name): scaled_work
-        for scaled_work in fleet.workloads
-        if scalers_found
-    }
+    workloads = {(w.pool.backend.name, w.namespace, w.kind, w.name): w for w in fleet.workloads if scalers_found}
     sets: dict[tuple[str, str], list[SubmittedSet]] = {}
     for sent in fleet.submitted_sets if scalers_found else ():
         sets.setdefault((sent.pool.backend.name, sent.namespace), []).append(sent)

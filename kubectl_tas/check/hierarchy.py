@@ -269,11 +269,7 @@ def _other_name(fleet: Fleet, topology: FleetTopology) -> Iterator[Diagnostic]:
     names = {other_topology.name_on(backend) for backend in fleet.backends for other_topology in fleet.topologies}
     for backend in fleet.backends:
         bound = topology.binding(backend)
-        users = [
-            clique_set
-            for clique_set in fleet.pod_clique_sets
-            if clique_set.topology == topology and clique_set.backend == backend
-        ]
+        users = [s for s in fleet.pod_clique_sets if s.topology == topology and s.backend == backend]
         if users and bound not in (None, topology.name) and topology.name not in names:
             message = (
                 f'the gangs of the {SET.kind} {users[0].name} ask for the Topology "{topology.name}", '
@@ -290,9 +286,7 @@ def check_bound_levels(backend: FleetBackend, fleet: Fleet) -> Iterator[Diagnost
     for topology in sorted(topologies_there, key=lambda item: item.binding(backend) is not None):
         name = topology.name_on(backend)
         earlier = first_by_name.setdefault(name, topology)
-        labels, earlier_labels = (
-            [level.label for level in topology_there.levels] for topology_there in (topology, earlier)
-        )
+        labels, earlier_labels = ([level.label for level in t.levels] for t in (topology, earlier))
         if earlier is not topology and topology.binding(backend) is not None and labels != earlier_labels:
             message = (
                 f'the Topology "{name}" is bound here with the levels {" > ".join(labels)}, '
@@ -305,7 +299,5 @@ def check_bound_levels(backend: FleetBackend, fleet: Fleet) -> Iterator[Diagnost
 
 def _place(topology: FleetTopology, backend: FleetBackend) -> Location:
     scheduler_name = backend.scheduler_name
-    index = next(
-        n for n, topology_binding in enumerate(topology.bindings) if topology_binding.schedulerName == scheduler_name
-    )
+    index = next(n for n, b in enumerate(topology.bindings) if b.schedulerName == scheduler_name)
     return topology.declared.at("spec", _FIELD, index, "topologyReference")

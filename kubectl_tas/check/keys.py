@@ -236,9 +236,7 @@ PLAIN = (labels.PRIORITY_CLASS, labels.POD_GROUP, *gpus.ANNOTATIONS)
 """Keys of KAI without a domain."""
 _BY_NOBODY = frozenset(key.name for key in KEYS if key.reader is KeyReader.NOBODY)
 _WRITTEN = "kubectl-tas, KAI or Grove writes it"
-KNOWN = {
-    where: frozenset(key.name for key in KEYS if key.where == where) for where in ("labels", "annotations", "both")
-}
+KNOWN = {w: frozenset(key.name for key in KEYS if key.where == w) for w in ("labels", "annotations", "both")}
 _ALL = frozenset(key.name for key in KEYS)
 
 

@@ -79,10 +79,7 @@ def check_mounts(declared: Declared[Workflow], fleet: Fleet) -> Iterator[Diagnos
 def _mounts(declared: Declared[Workflow], task: Task, path: KeyPath) -> Iterator[Diagnostic]:
     values = data_paths(task)
     wanted_mounts: list[tuple[_Kind, str, KeyPath]] = [
-        *(
-            ("volumeMount", volume_mount.rpartition(":")[2], ("volumeMounts", i))
-            for i, volume_mount in enumerate(task.volumeMounts)
-        ),
+        *(("volumeMount", m.rpartition(":")[2], ("volumeMounts", i)) for i, m in enumerate(task.volumeMounts)),
         *(("file", file.path, ("files", index, "path")) for index, file in enumerate(task.files)),
         *(("Secret", folder, ("credentials", name)) for name, folder in mounted_secrets(task).items()),
     ]

@@ -39,9 +39,7 @@ _MODES = {"RWO": "ReadWriteOnce", "ROX": "ReadOnlyMany", "RWX": "ReadWriteMany",
 """Access modes of claims: as kubectl prints them, and as files write them."""
 _POLICY_TYPES = ("Ingress", "Egress")
 _TRAFFIC = ("Cluster", "Local")
-_METRICS = {
-    name: name[0].lower() + name[1:] for name in ("ContainerResource", "External", "Object", "Pods", "Resource")
-}
+_METRICS = {n: n[0].lower() + n[1:] for n in ("ContainerResource", "External", "Object", "Pods", "Resource")}
 """The field of a metric for each type of metric."""
 _GROUPS = ("", "apps", "batch", "extensions")
 """Groups of Kubernetes, in which nobody else has a kind."""
@@ -297,9 +295,7 @@ def _config_map(fields: Fields) -> Found:
     size = _size(data.values()) + sum(_decoded(text) for text in binary.values() if isinstance(text, str))
     if size > _MAX_DATA:
         message = f"this ConfigMap has {size} bytes, more than the {_MAX_DATA} that an API server takes"
-        _, name, key = max(
-            (len(str(text)), name, key) for name, section in sections.items() for key, text in section.items()
-        )
+        _, name, key = max((len(str(t)), n, k) for n, s in sections.items() for k, t in s.items())
         yield _too_much(fields, message, "Divide it, or keep large files in a volume.", name, key)
 
 
@@ -416,9 +412,7 @@ def _ingress_path(fields: Fields) -> Found:
         problem = f"has pathType {kind}, which needs a path that begins with /"
         yield fields.wrong(problem, "Write one, such as path: /.", "path")
         return
-    bad = [sequence for sequence in _BAD_IN_PATH if sequence in text] + [
-        end for end in _BAD_AT_END if text.endswith(end)
-    ]
+    bad = [sequence for sequence in _BAD_IN_PATH if sequence in text] + [e for e in _BAD_AT_END if text.endswith(e)]
     if is_strict and bad:
         rule = f"must not have {bad[0]} where pathType is {kind}"
         yield fields.invalid(rule, text, "Write the path as clients send it.", "path")

@@ -107,9 +107,7 @@ def _finding(declared: Declared[Any], key_path: KeyPath, lost: Iterable[Lost]) -
     for field, why_and_how in lost:
         by_field.setdefault(field, {})[why_and_how] = None
     if by_field:
-        reasons = "; ".join(
-            f"{field} ({'; '.join(reasons for reasons, _ in each)})" for field, each in by_field.items()
-        )
+        reasons = "; ".join(f"{f} ({'; '.join(reasons for reasons, _ in e)})" for f, e in by_field.items())
         how = "; ".join(f"{field}: {', and '.join(how for _, how in each)}" for field, each in by_field.items())
         message, hint = f"only OSMO's own runtime honours {reasons}", f"Instead, {how}."
         yield Diagnostic(OSMO_ONLY, message, declared.at(*key_path), hint=hint)
@@ -173,9 +171,7 @@ def check_tokens(declared: Declared[Workflow], fleet: Fleet) -> Iterator[Diagnos
     """Checks the tokens of a workflow, whether its pool exists or not."""
     uses = tuple(_uses(fleet, declared))
     unknown = (_unknown(declared.spec, use) for use in uses)
-    yield from dict.fromkeys(
-        diagnostic for diagnostic in unknown if diagnostic is not None
-    )  # tasks may share a text by an alias
+    yield from dict.fromkeys(d for d in unknown if d is not None)  # tasks may share a text by an alias
     outputs = [use for use in uses if use.token == OUTPUT_TOKEN and not is_mounted(use.task, OUTPUT)]
     inputs = [use for use in uses if use.token in data_paths(use.task) and not is_mounted(use.task, INPUT)]
     inputs = [use for use in inputs if use.token != OUTPUT_TOKEN]

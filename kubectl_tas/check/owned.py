@@ -65,17 +65,9 @@ def check_gangs(workload: FleetWorkload, fleet: Fleet) -> Iterator[Diagnostic]:
 def _elsewhere(fleet: Fleet, workload: FleetWorkload) -> Iterator[Diagnostic]:
     """Checks pods that name a PodGroup themselves, or that KAI's PodGrouper skips."""
     backend = workload.pool.backend
-    ungrouped_types = {
-        replica_type.path: replica_type
-        for replica_type in workload.templates
-        if podgrouper.names_its_own(workload, replica_type)
-    }
+    ungrouped_types = {t.path: t for t in workload.templates if podgrouper.names_its_own(workload, t)}
     groups = [replica_type for replica_type in fleet.pod_groups if ungrouped_types and replica_type.backend == backend]
-    declared = {
-        replica_type.declared.spec.metadata.name: replica_type
-        for replica_type in groups
-        if replica_type.namespace == workload.namespace
-    }
+    declared = {r.declared.spec.metadata.name: r for r in groups if r.namespace == workload.namespace}
     for replica_type in ungrouped_types.values():
         if replica_type.pod_group in declared:
             yield from _joined(fleet, workload, replica_type, declared[replica_type.pod_group])
@@ -124,9 +116,7 @@ def _label(workload: FleetWorkload) -> str:
 
 def _owned(workload: FleetWorkload) -> Iterator[Diagnostic]:
     reason = podgrouper.row(workload).not_owned
-    if workload.is_segmented or any(
-        labels.SEGMENT_SIZE in replica_type.annotations for replica_type in workload.replicas
-    ):
+    if workload.is_segmented or any(labels.SEGMENT_SIZE in t.annotations for t in workload.replicas):
         reason = reason or "pods of one template cannot be told apart into segments"
     if not workload.pool.backend.is_kai:
         reason = f"backend {workload.pool.backend.name} has no KAI Scheduler"

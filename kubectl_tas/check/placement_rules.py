@@ -132,11 +132,7 @@ def _kind(requirement: Requirement) -> str:
 def _two_parents(workflow: FleetWorkflow, group: FleetGroup) -> Iterator[Diagnostic]:
     parents: dict[tuple[Level, str], tuple[tuple[tuple[Level, str], ...], Requirement]] = {}
     for resource, requirement in _uses(group):
-        above = tuple(
-            (parent_requirement.level, parent_requirement.group)
-            for parent_requirement in resource.requirements
-            if parent_requirement.depth < requirement.depth
-        )
+        above = tuple((r.level, r.group) for r in resource.requirements if r.depth < requirement.depth)
         known_parents, earlier = parents.setdefault((requirement.level, requirement.group), (above, requirement))
         if known_parents != above:
             key = requirement.level.key
@@ -288,9 +284,7 @@ def _instead(workload: FleetWorkload, replica_type: ReplicaType | None) -> str:
 def _without_level(workload: FleetWorkload) -> Iterator[Diagnostic]:
     """Finds a topology that KAI would read although nothing asks for its levels or for segments."""
     path_of_placement = podgrouper.places_at(workload)
-    if placed(workload).get(path_of_placement, workload) is not None or any(
-        replica_type.segments for replica_type in workload.replicas
-    ):
+    if placed(workload).get(path_of_placement, workload) is not None or any(t.segments for t in workload.replicas):
         return
     written_topology = workload.declared.origin.value((*path_of_placement, labels.TOPOLOGY))
     if written_topology:

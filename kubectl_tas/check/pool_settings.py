@@ -164,9 +164,7 @@ def _misplaced(pool: FleetPool, parent: FleetPool) -> Iterator[Diagnostic]:
     elif backend.release is not None and not backend.has(Feature.DEEP_QUEUES):
         yield unsupported(backend, Feature.DEEP_QUEUES, "a pool with a parent", location)
     elif parent.declared.spec.spec.nodePool != pool.declared.spec.spec.nodePool:
-        node_pool, parent_node_pool = (
-            either_pool.declared.spec.spec.nodePool or "none" for either_pool in (pool, parent)
-        )
+        node_pool, parent_node_pool = (p.declared.spec.spec.nodePool or "none" for p in (pool, parent))
         message = (
             f"pool {pool.name} has nodePool {node_pool}, its parent {parent.name} has {parent_node_pool}: "
             "no shard sees both queues"
@@ -356,9 +354,7 @@ def check_guarded_access(fleet: Fleet) -> Iterator[Diagnostic]:
     for pool in (pool for pool in fleet.pools if pool.backend.is_kai):
         live = (subpool.declared for subpool in pool.subpools if subpool.state != "ARCHIVED")
         documents: tuple[Declared[Pool] | Declared[Subpool], ...] = (pool.declared, *live)
-        closed += (
-            document.at("spec", "access", "submit") for document in documents if document.spec.spec.access.submit
-        )
+        closed += (d.at("spec", "access", "submit") for d in documents if d.spec.spec.access.submit)
     if closed:
         message = "spec.guard is off, so groups that access does not name can use this queue too"
         hint = "Set spec.guard of the Config to warn, and to enforce once nothing is reported."

@@ -180,9 +180,7 @@ def _listed(submission: Submission, verdict: Verdict) -> Diagnostic:
 def _unlisted(refused: Sequence[tuple[Submission, Verdict]], admission: Admission) -> Iterator[Diagnostic]:
     """Reports over-quota work of one pool or subpool that may run on. The hint has the complete list to write."""
     queue_owner = refused[0][0]
-    entries = {
-        name: may.model_dump(exclude_unset=True) for name, may in queue_owner.over_quota.spec.spec.overQuota.items()
-    }
+    entries = {n: m.model_dump(exclude_unset=True) for n, m in queue_owner.over_quota.spec.spec.overQuota.items()}
     for submission, verdict in refused:
         name = submission.over_quota_key or work_name(submission.kind, submission.name)
         entries[name] = over_quota_amounts(admission.to_be_listed(submission), verdict.unlisted)
@@ -215,10 +213,7 @@ def _crowded(submissions: list[Submission], demand: Amounts) -> Diagnostic:
     over = demand.exceeding(whole)
     location = subpool.declared.at(*subpool.quota_path(over[0])) if subpool else pool.declared.at(*_guarantee(over[0]))
     named = sorted(submissions, key=lambda item: (item.place.path, item.place.line))[:MAX_NAMED]
-    related = tuple(
-        Related(f"{submission.kind} {submission.name} asks {_amounts(submission.asks, over)}", submission.place)
-        for submission in named
-    )
+    related = tuple(Related(f"{s.kind} {s.name} asks {_amounts(s.asks, over)}", s.place) for s in named)
     unnamed_count = len(submissions) - len(named)
     workload_names = ", ".join(submission.name for submission in named) + (
         f" and {unnamed_count} more" if unnamed_count else ""
@@ -294,9 +289,7 @@ def _unlimited(pool: FleetPool, resource: ResourceName) -> Iterator[Diagnostic]:
     """
     live = [subpool for subpool in pool.subpools if subpool.state != "ARCHIVED"]
     if resource != "gpu":
-        live = [
-            subpool for subpool in live if subpool.written is not None and resource in subpool.written.model_fields_set
-        ]
+        live = [s for s in live if s.written is not None and resource in s.written.model_fields_set]
     guaranteed = (child for child in pool.children if child.guarantee.of(resource) != NO_LIMIT)
     dividing: list[Part] = [*live, *guaranteed]
     if dividing:
@@ -314,11 +307,7 @@ def _unsaid(fleet: Fleet, pool: FleetPool) -> Iterator[Diagnostic]:
     is_said = "guarantee" in pool.declared.spec.spec.resources.gpu.model_fields_set
     if is_said or pool.parent is not None or pool.is_split or not pool.backend.is_kai:
         return
-    guaranteed_pools = (
-        other_pool
-        for other_pool in fleet.pools
-        if other_pool.backend == pool.backend and other_pool.guarantee.gpu != NO_LIMIT
-    )
+    guaranteed_pools = (p for p in fleet.pools if p.backend == pool.backend and p.guarantee.gpu != NO_LIMIT)
     guaranteed_pool = next(guaranteed_pools, None)
     also = f", those that pool {guaranteed_pool.name} is guaranteed too" if guaranteed_pool else ""
     message = f"pool {pool.name} names no guarantee of GPUs, so it has no limit: its work may take all GPUs{also}"
@@ -425,11 +414,7 @@ def check_draining(fleet: Fleet) -> Iterator[Diagnostic]:
     for leaf, name, reason in needless_over_quota(fleet):
         location = leaf.declared.origin.locate(("spec", "overQuota", name), key=True)
         submissions = [submission for submission in fleet.submissions if submission.target == leaf.name]
-        unlisted_work = sorted(
-            work_name(submission.kind, submission.name)
-            for submission in submissions
-            if submission.over_quota_key is None
-        )
+        unlisted_work = sorted(work_name(s.kind, s.name) for s in submissions if s.over_quota_key is None)
         is_there = any(submission.over_quota_key == name for submission in submissions)
         intended = None if is_there else _meant(name, unlisted_work)
         if intended is not None:
@@ -454,9 +439,7 @@ def check_draining(fleet: Fleet) -> Iterator[Diagnostic]:
                 message, intended = f"{name} is not sent to subpool {subpool.canonical}", _meant(name, unlisted_work)
                 location = subpool.declared.at("spec", "draining", index)
                 if intended is not None:
-                    related = tuple(
-                        Related(f"{intended} is sent there", where) for where in _places(fleet, subpool, intended)
-                    )
+                    related = tuple(Related(f"{intended} is sent there", w) for w in _places(fleet, subpool, intended))
                     hint: str = question(name, intended)
                     yield Diagnostic(REFERENCE_UNKNOWN, message, location, related, hint=hint)
                     continue

@@ -129,9 +129,7 @@ def _topology(dangling: Dangling, fleet: Fleet) -> FleetTopology | None:
     kind, _, name = dangling.context.partition(" ")
     if kind == "pool":
         return fleet.pool_by_name[name].topology if name in fleet.pool_by_name else None
-    same_topologies = (
-        topology for topology in fleet.topologies if any(topology.name_on(b) == name for b in fleet.backends)
-    )
+    same_topologies = (t for t in fleet.topologies if any(t.name_on(b) == name for b in fleet.backends))
     return next(same_topologies, None)
 
 
@@ -202,19 +200,13 @@ def _follows(reference: Dangling, fleet: Fleet) -> bool:
 def _lost(fleet: Fleet) -> list[str]:
     """Returns the names of unknown pools and subpools, of those without a known cluster, and of invalid ones."""
     lost_names = [dangling.name for dangling in fleet.dangling if dangling.what in ("pool", "subpool")]
-    lost_names += [
-        dangling.declared.spec.metadata.name for dangling in fleet.dangling if dangling.what in ("backend", "parent")
-    ]
+    lost_names += [d.declared.spec.metadata.name for d in fleet.dangling if d.what in ("backend", "parent")]
     declared: tuple[Declared[Any], ...] = (*fleet.repository.pools, *fleet.repository.subpools)
     return lost_names + _impossible([dangling.spec.metadata.name for dangling in declared])
 
 
 def _impossible(declared: list[str]) -> list[str]:
-    return [
-        declared_name
-        for declared_name in declared
-        if not names.is_label(declared_name) or names.SEPARATOR in declared_name
-    ]
+    return [n for n in declared if not names.is_label(n) or names.SEPARATOR in n]
 
 
 def _is_meant(name: str, declared: list[str]) -> bool:

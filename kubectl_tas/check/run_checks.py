@@ -102,9 +102,7 @@ def settle(
     if not rules and not waivers and not (base and base.rules) and fleet.repository.refused_config is None:
         return in_order(without_consequences(tuple(diagnostics), complete=complete))
     unread = _unread_declarations(fleet.repository.refused_config)
-    diagnostics = (
-        waiver for waiver in diagnostics if waiver.rule.code != UNKNOWN_KIND.code or waiver.message not in unread
-    )
+    diagnostics = (w for w in diagnostics if w.rule.code != UNKNOWN_KIND.code or w.message not in unread)
     comments = {(waiver.place.path, waiver.line, code): waiver for waiver in waivers for code in waiver.rules}
     used: set[tuple[str, int, str]] = set()
     settled = [*_settings(fleet)]
@@ -124,9 +122,7 @@ def _unread_declarations(refused: Origin | None) -> set[str]:
     """Returns the messages about kinds that a faulty Config declares. A corrected Config makes the kinds known."""
     config = refused.value(()) if refused is not None else None
     specs = mappings(list(config.values())) if isinstance(config, dict) else ()  # the key "spec" may be the error
-    declarations = (
-        declaration for spec in specs for field in ("kinds", "companions") for declaration in mappings(spec.get(field))
-    )
+    declarations = (d for s in specs for f in ("kinds", "companions") for d in mappings(s.get(f)))
     return {not_read(str(declaration.get("kind")), declaration.get("apiVersion")) for declaration in declarations}
 
 

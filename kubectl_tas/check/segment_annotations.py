@@ -216,12 +216,7 @@ def check_segments(workload: FleetWorkload, _fleet: Fleet) -> Iterator[Diagnosti
     """Checks every workload that asks for segments."""
     yield from _on_root(workload)
     divided = next((replica_type for replica_type in workload.replicas if replica_type.is_divided), None)
-    differing = [
-        diagnostic
-        for replica_type in workload.replicas
-        if divided
-        for diagnostic in _differs(workload, replica_type, divided)
-    ]
+    differing = [d for t in workload.replicas if divided for d in _differs(workload, t, divided)]
     yield from differing
     yield from _preview(workload)
     for replica_type in workload.templates:
@@ -320,11 +315,7 @@ def _why(workload: FleetWorkload, ignored: Ignored) -> tuple[str, str]:
 def _preview(workload: FleetWorkload) -> Iterator[Diagnostic]:
     if workload.lists_segments:
         return
-    counts = " and ".join(
-        f"{replica_type.segment_count} segments of {replica_type.name}"
-        for replica_type in workload.replicas
-        if replica_type.segments
-    )
+    counts = " and ".join(f"{t.segment_count} segments of {t.name}" for t in workload.replicas if t.segments)
     message = f"no preview is written: {counts}; at most {MAX_SEGMENTS} are previewed"
     largest = max(workload.replicas, key=lambda item: item.segment_count)
     yield Diagnostic(SEGMENT_PREVIEW, message, _size_place(workload, largest))

@@ -94,9 +94,7 @@ def check_selected(fleet: Fleet) -> Iterator[Diagnostic]:
         for key, value in (pods.labels or {}).items():
             carried.setdefault(pods.space, {}).setdefault(key, {}).setdefault(str(value), []).append(pods)
     unknown = {pods.space for pods in all_ if pods.labels is None}
-    scaled = {
-        (use.space, use.kind, use.name) for mentions in fleet.mentions for use in mentions.uses if use.path == SCALED
-    }
+    scaled = {(u.space, u.kind, u.name) for m in fleet.mentions for u in m.uses if u.path == SCALED}
     chosen: list[_Chosen] = []
     called: dict[tuple[Space, str], set[str]] = {}
     for work in fleet.submissions:
@@ -109,9 +107,7 @@ def check_selected(fleet: Fleet) -> Iterator[Diagnostic]:
         required_labels, conditions = _wanted(selection.selector)
         if selection.ports and not any(selection.selector.values()):
             yield from _ports(locate, selection, [pods for pods in all_ if pods.space == selection.space])
-        if not required_labels and all(
-            condition.get("operator") in _WITHOUT for condition in conditions
-        ):  # pods without labels, too
+        if not required_labels and all(c.get("operator") in _WITHOUT for c in conditions):  # pods without labels, too
             continue
         carriers = carried.get(selection.space, {})
         selected = [

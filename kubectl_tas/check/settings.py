@@ -176,14 +176,7 @@ def _scheduler_name(config: Declared[Config], backend: FleetBackend) -> Iterator
 
 
 def _context(config: Declared[Config], before: Iterable[FleetBackend], backend: FleetBackend) -> Iterator[Diagnostic]:
-    first_backend = next(
-        (
-            earlier_backend
-            for earlier_backend in before
-            if earlier_backend.spec.context == backend.spec.context is not None
-        ),
-        None,
-    )
+    first_backend = next((b for b in before if b.spec.context == backend.spec.context is not None), None)
     if first_backend is not None:
         message = f'backends {first_backend.name} and {backend.name} have one context, "{backend.spec.context}"'
         related = (
@@ -309,14 +302,7 @@ def _of_karta(fleet: Fleet, declared: Declared[Karta]) -> Iterator[Diagnostic]:
 
     karta, kind = declared.spec, declared.spec.root.kind
     location = declared.at(*_ROOT)
-    own_kind = next(
-        (
-            declared_kind
-            for declared_kind in KINDS
-            if (declared_kind.api_version, declared_kind.name) == (kind.apiVersion, kind.kind)
-        ),
-        None,
-    )
+    own_kind = next((k for k in KINDS if (k.api_version, k.name) == (kind.apiVersion, kind.kind)), None)
     has_plugin = (kind.group, kind.kind) in PLUGINS
     elsewhere = belongs_elsewhere(kind.apiVersion, kind.kind)
     if has_plugin or (own_kind is not None and (own_kind.page is None or own_kind.page.gang.has_plugin)):

@@ -288,9 +288,7 @@ def _hidden(pod: Merged, task: FleetTask, declared: Declared[Any]) -> Iterator[D
     itself = {mount.rpartition(":")[2] for mount in task.spec.volumeMounts} | {*mounted_secrets(task.spec).values()}
     mounts = pod.data["spec"]["containers"][0].get("volumeMounts") or ()
     paths = [mount.get("mountPath") if isinstance(mount, dict) else None for mount in mounts]
-    index_of_path = {
-        normal(path): index for index, path in enumerate(paths) if isinstance(path, str) and path not in itself
-    }
+    index_of_path = {normal(p): i for i, p in enumerate(paths) if isinstance(p, str) and p not in itself}
     for number, file in enumerate(task.spec.files):
         index = index_of_path.get(normal(with_tokens(file.path, data_paths(task.spec))))
         if index is not None:
@@ -309,11 +307,7 @@ def _without(pod: dict[str, Any], task: FleetTask) -> dict[str, Any]:
     containers = pod["spec"].get("containers")
     if not is_pod(pod["spec"]):
         return pod
-    rest_of_container = {
-        key: field_value
-        for key, field_value in containers[0].items()
-        if key not in ("name", "image", "command", "args")
-    }
+    rest_of_container = {k: v for k, v in containers[0].items() if k not in ("name", "image", "command", "args")}
     return {**pod, "spec": {**pod["spec"], "containers": [rest_of_container, *containers[1:]]}}
 
 

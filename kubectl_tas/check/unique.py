@@ -56,10 +56,7 @@ def check_unique(fleet: Fleet) -> Iterator[Diagnostic]:
         backends = (_Named(b.name, config, ("spec", "backends", b.index, "name")) for b in fleet.backends)
         yield from _repeated("backend", backends)
     yield from _repeated("pool", (_Named(p.spec.metadata.name, p) for p in repository.pools))
-    subpools = (
-        _Named(f"{subpool.spec.spec.parent}{names.SEPARATOR}{subpool.spec.metadata.name}", subpool)
-        for subpool in repository.subpools
-    )
+    subpools = (_Named(f"{s.spec.spec.parent}{names.SEPARATOR}{s.spec.metadata.name}", s) for s in repository.subpools)
     yield from _repeated("subpool", subpools)
     for kind, named in (("pod template", repository.pod_templates), ("validation", repository.resource_validations)):
         yield from _repeated(kind, (_Named(subpool.spec.metadata.name, subpool) for subpool in named))
@@ -76,11 +73,7 @@ def check_unique_work(fleet: Fleet) -> Iterator[Diagnostic]:
     for cluster in fleet.backends:
         clique_sets = [clique_set for clique_set in fleet.pod_clique_sets if clique_set.backend == cluster]
         for namespace in sorted({clique_set.namespace for clique_set in clique_sets}):
-            sets_there = (
-                _Named(clique_set.name, clique_set.declared)
-                for clique_set in clique_sets
-                if clique_set.namespace == namespace
-            )
+            sets_there = (_Named(s.name, s.declared) for s in clique_sets if s.namespace == namespace)
             yield from _repeated(SET.kind, sets_there)
     workflows = (_Named(names.fold(w.spec.workflow.name), w, ("workflow", "name")) for w in repository.workflows)
     yield from _repeated("workflow", workflows)
@@ -261,9 +254,7 @@ def _groups_that_could_meet(fleet: Fleet) -> Iterator[tuple[FleetWorkflow, list[
     """Yields, by workflow, the groups whose gangs or pods could share a name with others. A gang is named after its
     workflow and group, plus a hash. Making all gangs would take as long as reading the files.
     """
-    every = [
-        (f"{workflow.name}-{group.name}-", workflow, group) for workflow in fleet.workflows for group in workflow.groups
-    ]
+    every = [(f"{w.name}-{g.name}-", w, g) for w in fleet.workflows for g in w.groups]
     if fleet.pod_groups or any(submitted.is_owned or submitted.kind == "Pod" for submitted in fleet.workloads):
         yield from ((workflow, list(workflow.groups)) for workflow in fleet.workflows)
         return

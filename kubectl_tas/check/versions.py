@@ -90,11 +90,7 @@ def check_workflow_jobs(fleet: Fleet) -> Iterator[Diagnostic]:
     if config is None or fleet.config.workflowsAs == "pods":
         return
     form = fleet.config.workflowsAs
-    workflows = (
-        submission
-        for submission in fleet.submissions
-        if submission.kind == "Workflow" and (form == "jobs" or submission.is_preemptible)
-    )
+    workflows = (s for s in fleet.submissions if s.kind == "Workflow" and (form == "jobs" or s.is_preemptible))
     backends = {workflow.pool.backend.name: workflow.pool.backend for workflow in workflows}
     for backend in backends.values():
         if _lacks(backend, Feature.SKIP_PODGROUPER):

@@ -216,9 +216,7 @@ def _is_device(resource: str) -> bool:
 
 def _hides(written: object) -> bool:
     """Whether anything in a container, or in a pod without a list of containers, sets NVIDIA's variable."""
-    return any(
-        item.name == VISIBLE_DEVICES for mapping in _mappings(written) for item in environment.variables(mapping)
-    )
+    return any(i.name == VISIBLE_DEVICES for m in _mappings(written) for i in environment.variables(m))
 
 
 def _mappings(written: object) -> Iterator[dict[str, Any]]:

@@ -159,9 +159,7 @@ SUBMITTED: Node[FleetWorkload | SubmittedSet] = Node(
 )
 TASK: Node[tuple[FleetWorkflow, FleetTask]] = Node(
     "task of a pool",
-    lambda fleet: (
-        (workflow, task) for workflow in fleet.workflows for group in workflow.groups for task in group.tasks
-    ),
+    lambda fleet: ((w, t) for w in fleet.workflows for g in w.groups for t in g.tasks),
 )
 DOCUMENT: Node[WorkDocument] = Node("document with pods", _documents)
 POD_OWNER: Node[FleetWorkload | SubmittedSet | FleetPodGroup] = Node(

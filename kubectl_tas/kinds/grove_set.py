@@ -90,11 +90,7 @@ def _order(cliques: dict[Any, Section]) -> Iterator[Refused]:
                 yield spec.refused(message, "Remove one of the two.", "startsAfter", index)
     reached = {name: _reached(name, after) for name in cliques}
     for name, spec in cliques.items():
-        circle = [
-            earlier_clique
-            for earlier_clique in cliques
-            if earlier_clique in reached[name] and name in reached[earlier_clique]
-        ]
+        circle = [c for c in cliques if c in reached[name] and name in reached[c]]
         if len(circle) > 1 and name == circle[0]:
             message = f"cliques start after each other in a circle: {', '.join(circle)}"
             hint = "Take one name out, so that one of them starts first."

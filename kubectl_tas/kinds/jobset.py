@@ -117,9 +117,7 @@ def _waits(gathered: Gathered) -> Iterator[page.Wait]:
     for replicated in jobs:
         exclusive = _exclusive(gathered.document, replicated)
         if exclusive is not None:
-            first_replicas = [
-                each.jobs if name == replicated.get("name") else each.replicas for name, each in pods.items()
-            ]
+            first_replicas = [e.jobs if n == replicated.get("name") else e.replicas for n, e in pods.items()]
             reason = (
                 f"JobSet makes the pods of {replicated.get('name')} only when the first pod of their job has a node"
             )

@@ -369,9 +369,7 @@ class Shape:
         if self._fields is None:
             return None
         bounds = self._shapes.bounds.get(self.alike, {})
-        return {
-            key: self._shapes.of(field.written, bounds.get(key) or field.bound) for key, field in self._fields.items()
-        }
+        return {k: self._shapes.of(f.written, bounds.get(k) or f.bound) for k, f in self._fields.items()}
 
     @cached_property
     def items(self) -> Shape | None:
@@ -449,9 +447,7 @@ class Shapes:
         fields = {}
         for key, packed_field in packed_fields.items():
             versions = packed_field if isinstance(packed_field, list) else [(*span, packed_field)]
-            now = [
-                version for since, until, version in versions if self._index is None or since <= self._index <= until
-            ]
+            now = [v for s, u, v in versions if self._index is None or s <= self._index <= u]
             if now:
                 always = (
                     self._index is not None
@@ -557,9 +553,7 @@ def _field(versions: list[str | dict[str, Any] | None], *, always: bool) -> Type
 
     ``always``: every release has the field.
     """
-    alternatives: list[dict[str, Any]] = [
-        version if isinstance(version, dict) else {"type": version or ""} for version in versions
-    ]
+    alternatives: list[dict[str, Any]] = [v if isinstance(v, dict) else {"type": v or ""} for v in versions]
     types = [alternative["type"].rstrip("*") for alternative in alternatives]
     loose = next((word for word in types if word in ("any", "object", "int-or-string", "")), types[-1])
     is_required = always and all(alternative["type"].endswith("*") for alternative in alternatives)

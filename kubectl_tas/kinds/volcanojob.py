@@ -27,9 +27,7 @@ def _longest_end(document: Document) -> str:
 
 def _waits(gathered: Gathered) -> Iterator[page.Wait]:
     """Yields tasks with dependsOn (``waitDependsOnTaskMeetCondition`` of job_controller_actions.go)."""
-    late = {
-        task.get("name"): task for task in Section(gathered.document, ("spec",)).each("tasks") if task.get("dependsOn")
-    }
+    late = {t.get("name"): t for t in Section(gathered.document, ("spec",)).each("tasks") if t.get("dependsOn")}
     first_replicas = [0 if (pods.written or pods.name) in late else pods.replicas for pods in gathered.pods]
     for name, task in late.items():
         reason = f"{name} is made only when the tasks in its dependsOn are ready or complete"
@@ -98,10 +96,7 @@ PAGE = page.WorkloadKind(
     makes=page.Makes(),
     marks=page.Marks(
         lost=(
-            *(
-                page.Lost(path, _APART, _OWNED, is_gang=True)
-                for path in ("spec.minAvailable", "spec.tasks[].minAvailable")
-            ),
+            *(page.Lost(p, _APART, _OWNED, is_gang=True) for p in ("spec.minAvailable", "spec.tasks[].minAvailable")),
             page.Lost("spec.networkTopology", "its pods run anywhere", _PLACED),
             page.Lost("spec.tasks[].partitionPolicy", "its partitions run anywhere", "Remove it."),
             page.Lost("spec.queue", "the pool says which queue it is in", "Remove it."),

@@ -322,9 +322,7 @@ class Predictor(Labelled):
     def template(self) -> PodTemplate:
         """The pod template, with a container for the model."""
         models = (getattr(self, name) for name in _FRAMEWORKS)
-        served = tuple(
-            Container(resources=predictor_model.resources) for predictor_model in models if predictor_model is not None
-        )
+        served = tuple(Container(resources=m.resources) for m in models if m is not None)
         return self.made(
             PodSpec(
                 containers=(*served, *self.containers),
