@@ -14,7 +14,6 @@ from kubectl_tas.facts.grove import DEFAULT_TOPOLOGY, TEMPLATE
 from kubectl_tas.kinds import SET
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.topology_kinds import DOMAINS
-from kubectl_tas.resolve.clusters import Grove
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.podcliqueset import FleetPodCliqueSet
 
@@ -85,12 +84,48 @@ TAS_DISABLED = Rule(
 
 def check_grove(clique_set: FleetPodCliqueSet, fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks the placement of a PodCliqueSet."""
-    yield from _spelling(clique_set)
+    for constraint, path in clique_set.constraints:
+        if constraint.packDomain is not None and constraint.pack is not None and constraint.pack.required is not None:
+            message = "packDomain and pack.required are two spellings of one thing; write one of them"
+            location = clique_set.declared.origin.locate((*path, "packDomain"), key=True)
+            yield Diagnostic(PACK_EMPTY, message, location, hint="Remove packDomain or pack.required.")
+        elif not constraint.asks and (constraint.topologyName is None or constraint.pack is not None):
+            location = clique_set.declared.origin.locate(path, key=True)
+            domains = [level.key for level in clique_set.topology.levels] if clique_set.topology else DOMAINS
+            hint = f"Add pack.required with one of {', '.join(domains)}, or remove topologyConstraint."
+            yield Diagnostic(PACK_EMPTY, "this topologyConstraint names no domain", location, hint=hint)
     if fleet.grove.is_disabled:
-        yield from _disabled(clique_set, fleet.grove)
+        assert fleet.grove.operator is not None
+        operator, block = fleet.grove.operator, "topologyAwareScheduling"
+        if operator.origin.value((block,)) is None:
+            related = (Related(f"the OperatorConfiguration has no {block}", operator.at("kind")),)
+        else:
+            related = (Related("disabled here", operator.at(block, "enabled")),)
+        hint = f"Set {block}.enabled to true in the OperatorConfiguration, or remove this from the set."
+        for name, path in clique_set.named:
+            message = (
+                f'rule 3: the {SET.kind} names the cluster topology "{name}", but topology-aware scheduling is disabled'
+            )
+            yield Diagnostic(TAS_DISABLED, message, clique_set.declared.at(*path), related, hint=hint)
+        for asks, _ in _all_asks(clique_set):
+            for ask in asks:
+                message = f"rule 3: {ask.owner} asks for one {ask.domain}, but topology-aware scheduling is disabled"
+                yield Diagnostic(TAS_DISABLED, message, clique_set.declared.at(*ask.path), related, hint=hint)
         return
     yield from _reference(clique_set)
-    yield from _domains(clique_set)
+    # Checks rule 1: the cluster topology has each domain that the set asks for.
+    if clique_set.topology is not None:
+        level_keys = [level.key for level in clique_set.topology.levels]
+        for asks, _ in _all_asks(clique_set):
+            for ask in asks:
+                if ask.domain not in level_keys:
+                    message = (
+                        f"rule 1: {ask.owner} asks for one {ask.domain}, but the cluster topology "
+                        f'"{clique_set.topology.name}" '
+                        f"has only {' > '.join(level_keys)}"
+                    )
+                    hint = f"Use one of {', '.join(level_keys)}, or name a cluster topology with {ask.domain}."
+                    yield Diagnostic(PACK_DOMAIN_UNKNOWN, message, clique_set.declared.at(*ask.path), hint=hint)
     yield from _hierarchy(clique_set)
     yield from _scheduler(clique_set)
 
@@ -148,38 +183,6 @@ def _all_asks(clique_set: FleetPodCliqueSet) -> Iterator[tuple[tuple[_Ask, ...],
             yield set_asks, (above, top)
 
 
-def _spelling(clique_set: FleetPodCliqueSet) -> Iterator[Diagnostic]:
-    for constraint, path in clique_set.constraints:
-        if constraint.packDomain is not None and constraint.pack is not None and constraint.pack.required is not None:
-            message = "packDomain and pack.required are two spellings of one thing; write one of them"
-            location = clique_set.declared.origin.locate((*path, "packDomain"), key=True)
-            yield Diagnostic(PACK_EMPTY, message, location, hint="Remove packDomain or pack.required.")
-        elif not constraint.asks and (constraint.topologyName is None or constraint.pack is not None):
-            location = clique_set.declared.origin.locate(path, key=True)
-            domains = [level.key for level in clique_set.topology.levels] if clique_set.topology else DOMAINS
-            hint = f"Add pack.required with one of {', '.join(domains)}, or remove topologyConstraint."
-            yield Diagnostic(PACK_EMPTY, "this topologyConstraint names no domain", location, hint=hint)
-
-
-def _disabled(clique_set: FleetPodCliqueSet, grove: Grove) -> Iterator[Diagnostic]:
-    assert grove.operator is not None
-    operator, block = grove.operator, "topologyAwareScheduling"
-    if operator.origin.value((block,)) is None:
-        related = (Related(f"the OperatorConfiguration has no {block}", operator.at("kind")),)
-    else:
-        related = (Related("disabled here", operator.at(block, "enabled")),)
-    hint = f"Set {block}.enabled to true in the OperatorConfiguration, or remove this from the set."
-    for name, path in clique_set.named:
-        message = (
-            f'rule 3: the {SET.kind} names the cluster topology "{name}", but topology-aware scheduling is disabled'
-        )
-        yield Diagnostic(TAS_DISABLED, message, clique_set.declared.at(*path), related, hint=hint)
-    for asks, _ in _all_asks(clique_set):
-        for ask in asks:
-            message = f"rule 3: {ask.owner} asks for one {ask.domain}, but topology-aware scheduling is disabled"
-            yield Diagnostic(TAS_DISABLED, message, clique_set.declared.at(*ask.path), related, hint=hint)
-
-
 def _reference(clique_set: FleetPodCliqueSet) -> Iterator[Diagnostic]:
     declared = clique_set.declared
     if clique_set.named and not clique_set.asks:
@@ -201,30 +204,13 @@ def _reference(clique_set: FleetPodCliqueSet) -> Iterator[Diagnostic]:
             yield Diagnostic(SET_TOPOLOGY_MIXED, message, clique_set.place_of(path), related, hint=hint)
 
 
-def _domains(clique_set: FleetPodCliqueSet) -> Iterator[Diagnostic]:
-    """Checks rule 1: the cluster topology has each domain that the set asks for."""
-    if clique_set.topology is None:
-        return
-    level_keys = [level.key for level in clique_set.topology.levels]
-    for asks, _ in _all_asks(clique_set):
-        for ask in asks:
-            if ask.domain not in level_keys:
-                message = (
-                    f"rule 1: {ask.owner} asks for one {ask.domain}, but the cluster topology "
-                    f'"{clique_set.topology.name}" '
-                    f"has only {' > '.join(level_keys)}"
-                )
-                hint = f"Use one of {', '.join(level_keys)}, or name a cluster topology with {ask.domain}."
-                yield Diagnostic(PACK_DOMAIN_UNKNOWN, message, clique_set.declared.at(*ask.path), hint=hint)
-
-
 def _hierarchy(clique_set: FleetPodCliqueSet) -> Iterator[Diagnostic]:
     """Checks rule 2: no part asks for a broader domain than a parent. Reports the nearest such parent.
 
     As Grove does (topologyconstraints.go, validateHierarchicalTopologyConstraints), it compares required domains with
     required ones, and preferred with preferred. Rule 1 covers unknown domains.
     """
-    order = _order(clique_set)
+    order = tuple(level.key for level in clique_set.topology.levels) if clique_set.topology else DOMAINS
     for asks, parents in _all_asks(clique_set):
         known_asks = [ask for ask in asks if ask.domain in order]
         for ask in known_asks:
@@ -256,11 +242,6 @@ def _broader(
     advice = f"Ask for {' or '.join(narrower)} here" if narrower else "Leave it out"
     hint = f"{advice}, or ask for a broader domain above."
     return Diagnostic(PACK_HIERARCHY, message, clique_set.declared.at(*ask.path), related, hint=hint)
-
-
-def _order(clique_set: FleetPodCliqueSet) -> tuple[str, ...]:
-    """Returns all domains, broadest first: those of the topology, or Grove's own if the topology is unknown."""
-    return tuple(level.key for level in clique_set.topology.levels) if clique_set.topology else DOMAINS
 
 
 def _scheduler(clique_set: FleetPodCliqueSet) -> Iterator[Diagnostic]:

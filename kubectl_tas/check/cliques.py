@@ -74,39 +74,11 @@ SET_PREVIEW = Rule(
 
 def check_cliques(clique_set: FleetPodCliqueSet, _fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks a PodCliqueSet by itself, and against the KAI release of its backend."""
-    yield from _replicas(clique_set)
-    yield from _preview(clique_set)
-    yield from _names(clique_set)
-    yield from _members(clique_set)
-    yield from _startup(clique_set)
-    yield from _restarts(clique_set)
-    yield from _minimums(clique_set)
-    yield from _versions(clique_set)
-    yield from refused(clique_set.declared.origin, SET.page.refusals)
-
-
-def _replicas(clique_set: FleetPodCliqueSet) -> Iterator[Diagnostic]:
     if "replicas" not in clique_set.declared.spec.spec.model_fields_set:
         location = clique_set.declared.origin.locate(("spec",), key=True)
         yield Diagnostic(
             SET_REPLICAS, "spec.replicas is not set, so Grove starts nothing", location, hint="Add replicas."
         )
-
-
-def _restarts(clique_set: FleetPodCliqueSet) -> Iterator[Diagnostic]:
-    for clique in clique_set.cliques:
-        path = (*clique.path, "spec", "podSpec", "restartPolicy")
-        restart_policy = clique_set.declared.origin.value(path)
-        if restart_policy in ("OnFailure", "Never"):
-            message = (
-                f'clique {clique.name} has restartPolicy "{restart_policy}": Grove\'s webhook warns that it sets Always'
-            )
-            yield Diagnostic(
-                CLIQUE_RESTART, message, clique_set.declared.origin.locate(path, key=True), hint="Remove it."
-            )
-
-
-def _preview(clique_set: FleetPodCliqueSet) -> Iterator[Diagnostic]:
     if not clique_set.is_previewed:
         message = (
             f"no preview is written: gangs of this set: {clique_set.gang_count}, cliques of its base "
@@ -118,6 +90,33 @@ def _preview(clique_set: FleetPodCliqueSet) -> Iterator[Diagnostic]:
                 f"no preview is written: cliques of all gangs: {clique_set.size}; at most {MAX_CLIQUES} are previewed"
             )
         yield Diagnostic(SET_PREVIEW, message, clique_set.declared.at("spec", "replicas"))
+    yield from _names(clique_set)
+    yield from _members(clique_set)
+    yield from _startup(clique_set)
+    for clique in clique_set.cliques:
+        path = (*clique.path, "spec", "podSpec", "restartPolicy")
+        restart_policy = clique_set.declared.origin.value(path)
+        if restart_policy in ("OnFailure", "Never"):
+            message = (
+                f'clique {clique.name} has restartPolicy "{restart_policy}": Grove\'s webhook warns that it sets Always'
+            )
+            yield Diagnostic(
+                CLIQUE_RESTART, message, clique_set.declared.origin.locate(path, key=True), hint="Remove it."
+            )
+    for clique in clique_set.cliques:
+        spec, path = clique.spec.spec, (*clique.path, "spec")
+        owner = f'the clique "{clique.name}"'
+        if spec.replicas == 0:
+            location = clique_set.declared.at(*path, "replicas")
+            hint = "Raise replicas, or leave the clique out."
+            yield Diagnostic(CLIQUE_MINIMUM, f"{owner} has 0 replicas; Grove needs at least 1", location, hint=hint)
+        else:
+            yield from _minimum(clique_set, owner, spec.minAvailable, spec.replicas, path)
+    for group in clique_set.groups:
+        owner = f'the scaling group "{group.name}"'
+        yield from _minimum(clique_set, owner, group.spec.minAvailable, group.spec.replicas, group.path)
+    yield from _versions(clique_set)
+    yield from refused(clique_set.declared.origin, SET.page.refusals)
 
 
 def _names(clique_set: FleetPodCliqueSet) -> Iterator[Diagnostic]:
@@ -211,21 +210,6 @@ def _startup(clique_set: FleetPodCliqueSet) -> Iterator[Diagnostic]:
         if after and not unknown and startup_type != STARTUP_TYPES[-1]:
             message = f"startsAfter is read with cliqueStartupType: {STARTUP_TYPES[-1]} only, so it does nothing"
             yield Diagnostic(SET_FIELD, message, origin.locate(where, key=True), hint="Write that, or remove it.")
-
-
-def _minimums(clique_set: FleetPodCliqueSet) -> Iterator[Diagnostic]:
-    for clique in clique_set.cliques:
-        spec, path = clique.spec.spec, (*clique.path, "spec")
-        owner = f'the clique "{clique.name}"'
-        if spec.replicas == 0:
-            location = clique_set.declared.at(*path, "replicas")
-            hint = "Raise replicas, or leave the clique out."
-            yield Diagnostic(CLIQUE_MINIMUM, f"{owner} has 0 replicas; Grove needs at least 1", location, hint=hint)
-        else:
-            yield from _minimum(clique_set, owner, spec.minAvailable, spec.replicas, path)
-    for group in clique_set.groups:
-        owner = f'the scaling group "{group.name}"'
-        yield from _minimum(clique_set, owner, group.spec.minAvailable, group.spec.replicas, group.path)
 
 
 def _minimum(

@@ -311,7 +311,13 @@ def _mounts(fields: Fields, in_pod: Sequence[Fields]) -> Found:
     lists = [fields.get("volumes"), *(fields.origin.value(where) for where in _CLAIMS)]
     lists += [policy.get("templates") for policy in mappings(fields.origin.value(_POLICIES))]
     volume_names = [_name(policy) for part in lists for policy in mappings(part)]
-    added = _added_volumes(fields)
+    # Volumes that the operator adds. KubeRay adds one if asked (1.6, 1.7: `AddRayTokenVolume` of pod.go).
+    page, name = page_of_document(fields.origin.data), fields.origin.value(("metadata", "name"))
+    added = [volume.format(name) for volume in page.pod_rules.added_volumes] if page is not None else []
+    groups = (depth for depth, step in enumerate(fields.path) if step in ("headGroupSpec", "workerGroupSpecs"))
+    spec = fields.path[: next(groups, 0)]
+    has_token = spec and fields.origin.value((*spec, "authOptions", "enableK8sTokenAuth")) is True
+    added = [*added, "ray-token"] if has_token else added
     for mount in mounts:
         name = mount.get("name")
         if isinstance(name, str) and name not in volume_names and name not in added and "{{" not in name:
@@ -322,16 +328,6 @@ def _mounts(fields: Fields, in_pod: Sequence[Fields]) -> Found:
             )
             location = fields.origin.locate((*mount.path, "name"))
             yield Diagnostic(VOLUME_UNKNOWN, f'the pod has no volume "{name}"', location, hint=hint)
-
-
-def _added_volumes(fields: Fields) -> list[str]:
-    """Lists volumes that the operator adds. KubeRay adds one if asked (1.6, 1.7: ``AddRayTokenVolume`` of pod.go)."""
-    page, name = page_of_document(fields.origin.data), fields.origin.value(("metadata", "name"))
-    added = [volume.format(name) for volume in page.pod_rules.added_volumes] if page is not None else []
-    groups = (depth for depth, step in enumerate(fields.path) if step in ("headGroupSpec", "workerGroupSpecs"))
-    spec = fields.path[: next(groups, 0)]
-    has_token = spec and fields.origin.value((*spec, "authOptions", "enableK8sTokenAuth")) is True
-    return [*added, "ray-token"] if has_token else added
 
 
 def _name(volume: Mapping[str, Any]) -> str:

@@ -96,9 +96,30 @@ class _User:
 def check_channels(work: _Work, fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks work whose pods claim channels of ComputeDomains."""
     users = [user for _, user in _users(fleet, work)]
-    yield from _unused_claims(users)
+    # Claims that no container uses.
+    for user in {user.place: user for user in users}.values():
+        name = user.pod.spec.resourceClaims[user.claim].name
+        claims_of_containers = (
+            user.pod.origin.value((*user.pod.path, container_field, index, "resources", "claims"))
+            for container_field in ("containers", "initContainers")
+            for index, _ in enumerate(getattr(user.pod.spec, container_field))
+        )
+        # check.containers reports claims with a wrong name.
+        if not any(isinstance(c, list) and c for c in claims_of_containers):
+            message = f'no container uses the claim "{name}", so none gets a channel'
+            location = user.pod.origin.locate((*user.path, "name"))
+            hint = f"Write claims: [{{name: {name}}}] below resources of the container."
+            yield Diagnostic(COMPUTE_DOMAIN, message, location, hint=hint)
     if isinstance(work, FleetWorkload) and work.declared.spec.page.pod_rules.by_type and users:
-        yield from _without(work, users)
+        # Pods with GPUs that claim no channel while other pods of the same workload do.
+        claiming = {user.pod.path for user in users}
+        for pod in pods_of(work):
+            if pod.path not in claiming and pod.count and pod.spec.gpus_with(pod.annotations):
+                template = users[0].pod.spec.resourceClaims[users[0].claim].resourceClaimTemplateName
+                message = f"these pods of {work.kind} {work.name} have GPUs and claim no channel of its ComputeDomain"
+                related = (Related("other pods claim it here", users[0].place),)
+                hint = f"Add {template} to their resourceClaims, and the claim to resources of their container."
+                yield Diagnostic(COMPUTE_DOMAIN, message, pod.origin.locate(pod.path, key=True), related, hint=hint)
     yield from _spread(fleet, work, users)
 
 
@@ -113,8 +134,15 @@ def check_compute_domain(claimed: ClaimedDomain, claims: Claims) -> Iterator[Dia
         related = (Related("first named here", domain.declared.at(*CLAIM_TEMPLATE_NAME)),)
         yield Diagnostic(NAME_DUPLICATE, message, location, related, hint="Write another name.")
     if key in claims.users:
-        yield from _shared(domain, claims.users[key])
-        yield from _nodes(domain, claims.users[key])
+        users = claims.users[key]
+        gangs = dict(user.gang for user in users)
+        count = sum(gangs.values())
+        if count > 1:
+            message = f"{count} gangs use this ComputeDomain: {shortened(sorted(gangs))}"
+            uses = tuple(Related("used here", location) for location in dict.fromkeys(user.place for user in users))
+            hint = "Write a ComputeDomain for each gang: pods of one ComputeDomain may read each other's GPU memory."
+            yield Diagnostic(COMPUTE_DOMAIN, message, domain.place, uses, hint=hint)
+        yield from _nodes(domain, users)
     elif domain.claim_template not in claims.of_pools:
         hint = f"Name {domain.claim_template} as resourceClaimTemplateName in resourceClaims of the pods."
         location = domain.declared.at(*CLAIM_TEMPLATE_NAME)
@@ -143,16 +171,6 @@ def _users(fleet: Fleet, work: _Work) -> list[tuple[ChannelKey, _User]]:
     return [(key, user) for key, user in named if key in fleet.compute_domains]
 
 
-def _shared(domain: FleetCompanion, users: Sequence[_User]) -> Iterator[Diagnostic]:
-    gangs = dict(user.gang for user in users)
-    count = sum(gangs.values())
-    if count > 1:
-        message = f"{count} gangs use this ComputeDomain: {shortened(sorted(gangs))}"
-        related = tuple(Related("used here", location) for location in dict.fromkeys(user.place for user in users))
-        hint = "Write a ComputeDomain for each gang: pods of one ComputeDomain may read each other's GPU memory."
-        yield Diagnostic(COMPUTE_DOMAIN, message, domain.place, related, hint=hint)
-
-
 def _nodes(domain: FleetCompanion, users: Sequence[_User]) -> Iterator[Diagnostic]:
     declared_nodes, pods = domain.declared.origin.value(("spec", "numNodes")), sum(user.pod.count for user in users)
     if type(declared_nodes) is int and declared_nodes > 0 and declared_nodes != pods:
@@ -162,35 +180,6 @@ def _nodes(domain: FleetCompanion, users: Sequence[_User]) -> Iterator[Diagnosti
         hint = f"Write {pods}; or 0, which drivers from 25.8 on recommend."
         location = domain.declared.at("spec", "numNodes")
         yield Diagnostic(COMPUTE_DOMAIN, message, location, related, hint=hint)
-
-
-def _unused_claims(users: Iterable[_User]) -> Iterator[Diagnostic]:
-    """Finds claims that no container uses."""
-    for user in {user.place: user for user in users}.values():
-        name = user.pod.spec.resourceClaims[user.claim].name
-        claims_of_containers = (
-            user.pod.origin.value((*user.pod.path, container_field, index, "resources", "claims"))
-            for container_field in ("containers", "initContainers")
-            for index, _ in enumerate(getattr(user.pod.spec, container_field))
-        )
-        # check.containers reports claims with a wrong name.
-        if not any(isinstance(c, list) and c for c in claims_of_containers):
-            message = f'no container uses the claim "{name}", so none gets a channel'
-            location = user.pod.origin.locate((*user.path, "name"))
-            hint = f"Write claims: [{{name: {name}}}] below resources of the container."
-            yield Diagnostic(COMPUTE_DOMAIN, message, location, hint=hint)
-
-
-def _without(work: FleetWorkload, users: Sequence[_User]) -> Iterator[Diagnostic]:
-    """Finds pods with GPUs that claim no channel while other pods of the same workload do."""
-    claiming = {user.pod.path for user in users}
-    for pod in pods_of(work):
-        if pod.path not in claiming and pod.count and pod.spec.gpus_with(pod.annotations):
-            template = users[0].pod.spec.resourceClaims[users[0].claim].resourceClaimTemplateName
-            message = f"these pods of {work.kind} {work.name} have GPUs and claim no channel of its ComputeDomain"
-            related = (Related("other pods claim it here", users[0].place),)
-            hint = f"Add {template} to their resourceClaims, and the claim to resources of their container."
-            yield Diagnostic(COMPUTE_DOMAIN, message, pod.origin.locate(pod.path, key=True), related, hint=hint)
 
 
 def _spread(fleet: Fleet, work: _Work, users: Sequence[_User]) -> Iterator[Diagnostic]:

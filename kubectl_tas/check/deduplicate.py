@@ -148,7 +148,11 @@ def blamed(findings: Iterable[Diagnostic], before: Fleet, after: Fleet) -> Itera
     """Yields the findings in the fleet ``after``, each at the change since ``before`` that caused it. Causes are
     changed quotas, removed names, and changed files other than the finding's own.
     """
-    changed = _changed(before.repository, after.repository)
+    # The files of `after` whose content differs from `before`.
+    earlier = _contents(before.repository)
+    changed = frozenset(
+        path for path, documents in _contents(after.repository).items() if earlier.get(path) != documents
+    )
     references = False
     for finding in quota.blamed(findings, before, after):
         if finding.rule in RULES:
@@ -165,12 +169,6 @@ def _at_its_cause(diagnostic: Diagnostic, changed: frozenset[str]) -> Diagnostic
     if location is None or cause is None or cause.path not in changed or location.path in changed:
         return diagnostic
     return replace(diagnostic, location=cause, related=(Related("asked for here", location), *diagnostic.related))
-
-
-def _changed(before: Repository, after: Repository) -> frozenset[str]:
-    """Returns the files of ``after`` whose content differs from ``before``."""
-    earlier = _contents(before)
-    return frozenset(path for path, documents in _contents(after).items() if earlier.get(path) != documents)
 
 
 def _contents(repository: Repository) -> dict[str, list[Any]]:

@@ -162,37 +162,6 @@ def _of_job(origin: Origin) -> Iterator[KeyPath]:
 
 def check_suspended(declared: Declared[Workload], _fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks a workload. Skips workloads that Kueue starts: another rule reports them."""
-    yield from _switched_off(declared)
-    yield from _managed_elsewhere(declared)
-    yield from _never(declared)
-
-
-def _managed_elsewhere(declared: Declared[Workload]) -> Iterator[Diagnostic]:
-    """Finds work that the controller of its kind leaves to another (comments of managedBy in the API of Kubernetes
-    1.35, and in the CRDs of Kubeflow, JobSet and KubeRay).
-    """
-    origin, spec = declared.origin, declared.spec
-    for path in _MANAGED if KUEUE not in spec.metadata.labels else ():
-        manager = origin.value(path)
-        is_job = group_of(spec.apiVersion) == "batch"  # the CRDs of other kinds take no third value
-        is_other = isinstance(manager, str) and "/" in manager and manager != _JOB_CONTROLLER
-        if manager == _OTHER_CLUSTER or (is_job and is_other):
-            message = f"{spec.kind} {spec.metadata.name} is left to {manager}: no controller here makes a pod of it"
-            yield Diagnostic(SUSPENDED, message, origin.locate(path), hint="Remove managedBy, or remove the file.")
-
-
-def _never(declared: Declared[Workload]) -> Iterator[Diagnostic]:
-    """Finds schedules that never come."""
-    origin, spec = declared.origin, declared.spec
-    for at in _SCHEDULES if spec.page.makes.is_scheduled else ():
-        for path, schedule in values_at(origin.data, path_steps(at)):
-            if isinstance(schedule, str) and times.never_comes(schedule):
-                message = f'{spec.kind} {spec.metadata.name} never runs: no month of "{schedule}" has such a day'
-                hint = "Correct the day or the month. If you start it by hand alone, waive the rule."
-                yield Diagnostic(SUSPENDED, message, origin.locate(path), hint=hint)
-
-
-def _switched_off(declared: Declared[Workload]) -> Iterator[Diagnostic]:
     origin, spec = declared.origin, declared.spec
     suspending = map(key_path, spec.page.stop.suspended_by)
     path = next((path for path in suspending if origin.value(path) is True), None)
@@ -204,6 +173,24 @@ def _switched_off(declared: Declared[Workload]) -> Iterator[Diagnostic]:
             message = f"each {run} of {spec.kind} {spec.metadata.name} is suspended: no pod of it starts"
         hint = f"Remove {path[-1]}, or remove the file."
         yield Diagnostic(SUSPENDED, message, origin.locate(path, key=True), hint=hint)
+    # Work that the controller of its kind leaves to another (comments of managedBy in the API of Kubernetes
+    # 1.35, and in the CRDs of Kubeflow, JobSet and KubeRay).
+    origin, spec = declared.origin, declared.spec
+    for path in _MANAGED if KUEUE not in spec.metadata.labels else ():
+        manager = origin.value(path)
+        is_job = group_of(spec.apiVersion) == "batch"  # the CRDs of other kinds take no third value
+        is_other = isinstance(manager, str) and "/" in manager and manager != _JOB_CONTROLLER
+        if manager == _OTHER_CLUSTER or (is_job and is_other):
+            message = f"{spec.kind} {spec.metadata.name} is left to {manager}: no controller here makes a pod of it"
+            yield Diagnostic(SUSPENDED, message, origin.locate(path), hint="Remove managedBy, or remove the file.")
+    # Schedules that never come.
+    origin, spec = declared.origin, declared.spec
+    for at in _SCHEDULES if spec.page.makes.is_scheduled else ():
+        for path, schedule in values_at(origin.data, path_steps(at)):
+            if isinstance(schedule, str) and times.never_comes(schedule):
+                message = f'{spec.kind} {spec.metadata.name} never runs: no month of "{schedule}" has such a day'
+                hint = "Correct the day or the month. If you start it by hand alone, waive the rule."
+                yield Diagnostic(SUSPENDED, message, origin.locate(path), hint=hint)
 
 
 def check_finished(workload: FleetWorkload, fleet: Fleet) -> Iterator[Diagnostic]:
@@ -247,7 +234,9 @@ def check_scaled(target: tuple[Autoscaler, Scaled | None], fleet: Fleet) -> Iter
     if tool is None or scaled is None or (scaler.kind, scaler.name) != (scaled.item.kind, scaled.item.name):
         return
     work, by = scaled.item, scaler.companion
-    path = _replicas_path(work)
+    workers = (t.path for t in getattr(work, "replicas", ()) if isinstance(work, FleetWorkload))
+    of_workers = next((path for path in workers if path[2:3] == ("Worker",)), None)
+    path = ("spec", "replicas") if of_workers is None else (*of_workers[:3], "replicas")
     replicas = _rendered(work, path)
     if replicas is None or scaler.least == scaler.most == replicas:
         return
@@ -298,13 +287,6 @@ def _rendered(workload: FleetWorkload | SubmittedSet, path: KeyPath) -> object:
     if value is None and isinstance(workload, FleetWorkload) and is_made_by_kai(workload):
         return dict(workload.declared.spec.implied_counts).get(path)
     return value
-
-
-def _replicas_path(workload: FleetWorkload | SubmittedSet) -> KeyPath:
-    """Returns the path of the number that an autoscaler sets: of a Kubeflow job that of its workers."""
-    workers = (t.path for t in getattr(workload, "replicas", ()) if isinstance(workload, FleetWorkload))
-    of_workers = next((path for path in workers if path[2:3] == ("Worker",)), None)
-    return ("spec", "replicas") if of_workers is None else (*of_workers[:3], "replicas")
 
 
 def _ignoring(tool: str, difference: str) -> str:

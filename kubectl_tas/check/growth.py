@@ -17,7 +17,6 @@ from kubectl_tas.kinds.page import Growing, GrowingPods, Grown, is_count
 from kubectl_tas.kinds.section import Section, listed, path_steps, values_at
 from kubectl_tas.model.base import MAX_COUNT, KeyPath
 from kubectl_tas.resolve.autoscalers import Autoscaler, autoscalers
-from kubectl_tas.resolve.companions import FleetCompanion
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.mentions import SCALED, Space
@@ -53,9 +52,22 @@ class Scaled:
 
 def check_growth(workload: FleetWorkload | SubmittedSet, held: Held) -> Iterator[Diagnostic]:
     """Checks a workload or a PodCliqueSet with a known pool. Skips parts without GPUs. ``held`` is ``held_gpus``."""
-    yield from _judged(
-        workload, _of_set(workload) if isinstance(workload, SubmittedSet) else _growth_of(workload), held
-    )
+    room = (workload.maximum if workload.is_preemptible else workload.quota).gpu
+    for pods_of_part in _of_set(workload) if isinstance(workload, SubmittedSet) else _growth_of(workload):
+        if not pods_of_part.gpus or (pods_of_part.most is not None and pods_of_part.most <= pods_of_part.start):
+            continue
+        further_gpus = ((pods_of_part.most or 0) - pods_of_part.start) * pods_of_part.gpus
+        if (pods_of_part.is_default and not _is_short(workload, further_gpus, held)) or (
+            pods_of_part.is_counted and workload.gpus <= room
+        ):
+            continue
+        many = "any number" if pods_of_part.most is None else str(pods_of_part.most)
+        total = "without limit" if pods_of_part.most is None else f"to {workload.gpus + further_gpus}"
+        asks = f"{workload.gpus} GPUs of this {workload.kind} are counted, and they may grow {total}"
+        if pods_of_part.is_counted:
+            asks = f"this {workload.kind} then asks for {workload.gpus} GPUs; its queue may hold {room}"
+        message = f"{pods_of_part.grown_parts} may grow from {pods_of_part.start} to {many}{pods_of_part.when}: {asks}"
+        yield Diagnostic(GROWTH_UNCOUNTED, message, workload.declared.at(*pods_of_part.path), hint=pods_of_part.hint)
 
 
 def check_autoscaler(target: tuple[Autoscaler, Scaled | None], fleet: Fleet) -> Iterator[Diagnostic]:
@@ -63,7 +75,25 @@ def check_autoscaler(target: tuple[Autoscaler, Scaled | None], fleet: Fleet) -> 
     scaler, scaled = target
     if scaled is not None:
         yield from _autoscaled(scaler, scaled, fleet.config.gitops)
-        yield from _measured(scaler.companion, scaled.item)
+        # Checks that the target has the containers that an autoscaler measures.
+        spec = Fields(scaler.companion.declared.origin, ("spec",), scaler.companion.declared.origin.value(("spec",)))
+        for metric in (metric.below("containerResource") for metric in spec.each("metrics")):
+            name = metric.get("container")
+            if isinstance(name, str):
+                every = (listed(pod.origin.value((*pod.path, "containers"))) for pod in pods_of(scaled.item))
+                container_names = sorted(
+                    {
+                        str(container.get("name"))
+                        for containers in every
+                        for container in containers
+                        if isinstance(container, dict)
+                    }
+                )
+                if container_names and name not in container_names:
+                    hint = did_you_mean(name, container_names, f"Name {shortened(container_names)}.")
+                    location = spec.origin.locate((*metric.path, "container"))
+                    message = f'{scaled.item.kind} {scaled.item.name} has no container "{name}"'
+                    yield Diagnostic(REFERENCE_UNKNOWN, message, location, hint=hint)
 
 
 def waits_for_sums(fleet: Fleet) -> bool:
@@ -176,28 +206,6 @@ def _autoscaled(scaler: Autoscaler, scaled: Scaled, gitops: str) -> Iterator[Dia
     yield Diagnostic(GROWTH_UNCOUNTED, message, origin.locate(("spec", field)), related, hint=hint)
 
 
-def _measured(companion: FleetCompanion, workload: FleetWorkload | SubmittedSet) -> Iterator[Diagnostic]:
-    """Checks that the target has the containers that an autoscaler measures."""
-    spec = Fields(companion.declared.origin, ("spec",), companion.declared.origin.value(("spec",)))
-    for metric in (metric.below("containerResource") for metric in spec.each("metrics")):
-        name = metric.get("container")
-        if isinstance(name, str):
-            every = (listed(pod.origin.value((*pod.path, "containers"))) for pod in pods_of(workload))
-            container_names = sorted(
-                {
-                    str(container.get("name"))
-                    for containers in every
-                    for container in containers
-                    if isinstance(container, dict)
-                }
-            )
-            if container_names and name not in container_names:
-                hint = did_you_mean(name, container_names, f"Name {shortened(container_names)}.")
-                location = spec.origin.locate((*metric.path, "container"))
-                message = f'{workload.kind} {workload.name} has no container "{name}"'
-                yield Diagnostic(REFERENCE_UNKNOWN, message, location, hint=hint)
-
-
 def held_gpus(fleet: Fleet) -> Held:
     """Returns the GPUs that work asks for, by cluster, queue, and whether the work is preemptible."""
     held: Held = {}
@@ -213,25 +221,6 @@ def _is_short(submission: Submission, further_gpus: Gpus, held: Held) -> bool:
     most = submission.maximum if submission.is_preemptible else submission.quota
     used += lent if submission.is_preemptible else 0
     return used <= most.gpu < used + further_gpus
-
-
-def _judged(submission: Submission, growing_pods: Iterator[Grown], held: Held) -> Iterator[Diagnostic]:
-    room = (submission.maximum if submission.is_preemptible else submission.quota).gpu
-    for pods_of_part in growing_pods:
-        if not pods_of_part.gpus or (pods_of_part.most is not None and pods_of_part.most <= pods_of_part.start):
-            continue
-        further_gpus = ((pods_of_part.most or 0) - pods_of_part.start) * pods_of_part.gpus
-        if (pods_of_part.is_default and not _is_short(submission, further_gpus, held)) or (
-            pods_of_part.is_counted and submission.gpus <= room
-        ):
-            continue
-        many = "any number" if pods_of_part.most is None else str(pods_of_part.most)
-        total = "without limit" if pods_of_part.most is None else f"to {submission.gpus + further_gpus}"
-        asks = f"{submission.gpus} GPUs of this {submission.kind} are counted, and they may grow {total}"
-        if pods_of_part.is_counted:
-            asks = f"this {submission.kind} then asks for {submission.gpus} GPUs; its queue may hold {room}"
-        message = f"{pods_of_part.grown_parts} may grow from {pods_of_part.start} to {many}{pods_of_part.when}: {asks}"
-        yield Diagnostic(GROWTH_UNCOUNTED, message, submission.declared.at(*pods_of_part.path), hint=pods_of_part.hint)
 
 
 def _grows_by_default(workload: FleetWorkload) -> bool:

@@ -210,21 +210,11 @@ def _at(topology: FleetTopology, index: int, field: str) -> Location:
 
 def check_bindings(topology: FleetTopology, fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks the bindings of a cluster topology."""
-    yield from _kind(topology)
-    yield from _twice(topology)
-    yield from _schedulers(fleet, topology)
-    yield from _other_name(fleet, topology)
-
-
-def _kind(topology: FleetTopology) -> Iterator[Diagnostic]:
     spec = topology.declared.spec
     if isinstance(spec, ClusterTopology) and spec.kind == "ClusterTopology" and topology.bindings:
         location = topology.declared.origin.locate(("spec", _FIELD), key=True)
         message = f"a ClusterTopology has no {_FIELD}; the API server drops it"
         yield Diagnostic(TOPOLOGY_BINDING, message, location, hint="Write kind: ClusterTopologyBinding, or remove it.")
-
-
-def _twice(topology: FleetTopology) -> Iterator[Diagnostic]:
     first_indexes: dict[str, int] = {}
     for index, binding in enumerate(topology.bindings):
         earlier = first_indexes.setdefault(binding.schedulerName, index)
@@ -234,12 +224,8 @@ def _twice(topology: FleetTopology) -> Iterator[Diagnostic]:
             message = f'the scheduler "{binding.schedulerName}" has two bindings; one cluster topology is one Topology'
             location = topology.declared.at(*path)
             yield Diagnostic(TOPOLOGY_BINDING, message, location, (related,), hint="Remove one of them.")
-
-
-def _schedulers(fleet: Fleet, topology: FleetTopology) -> Iterator[Diagnostic]:
-    """Finds bindings that Grove's webhook refuses (validateSchedulerTopologyReferences, 0.1.0-alpha.9 and later). If
-    the OperatorConfiguration names schedulers, only those are known.
-    """
+    # Bindings that Grove's webhook refuses (validateSchedulerTopologyReferences, 0.1.0-alpha.9 and later). If
+    # the OperatorConfiguration names schedulers, only those are known.
     known_schedulers = tuple(
         dict.fromkeys(name for backend in fleet.backends for name in backend.grove_release.schedulers)
     )
@@ -260,6 +246,7 @@ def _schedulers(fleet: Fleet, topology: FleetTopology) -> Iterator[Diagnostic]:
         location = topology.declared.at("spec", _FIELD, index, "schedulerName")
         hint = f"Only {grove.KAI_SCHEDULER} places by topology; remove the binding, or name that."
         yield Diagnostic(TOPOLOGY_BINDING, message, location, hint=hint)
+    yield from _other_name(fleet, topology)
 
 
 def _other_name(fleet: Fleet, topology: FleetTopology) -> Iterator[Diagnostic]:

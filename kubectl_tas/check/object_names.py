@@ -53,8 +53,41 @@ RESERVED_TOPOLOGY = "grove-topology"
 
 def check_names(fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks the names in the Config, and the lengths of the names of queues."""
-    yield from _backends(fleet)
-    yield from _queue_lengths(fleet)
+    config = fleet.repository.config
+    if config is not None:
+        for index, declared_backend in enumerate(fleet.config.backends):
+            path, name, namespace = ("spec", "backends", index), declared_backend.name, declared_backend.namespace
+            limit = MAX_LABEL if declared_backend.rootQueue is not None else None  # else its queue has too long a name
+            yield from label_problems("namespace", namespace, config.at(*path, "namespace"), limit=limit)
+            if not names.is_label(name):
+                yield _invalid("backend name", name, config.at(*path, "name"))
+            elif len(name) > MAX_NAME:  # a folder is called so
+                yield _long("backend name", name, config.at(*path, "name"))
+        if not names.is_label(fleet.config.queuePrefix):
+            yield _invalid("queue prefix", fleet.config.queuePrefix, config.at("spec", "queuePrefix"))
+        elif len(fleet.config.queuePrefix) > MAX_LABEL:  # where all queues keep their names
+            yield _long("queue prefix", fleet.config.queuePrefix, config.at("spec", "queuePrefix"), MAX_LABEL)
+        for priority, name in fleet.config.priorityClasses:
+            yield from _subdomain("priority class", name, config.at("spec", "priorityClasses", priority))
+    config, prefix = fleet.repository.config, fleet.config.queuePrefix
+    for backend in fleet.backends:
+        root = backend.root_queue(prefix)
+        if config is not None and root is not None and len(root) > MAX_LABEL:
+            yield _too_long(root, config.at("spec", "backends", backend.index, "namespace"), "namespace")
+    for pool in fleet.pools:
+        if len(pool.shared_queue) > MAX_LABEL:
+            yield _too_long(pool.shared_queue, pool.declared.at("metadata", "name"), "name of the pool")
+            continue
+        targets: list[tuple[str, Declared[Pool] | Declared[Subpool]]] = [(pool.name, pool.declared)]
+        for target, declared in targets + [(subpool.canonical, subpool.declared) for subpool in pool.subpools]:
+            if len(target) > MAX_LABEL:  # its queue has a name of its own then
+                location = declared.at("metadata", "name")
+                message = f"its objects get the label {POOL}: {target}, which has {len(target)} characters"
+                hint = f"Shorten it: a label has at most {MAX_LABEL}."
+                yield Diagnostic(NAME_INVALID, message, location, hint=hint)
+        for subpool in pool.subpools:
+            if len(subpool.queue) > MAX_LABEL:
+                yield _too_long(subpool.queue, subpool.declared.at("metadata", "name"), "name of the subpool")
 
 
 def check_pool_name(pool: Declared[Pool], _fleet: Fleet) -> Iterator[Diagnostic]:
@@ -87,26 +120,6 @@ def check_shard_name(shard: Declared[SchedulingShard], fleet: Fleet) -> Iterator
         yield _invalid("shard name", name, location)
     elif len(name) > limit:
         yield _long("shard name", name, location, limit)
-
-
-def _backends(fleet: Fleet) -> Iterator[Diagnostic]:
-    config = fleet.repository.config
-    if config is None:
-        return
-    for index, backend in enumerate(fleet.config.backends):
-        path = ("spec", "backends", index)
-        limit = MAX_LABEL if backend.rootQueue is not None else None  # else the name of its queue is too long
-        yield from label_problems("namespace", backend.namespace, config.at(*path, "namespace"), limit=limit)
-        if not names.is_label(backend.name):
-            yield _invalid("backend name", backend.name, config.at(*path, "name"))
-        elif len(backend.name) > MAX_NAME:  # a folder is called so
-            yield _long("backend name", backend.name, config.at(*path, "name"))
-    if not names.is_label(fleet.config.queuePrefix):
-        yield _invalid("queue prefix", fleet.config.queuePrefix, config.at("spec", "queuePrefix"))
-    elif len(fleet.config.queuePrefix) > MAX_LABEL:  # where all queues keep their names
-        yield _long("queue prefix", fleet.config.queuePrefix, config.at("spec", "queuePrefix"), MAX_LABEL)
-    for priority, name in fleet.config.priorityClasses:
-        yield from _subdomain("priority class", name, config.at("spec", "priorityClasses", priority))
 
 
 def label_problems(
@@ -192,28 +205,6 @@ def workflow_names(workflow: Workflow) -> Iterator[tuple[str, str, KeyPath]]:
             yield "task", task.name, (*task_path, "name")
     for name, _, path in workflow.all_resources:
         yield "resource", name, path
-
-
-def _queue_lengths(fleet: Fleet) -> Iterator[Diagnostic]:
-    config, prefix = fleet.repository.config, fleet.config.queuePrefix
-    for backend in fleet.backends:
-        root = backend.root_queue(prefix)
-        if config is not None and root is not None and len(root) > MAX_LABEL:
-            yield _too_long(root, config.at("spec", "backends", backend.index, "namespace"), "namespace")
-    for pool in fleet.pools:
-        if len(pool.shared_queue) > MAX_LABEL:
-            yield _too_long(pool.shared_queue, pool.declared.at("metadata", "name"), "name of the pool")
-            continue
-        targets: list[tuple[str, Declared[Pool] | Declared[Subpool]]] = [(pool.name, pool.declared)]
-        for target, declared in targets + [(subpool.canonical, subpool.declared) for subpool in pool.subpools]:
-            if len(target) > MAX_LABEL:  # its queue has a name of its own then
-                location = declared.at("metadata", "name")
-                message = f"its objects get the label {POOL}: {target}, which has {len(target)} characters"
-                hint = f"Shorten it: a label has at most {MAX_LABEL}."
-                yield Diagnostic(NAME_INVALID, message, location, hint=hint)
-        for subpool in pool.subpools:
-            if len(subpool.queue) > MAX_LABEL:
-                yield _too_long(subpool.queue, subpool.declared.at("metadata", "name"), "name of the subpool")
 
 
 def _too_long(queue: str, location: Location, described_owner: str) -> Diagnostic:

@@ -231,7 +231,15 @@ def _metadata(fields: Fields) -> Found:
     if fields.get("labels"):
         yield from _labels(fields.below("labels"))
     if fields.get("finalizers"):
-        yield from _finalizers(fields)
+        # Checks the finalizers of Kubernetes' own kinds: one without a domain is one of three (`ValidateObjectMeta`
+        # of pkg/apis/core/validation).
+        group = str(fields.origin.data.get("apiVersion")).rpartition("/")[0]
+        is_own = "." not in group or group.endswith(".k8s.io")
+        for index, name in enumerate(listed(fields.get("finalizers"))):
+            is_plain = isinstance(name, str) and "/" not in name and not spellings.label_key(name)
+            if is_own and is_plain and name not in _FINALIZERS:
+                rule = f"must have a domain, or be one of {', '.join(_FINALIZERS)}"
+                yield fields.invalid(rule, name, "Remove it: controllers add finalizers.", "finalizers", index)
     if not fields.get("annotations"):
         return
     notes = fields.below("annotations")
@@ -243,19 +251,6 @@ def _metadata(fields: Fields) -> Found:
         message = f"{notes.at()} has {size} bytes, more than the {_MAX_ANNOTATIONS} that an API server takes"
         largest = max(notes.value, key=lambda key: len(str(notes.get(key))))
         yield _too_much(notes, message, "Shorten this one, or keep it in a ConfigMap.", largest)
-
-
-def _finalizers(fields: Fields) -> Found:
-    """Checks the finalizers of Kubernetes' own kinds: one without a domain is one of three (``ValidateObjectMeta`` of
-    pkg/apis/core/validation).
-    """
-    group = str(fields.origin.data.get("apiVersion")).rpartition("/")[0]
-    is_own = "." not in group or group.endswith(".k8s.io")
-    for index, name in enumerate(listed(fields.get("finalizers"))):
-        is_plain = isinstance(name, str) and "/" not in name and not spellings.label_key(name)
-        if is_own and is_plain and name not in _FINALIZERS:
-            rule = f"must have a domain, or be one of {', '.join(_FINALIZERS)}"
-            yield fields.invalid(rule, name, "Remove it: controllers add finalizers.", "finalizers", index)
 
 
 def _labels(fields: Fields) -> Found:
@@ -324,18 +319,6 @@ def _aims_at(*target_fields: str, alone: bool = True) -> Check:
     return check
 
 
-def _of_a_group(target: Fields) -> Found:
-    """Checks that a group of Kubernetes has the kind that an autoscaler names (``RESTMappings`` in horizontal.go of
-    pkg/controller/podautoscaler). A group of somebody else may have any kind.
-    """
-    kind, version = target.get("kind"), str(target.get("apiVersion"))
-    versions = [known for row in LISTED if row.kind == kind for known in row.versions]
-    group = version.rpartition("/")[0]
-    if versions and group in _GROUPS and all(known.rpartition("/")[0] != group for known in versions):
-        rule = f"must be the group and the version of a {kind}"
-        yield target.invalid(rule, version, f"Write {versions[0]}.", "apiVersion")
-
-
 def _scaled(fields: Fields) -> Found:
     """Checks a HorizontalPodAutoscaler: its target names an API group, and only external metrics may scale it to 0."""
     target, least, most = fields.below("scaleTargetRef"), fields.get("minReplicas"), fields.get("maxReplicas")
@@ -345,7 +328,14 @@ def _scaled(fields: Fields) -> Found:
         rule, hint = "must be a group and a version", "Write one such as apps/v1."
         yield target.invalid(rule, target.get("apiVersion"), hint, "apiVersion")
     else:
-        yield from _of_a_group(target)
+        # Checks that a group of Kubernetes has the kind that an autoscaler names (`RESTMappings` in horizontal.go of
+        # pkg/controller/podautoscaler). A group of somebody else may have any kind.
+        kind, version = target.get("kind"), str(target.get("apiVersion"))
+        versions = [known for row in LISTED if row.kind == kind for known in row.versions]
+        group = version.rpartition("/")[0]
+        if versions and group in _GROUPS and all(known.rpartition("/")[0] != group for known in versions):
+            rule = f"must be the group and the version of a {kind}"
+            yield target.invalid(rule, version, f"Write {versions[0]}.", "apiVersion")
     if fields.exceeds("minReplicas", "maxReplicas") and most > 0:
         hint = f"Write {most} or less, or raise maxReplicas."
         yield fields.refuse("minReplicas", f"is {least}, more than maxReplicas, {most}", hint)
@@ -363,21 +353,17 @@ def _volume_of_its_own(fields: Fields) -> Found:
         yield fields.invalid(refusal[0], name, "Write one such as data.", "metadata", "name")
 
 
-def _source_of_data(fields: Fields, field: str) -> Found:
-    """Checks what the data of a claim come from (``validateDataSource`` and ``validateDataSourceRef``)."""
-    source = fields.below(field)
-    for name in ("kind", "name") if isinstance(fields.get(field), dict) else ():
-        if source.get(name) == "":
-            yield source.invalid(NOT_EMPTY, "", "Name an object.", name)
-    if not source.has("apiGroup") and source.get("kind") not in (None, "", "PersistentVolumeClaim"):
-        hint = "Write PersistentVolumeClaim, or the apiGroup of the kind."
-        yield source.invalid("must be PersistentVolumeClaim without an apiGroup", source.get("kind"), hint, "kind")
-
-
 def _claim(fields: Fields) -> Found:
     sources = ("dataSource", "dataSourceRef")
     for field in sources:
-        yield from _source_of_data(fields, field)
+        # Checks what the data of a claim come from (`validateDataSource` and `validateDataSourceRef`).
+        source = fields.below(field)
+        for name in ("kind", "name") if isinstance(fields.get(field), dict) else ():
+            if source.get(name) == "":
+                yield source.invalid(NOT_EMPTY, "", "Name an object.", name)
+        if not source.has("apiGroup") and source.get("kind") not in (None, "", "PersistentVolumeClaim"):
+            hint = "Write PersistentVolumeClaim, or the apiGroup of the kind."
+            yield source.invalid("must be PersistentVolumeClaim without an apiGroup", source.get("kind"), hint, "kind")
     if all(map(fields.has, sources)) and fields.get(sources[0]) != fields.get(sources[1]):
         yield fields.wrong("has a dataSource and another dataSourceRef", "Remove dataSource.", *sources[:1])
     modes = fields.get("accessModes")
@@ -487,33 +473,29 @@ def _service(fields: Fields) -> Found:
         yield fields.conflict(message, "Write spec.ports.", *(("spec",) if spec.value else ()))
     yield from _labels(spec.below("selector"))
     if kind in _TYPES:
-        yield from _by_type(spec, kind, is_headless=is_headless)
+        # Checks the fields that the type of a Service requires or excludes.
+        if is_headless and kind in ("LoadBalancer", "NodePort"):
+            field = "clusterIP" if spec.get("clusterIP") is not None else "clusterIPs"
+            hint = "Remove it, or write type: ClusterIP."
+            yield spec.refuse(field, f"is {NO_ADDRESS}, which type {kind} cannot have", hint)
+        if kind == "ExternalName":
+            if not spec.has("externalName"):
+                yield spec.missing("externalName", spec.value)
+            for field in filter(spec.has, _NOT_OF_NAMES):
+                yield spec.conflict(f"a Service of type ExternalName has no {field}", "Remove it.", field)
+        for field, kinds in _ONLY.items():
+            if not spec.has(field) or (field == "healthCheckNodePort" and spec.get(field) == 0):
+                continue
+            is_open = field == "externalTrafficPolicy" and kind == "ClusterIP" and spec.has("externalIPs")
+            if kind not in kinds and not is_open:
+                problem = f"is for type {' or '.join(kinds)}, and this Service has type {kind}"
+                yield spec.refuse(field, problem, f"Remove it, or write type: {kinds[0]}.")
+            elif field == "healthCheckNodePort" and spec.get("externalTrafficPolicy") != "Local":
+                yield spec.refuse(field, "needs externalTrafficPolicy: Local", "Write both, or remove it.")
+        if spec.has("sessionAffinityConfig") and spec.get("sessionAffinity") != "ClientIP":
+            yield spec.refuse("sessionAffinityConfig", "needs sessionAffinity: ClientIP", "Write both, or remove it.")
     yield from _addresses(spec)
     yield from _ports(spec, kind)
-
-
-def _by_type(fields: Fields, kind: str, *, is_headless: bool) -> Found:
-    """Checks the fields that the type of a Service requires or excludes."""
-    if is_headless and kind in ("LoadBalancer", "NodePort"):
-        field = "clusterIP" if fields.get("clusterIP") is not None else "clusterIPs"
-        hint = "Remove it, or write type: ClusterIP."
-        yield fields.refuse(field, f"is {NO_ADDRESS}, which type {kind} cannot have", hint)
-    if kind == "ExternalName":
-        if not fields.has("externalName"):
-            yield fields.missing("externalName", fields.value)
-        for field in filter(fields.has, _NOT_OF_NAMES):
-            yield fields.conflict(f"a Service of type ExternalName has no {field}", "Remove it.", field)
-    for field, kinds in _ONLY.items():
-        if not fields.has(field) or (field == "healthCheckNodePort" and fields.get(field) == 0):
-            continue
-        is_open = field == "externalTrafficPolicy" and kind == "ClusterIP" and fields.has("externalIPs")
-        if kind not in kinds and not is_open:
-            problem = f"is for type {' or '.join(kinds)}, and this Service has type {kind}"
-            yield fields.refuse(field, problem, f"Remove it, or write type: {kinds[0]}.")
-        elif field == "healthCheckNodePort" and fields.get("externalTrafficPolicy") != "Local":
-            yield fields.refuse(field, "needs externalTrafficPolicy: Local", "Write both, or remove it.")
-    if fields.has("sessionAffinityConfig") and fields.get("sessionAffinity") != "ClientIP":
-        yield fields.refuse("sessionAffinityConfig", "needs sessionAffinity: ClientIP", "Write both, or remove it.")
 
 
 def _addresses(fields: Fields) -> Found:

@@ -59,7 +59,21 @@ def check_gangs(workload: FleetWorkload, fleet: Fleet) -> Iterator[Diagnostic]:
         return
     yield from _owned(workload)
     if workload.shared_gang is not None:
-        yield from _mismatch(workload.shared_gang.workloads[0], workload)
+        first_workload = workload.shared_gang.workloads[0]
+        for field_name in ("pool", "priority", "namespace"):
+            value_here, value_there = (
+                getattr(either_workload, "target" if field_name == "pool" else field_name)
+                for either_workload in (workload, first_workload)
+            )
+            if value_here == value_there:
+                continue
+            message = (
+                f"the {field_name} is {value_here}, but {first_workload.kind} {first_workload.name} "
+                f'of gang "{workload.gang}" has {value_there}'
+            )
+            location = workload.declared.at("metadata", "labels", labels.GANG)
+            related = (Related("the other one", first_workload.declared.at("metadata", "labels", labels.GANG)),)
+            yield Diagnostic(GANG_MISMATCH, message, location, related, hint="Make them equal, or use two gangs.")
 
 
 def _elsewhere(fleet: Fleet, workload: FleetWorkload) -> Iterator[Diagnostic]:
@@ -131,20 +145,3 @@ def _owned(workload: FleetWorkload) -> Iterator[Diagnostic]:
         location = workload.declared.at(*(wait.path if is_written else ("kind",)))
         hint = f"{wait.instead}, or remove the label {_label(workload)}."
         yield Diagnostic(PODGROUP_OWNED, message, location, hint=hint)
-
-
-def _mismatch(first_workload: FleetWorkload, workload: FleetWorkload) -> Iterator[Diagnostic]:
-    for field_name in ("pool", "priority", "namespace"):
-        value_here, value_there = (
-            getattr(either_workload, "target" if field_name == "pool" else field_name)
-            for either_workload in (workload, first_workload)
-        )
-        if value_here == value_there:
-            continue
-        message = (
-            f"the {field_name} is {value_here}, but {first_workload.kind} {first_workload.name} "
-            f'of gang "{workload.gang}" has {value_there}'
-        )
-        location = workload.declared.at("metadata", "labels", labels.GANG)
-        related = (Related("the other one", first_workload.declared.at("metadata", "labels", labels.GANG)),)
-        yield Diagnostic(GANG_MISMATCH, message, location, related, hint="Make them equal, or use two gangs.")

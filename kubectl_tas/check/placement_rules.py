@@ -99,8 +99,37 @@ def check_placement(workflow: FleetWorkflow, _fleet: Fleet) -> Iterator[Diagnost
     """Checks the topology groups of a workflow."""
     for group in workflow.groups:
         yield from _conflicts(workflow, group)
-        yield from _two_parents(workflow, group)
-        yield from _nearly(workflow, group)
+        parents: dict[tuple[Level, str], tuple[tuple[tuple[Level, str], ...], Requirement]] = {}
+        for resource, requirement in _uses(group):
+            above = tuple((r.level, r.group) for r in resource.requirements if r.depth < requirement.depth)
+            known_parents, earlier = parents.setdefault((requirement.level, requirement.group), (above, requirement))
+            if known_parents != above:
+                key = requirement.level.key
+                message = (
+                    f'the {key} group "{requirement.written}" is below {_path(workflow, above)} here '
+                    f"and below {_path(workflow, known_parents)} elsewhere; these are two groups"
+                )
+                related = (Related("elsewhere", workflow.declared.at(*earlier.path)),)
+                hint = "Give them two names, or the same coarser group."
+                yield Diagnostic(
+                    GROUP_TWO_PARENTS, message, workflow.declared.at(*requirement.path), related, hint=hint
+                )
+        # Two topology groups of one level that one slip tells apart.
+        used: dict[Level, dict[str, Requirement]] = {}
+        for _, requirement in _uses(group):
+            used.setdefault(requirement.level, {}).setdefault(requirement.written, requirement)
+        for level, requirements in used.items():
+            known: list[str] = []
+            for name, requirement in requirements.items():
+                intended = misspelled(name, known)
+                known.append(name)
+                if intended is not None:
+                    message = (
+                        f'nothing keeps the {level.key} group "{name}" together with "{intended}": these are two groups'
+                    )
+                    related = (Related("the other one", workflow.declared.at(*requirements[intended].path)),)
+                    location = workflow.declared.at(*requirement.path, "group")
+                    yield Diagnostic(GROUP_MISSPELLED, message, location, related, hint=question(name, intended))
     yield from _across(workflow)
 
 
@@ -127,41 +156,6 @@ def _conflicts(workflow: FleetWorkflow, group: FleetGroup) -> Iterator[Diagnosti
 
 def _kind(requirement: Requirement) -> str:
     return "required" if requirement.required else "preferred"
-
-
-def _two_parents(workflow: FleetWorkflow, group: FleetGroup) -> Iterator[Diagnostic]:
-    parents: dict[tuple[Level, str], tuple[tuple[tuple[Level, str], ...], Requirement]] = {}
-    for resource, requirement in _uses(group):
-        above = tuple((r.level, r.group) for r in resource.requirements if r.depth < requirement.depth)
-        known_parents, earlier = parents.setdefault((requirement.level, requirement.group), (above, requirement))
-        if known_parents != above:
-            key = requirement.level.key
-            message = (
-                f'the {key} group "{requirement.written}" is below {_path(workflow, above)} here '
-                f"and below {_path(workflow, known_parents)} elsewhere; these are two groups"
-            )
-            related = (Related("elsewhere", workflow.declared.at(*earlier.path)),)
-            hint = "Give them two names, or the same coarser group."
-            yield Diagnostic(GROUP_TWO_PARENTS, message, workflow.declared.at(*requirement.path), related, hint=hint)
-
-
-def _nearly(workflow: FleetWorkflow, group: FleetGroup) -> Iterator[Diagnostic]:
-    """Finds two topology groups of one level that one slip tells apart."""
-    used: dict[Level, dict[str, Requirement]] = {}
-    for _, requirement in _uses(group):
-        used.setdefault(requirement.level, {}).setdefault(requirement.written, requirement)
-    for level, requirements in used.items():
-        known: list[str] = []
-        for name, requirement in requirements.items():
-            intended = misspelled(name, known)
-            known.append(name)
-            if intended is not None:
-                message = (
-                    f'nothing keeps the {level.key} group "{name}" together with "{intended}": these are two groups'
-                )
-                related = (Related("the other one", workflow.declared.at(*requirements[intended].path)),)
-                location = workflow.declared.at(*requirement.path, "group")
-                yield Diagnostic(GROUP_MISSPELLED, message, location, related, hint=question(name, intended))
 
 
 def _path(workflow: FleetWorkflow, above: tuple[tuple[Level, str], ...]) -> str:
@@ -200,8 +194,28 @@ def check_pod_placement(workload: FleetWorkload, _fleet: Fleet) -> Iterator[Diag
     for placement in workload.placements:
         yield from _order(workload, placement)
     yield from _unread(workload)
-    yield from _without_level(workload)
-    yield from _merged(workload)
+    # A topology that KAI would read although nothing asks for its levels or for segments.
+    path_of_placement = podgrouper.places_at(workload)
+    if placed(workload).get(path_of_placement, workload) is None and not any(t.segments for t in workload.replicas):
+        written_topology = workload.declared.origin.value((*path_of_placement, labels.TOPOLOGY))
+        if written_topology:
+            message = (
+                f'the topology "{written_topology}" is left out: no level of it is asked for, and KAI would never run '
+                "the pods"
+            )
+            where = workload.declared.origin.locate((*path_of_placement, labels.TOPOLOGY), key=True)
+            hint = f"Ask for a level with {labels.PLACEMENT_REQUIRED}, or remove it."
+            yield Diagnostic(PLACEMENT_WITHOUT_LEVEL, message, where, hint=hint)
+    # Checks the combined levels of a workload, its jobs and their pod template, if all apply to the same pods.
+    whole, lost = whole_placement(workload)
+    lost = (*lost, *(asked_level for replica_type in workload.replicas for asked_level in replica_type.lost))
+    if whole not in (workload.placement, *(replica_type.placement for replica_type in workload.replicas)):
+        yield from _order(workload, whole)
+    for asked_level in lost:
+        message = f'nothing keeps the pods within one "{asked_level.text}": their template asks for another placement'
+        location = workload.declared.origin.locate(asked_level.path, key=True)
+        hint = "Ask for it on the pod template, or leave it out."
+        yield Diagnostic(PLACEMENT_OVERRIDDEN, message, location, hint=hint)
 
 
 def _order(workload: FleetWorkload, placement: Placement | None) -> Iterator[Diagnostic]:
@@ -212,19 +226,6 @@ def _order(workload: FleetWorkload, placement: Placement | None) -> Iterator[Dia
     related = (Related("required here", workload.declared.at(*required.path)),) if is_elsewhere else ()
     levels, location = [level.key for level in placement.fleet_topology.levels], workload.declared.at(*preferred.path)
     yield from check_order(levels, required.level.key, preferred.level.key, location, related)
-
-
-def _merged(workload: FleetWorkload) -> Iterator[Diagnostic]:
-    """Checks the combined levels of a workload, its jobs and their pod template, if all apply to the same pods."""
-    placement, lost = whole_placement(workload)
-    lost = (*lost, *(asked_level for replica_type in workload.replicas for asked_level in replica_type.lost))
-    if placement not in (workload.placement, *(replica_type.placement for replica_type in workload.replicas)):
-        yield from _order(workload, placement)
-    for asked_level in lost:
-        message = f'nothing keeps the pods within one "{asked_level.text}": their template asks for another placement'
-        location = workload.declared.origin.locate(asked_level.path, key=True)
-        hint = "Ask for it on the pod template, or leave it out."
-        yield Diagnostic(PLACEMENT_OVERRIDDEN, message, location, hint=hint)
 
 
 def _unread(workload: FleetWorkload) -> Iterator[Diagnostic]:
@@ -279,22 +280,6 @@ def _instead(workload: FleetWorkload, replica_type: ReplicaType | None) -> str:
         ways.append(f"add the label {labels.OWNED}: owned")
     text = ", or ".join(ways) or "leave it out"
     return f"{text[0].upper()}{text[1:]}."
-
-
-def _without_level(workload: FleetWorkload) -> Iterator[Diagnostic]:
-    """Finds a topology that KAI would read although nothing asks for its levels or for segments."""
-    path_of_placement = podgrouper.places_at(workload)
-    if placed(workload).get(path_of_placement, workload) is not None or any(t.segments for t in workload.replicas):
-        return
-    written_topology = workload.declared.origin.value((*path_of_placement, labels.TOPOLOGY))
-    if written_topology:
-        message = (
-            f'the topology "{written_topology}" is left out: no level of it is asked for, and KAI would never run '
-            "the pods"
-        )
-        where = workload.declared.origin.locate((*path_of_placement, labels.TOPOLOGY), key=True)
-        hint = f"Ask for a level with {labels.PLACEMENT_REQUIRED}, or remove it."
-        yield Diagnostic(PLACEMENT_WITHOUT_LEVEL, message, where, hint=hint)
 
 
 def check_order(

@@ -96,10 +96,38 @@ def check_quotas(pool: FleetPool, fleet: Fleet) -> Iterator[Diagnostic]:
             location = pool.declared.at("spec", "resources", name, "maximum")
             yield from _above(f"pool {pool.name}", pool.own_maximum.of(name), pool.parent, name, location)
         if pool.guarantee.of(name) == NO_LIMIT:
-            yield from _unlimited(pool, name)
+            # One finding for a pool with parts but no finite guarantee. The place is its first live subpool
+            # (for cpu and memory: the first with a quota of the resource), or else its first child pool with a finite
+            # guarantee.
+            live = [subpool for subpool in pool.subpools if subpool.state != "ARCHIVED"]
+            if name != "gpu":
+                live = [s for s in live if s.written is not None and name in s.written.model_fields_set]
+            guaranteed = (child for child in pool.children if child.guarantee.of(name) != NO_LIMIT)
+            dividing: list[Part] = [*live, *guaranteed]
+            if dividing:
+                location = dividing[0].declared.at(*dividing[0].quota_path(name))
+                of_resource = "" if name == "gpu" else f" of {name}"
+                message = f"pool {pool.name} has {pool.parts_are} but no finite guarantee{of_resource}"
+                related = (Related(f"pool {pool.name}", pool.declared.at(*_guarantee(name))),)
+                number = "a number of GPUs" if name == "gpu" else "an amount"
+                hint = f"Set spec.resources.{name}.guarantee of pool {pool.name} to {number}."
+                yield Diagnostic(QUOTA_UNLIMITED_POOL, message, location, related, hint=hint)
         if pool.parent is not None:
             yield from _unlimited_child(pool, pool.parent, name)
-    yield from _unsaid(fleet, pool)
+    # A pool at the top, without parts, that has no limit because it names no guarantee.
+    is_said = "guarantee" in pool.declared.spec.spec.resources.gpu.model_fields_set
+    if not is_said and pool.parent is None and not pool.is_split and pool.backend.is_kai:
+        guaranteed_pools = (p for p in fleet.pools if p.backend == pool.backend and p.guarantee.gpu != NO_LIMIT)
+        guaranteed_pool = next(guaranteed_pools, None)
+        also = f", those that pool {guaranteed_pool.name} is guaranteed too" if guaranteed_pool else ""
+        message = f"pool {pool.name} names no guarantee of GPUs, so it has no limit: its work may take all GPUs{also}"
+        its_place: tuple[Related, ...] = ()
+        if guaranteed_pool:
+            its_place = (Related(f"pool {guaranteed_pool.name}", guaranteed_pool.declared.at(*_guarantee("gpu"))),)
+        hint = "Set spec.resources.gpu.guarantee to a number of GPUs, or to -1 if you mean no limit."
+        level = None if guaranteed_pool else Severity.INFO
+        location = pool.declared.at(*_guarantee("gpu"))
+        yield Diagnostic(POOL_UNLIMITED, message, location, its_place, hint=hint, level=level)
     for subpool in pool.active:
         yield from _own_maximum(pool, subpool)
         yield from _missing(pool, subpool)
@@ -155,7 +183,18 @@ def check_admission(fleet: Fleet, past: Past | None = None) -> Iterator[Diagnost
             cause = _cause(submission, verdict)
             yield Diagnostic(verdict.rule, verdict.text, submission.place, hint=verdict.hint, cause=cause)
     for refused in unlisted.values():
-        yield from _unlisted(refused, admission)
+        # Over-quota work of one pool or subpool that may run on. The hint has the complete list to write.
+        queue_owner = refused[0][0]
+        entries = {n: m.model_dump(exclude_unset=True) for n, m in queue_owner.over_quota.spec.spec.overQuota.items()}
+        for submission, verdict in refused:
+            name = submission.over_quota_key or work_name(submission.kind, submission.name)
+            entries[name] = over_quota_amounts(admission.to_be_listed(submission), verdict.unlisted)
+        document = f"{queue_owner.over_quota.spec.kind.lower()} {queue_owner.target}"
+        hint = f"Write into the spec of {document}, so that later runs know it: overQuota: {flow(entries)}"
+        for submission, verdict in refused:
+            yield Diagnostic(
+                OVER_QUOTA_RUNNING, verdict.text, submission.place, hint=hint, cause=_cause(submission, verdict)
+            )
     for key, pending in waiting.items():
         yield _crowded([*pending, *running_on.get(key, ())], admission.declared(pending[0])[key[1]])
 
@@ -175,21 +214,6 @@ def _listed(submission: Submission, verdict: Verdict) -> Diagnostic:
     location = submission.over_quota.origin.locate(("spec", "overQuota", submission.over_quota_key or ""), key=True)
     related, hint = (Related("listed here", location),), "Nothing to do until it has ended."
     return Diagnostic(OVER_QUOTA_RUNNING, verdict.text, submission.place, related, hint, level=Severity.INFO)
-
-
-def _unlisted(refused: Sequence[tuple[Submission, Verdict]], admission: Admission) -> Iterator[Diagnostic]:
-    """Reports over-quota work of one pool or subpool that may run on. The hint has the complete list to write."""
-    queue_owner = refused[0][0]
-    entries = {n: m.model_dump(exclude_unset=True) for n, m in queue_owner.over_quota.spec.spec.overQuota.items()}
-    for submission, verdict in refused:
-        name = submission.over_quota_key or work_name(submission.kind, submission.name)
-        entries[name] = over_quota_amounts(admission.to_be_listed(submission), verdict.unlisted)
-    document = f"{queue_owner.over_quota.spec.kind.lower()} {queue_owner.target}"
-    hint = f"Write into the spec of {document}, so that later runs know it: overQuota: {flow(entries)}"
-    for submission, verdict in refused:
-        yield Diagnostic(
-            OVER_QUOTA_RUNNING, verdict.text, submission.place, hint=hint, cause=_cause(submission, verdict)
-        )
 
 
 def _cause(submission: Submission, verdict: Verdict) -> Location:
@@ -281,44 +305,6 @@ def _above(
         related = (Related(f"pool {bound.name}", bound.declared.at("spec", "resources", resource, "maximum")),)
         hint = f"Use {show(resource, most)} or less, or leave it out."
         yield Diagnostic(MAXIMUM_ABOVE_PARENT, message, location, related, hint=hint)
-
-
-def _unlimited(pool: FleetPool, resource: ResourceName) -> Iterator[Diagnostic]:
-    """Reports one finding for a pool with parts but no finite guarantee. The place is its first live subpool (for cpu
-    and memory: the first with a quota of the resource), or else its first child pool with a finite guarantee.
-    """
-    live = [subpool for subpool in pool.subpools if subpool.state != "ARCHIVED"]
-    if resource != "gpu":
-        live = [s for s in live if s.written is not None and resource in s.written.model_fields_set]
-    guaranteed = (child for child in pool.children if child.guarantee.of(resource) != NO_LIMIT)
-    dividing: list[Part] = [*live, *guaranteed]
-    if dividing:
-        location = dividing[0].declared.at(*dividing[0].quota_path(resource))
-        of_resource = "" if resource == "gpu" else f" of {resource}"
-        message = f"pool {pool.name} has {pool.parts_are} but no finite guarantee{of_resource}"
-        related = (Related(f"pool {pool.name}", pool.declared.at(*_guarantee(resource))),)
-        number = "a number of GPUs" if resource == "gpu" else "an amount"
-        hint = f"Set spec.resources.{resource}.guarantee of pool {pool.name} to {number}."
-        yield Diagnostic(QUOTA_UNLIMITED_POOL, message, location, related, hint=hint)
-
-
-def _unsaid(fleet: Fleet, pool: FleetPool) -> Iterator[Diagnostic]:
-    """Reports a pool at the top, without parts, that has no limit because it names no guarantee."""
-    is_said = "guarantee" in pool.declared.spec.spec.resources.gpu.model_fields_set
-    if is_said or pool.parent is not None or pool.is_split or not pool.backend.is_kai:
-        return
-    guaranteed_pools = (p for p in fleet.pools if p.backend == pool.backend and p.guarantee.gpu != NO_LIMIT)
-    guaranteed_pool = next(guaranteed_pools, None)
-    also = f", those that pool {guaranteed_pool.name} is guaranteed too" if guaranteed_pool else ""
-    message = f"pool {pool.name} names no guarantee of GPUs, so it has no limit: its work may take all GPUs{also}"
-    related = (
-        (Related(f"pool {guaranteed_pool.name}", guaranteed_pool.declared.at(*_guarantee("gpu"))),)
-        if guaranteed_pool
-        else ()
-    )
-    hint = "Set spec.resources.gpu.guarantee to a number of GPUs, or to -1 if you mean no limit."
-    level = None if guaranteed_pool else Severity.INFO
-    yield Diagnostic(POOL_UNLIMITED, message, pool.declared.at(*_guarantee("gpu")), related, hint=hint, level=level)
 
 
 def _unlimited_child(pool: FleetPool, parent: FleetPool, resource: ResourceName) -> Iterator[Diagnostic]:

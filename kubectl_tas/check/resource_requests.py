@@ -208,14 +208,34 @@ def check_gpu_requests(sent: FleetWorkload | SubmittedSet, fleet: Fleet) -> Iter
     """Checks the pod templates of a workload or PodCliqueSet. Tasks of OSMO always ask for whole GPUs."""
     pods = tuple(pods_of(sent))
     yield from _of_pods(pods, _channels(fleet, sent.pool.backend, sent.namespace))
-    yield from _unread(sent, pods)
+    # Annotations above the pod templates, which no controller copies to pods.
+    origin = sent.declared.origin
+    for path in dict.fromkeys(notes_above(sent)):
+        annotation = origin.value(path)
+        if not isinstance(annotation, dict) or any(pod.notes == path for pod in pods):
+            continue
+        for name in gpus.ANNOTATIONS:
+            if name in annotation and not (pods and all(name in pod.annotations for pod in pods)):
+                templates = " or ".join(".".join(str(step) for step in pod.notes) for pod in pods)
+                hint = f"Move it to {templates}." if pods else "Write it in the pod template of its runtime."
+                message = f"KAI reads {name} only on pods: here it asks for no GPU"
+                yield Diagnostic(GPU_ANNOTATION, message, origin.locate((*path, name), key=True), hint=hint)
     if isinstance(sent, FleetWorkload):
         for template in sent.templates:
             if template.template is None:  # a TrainJob says per node what its runtime's template does not
                 yield from _uncounted(sent.declared.origin, template.path)
             if template.beside:
                 yield from _uncounted(sent.declared.origin, template.beside)
-        yield from _of_runtime(sent)
+        # A runtime with pod templates that no file has, if the workload does not say which GPUs its pods
+        # take.
+        origin, known_runtimes = sent.declared.origin, sent.declared.spec.page.pod_rules.without_gpus
+        says_gpus = any(origin.value((*pods.path, "resourcesPerNode")) for pods in sent.templates)
+        if known_runtimes and not says_gpus:
+            kind, runtime = (origin.value(("spec", "runtimeRef", key)) for key in ("kind", "name"))
+            if isinstance(runtime, str) and (runtime not in known_runtimes or kind == "TrainingRuntime"):
+                message = f"the pods of runtime {runtime} may ask for GPUs, which are not counted"
+                hint = "Write spec.trainer.resourcesPerNode: it takes the place of what the runtime asks for."
+                yield Diagnostic(GPUS_UNKNOWN, message, origin.locate(("spec", "runtimeRef", "name")), hint=hint)
     yield from _outside_of_pods(sent)
 
 
@@ -223,18 +243,6 @@ def _of_pods(pods: Iterable[CountedPod], channels: Collection[str]) -> Iterator[
     for pod in pods:
         yield from _unknown_number(pod, channels)
         yield from _refused_notes(pod)
-
-
-def _of_runtime(workload: FleetWorkload) -> Iterator[Diagnostic]:
-    """Reports a runtime with pod templates that no file has, if the workload does not say which GPUs its pods take."""
-    origin, known_runtimes = workload.declared.origin, workload.declared.spec.page.pod_rules.without_gpus
-    says_gpus = any(origin.value((*pods.path, "resourcesPerNode")) for pods in workload.templates)
-    if known_runtimes and not says_gpus:
-        kind, name = (origin.value(("spec", "runtimeRef", key)) for key in ("kind", "name"))
-        if isinstance(name, str) and (name not in known_runtimes or kind == "TrainingRuntime"):
-            message = f"the pods of runtime {name} may ask for GPUs, which are not counted"
-            hint = "Write spec.trainer.resourcesPerNode: it takes the place of what the runtime asks for."
-            yield Diagnostic(GPUS_UNKNOWN, message, origin.locate(("spec", "runtimeRef", "name")), hint=hint)
 
 
 def _outside_of_pods(workload: FleetWorkload | SubmittedSet) -> Iterator[Diagnostic]:
@@ -354,21 +362,6 @@ def pods_of(submitted: object) -> Iterator[CountedPod]:
                 path = (*clique.path, "spec", "podSpec")
                 count = submitted.set.replicas * clique.spec.spec.replicas * scaled.get(clique.name, 1)
                 yield CountedPod(submitted.declared.origin, spec, path, clique.spec.annotations, notes, count)
-
-
-def _unread(workload: FleetWorkload | SubmittedSet, pods: Sequence[CountedPod]) -> Iterator[Diagnostic]:
-    """Reports annotations above the pod templates, which no controller copies to pods."""
-    origin = workload.declared.origin
-    for path in dict.fromkeys(notes_above(workload)):
-        annotation = origin.value(path)
-        if not isinstance(annotation, dict) or any(pod.notes == path for pod in pods):
-            continue
-        for name in gpus.ANNOTATIONS:
-            if name in annotation and not (pods and all(name in pod.annotations for pod in pods)):
-                templates = " or ".join(".".join(str(step) for step in pod.notes) for pod in pods)
-                hint = f"Move it to {templates}." if pods else "Write it in the pod template of its runtime."
-                message = f"KAI reads {name} only on pods: here it asks for no GPU"
-                yield Diagnostic(GPU_ANNOTATION, message, origin.locate((*path, name), key=True), hint=hint)
 
 
 def notes_above(workload: FleetWorkload | SubmittedSet) -> list[KeyPath]:

@@ -18,7 +18,7 @@ from kubectl_tas.load.kinds import UNKNOWN_KIND, not_read
 from kubectl_tas.load.loading import load_repository
 from kubectl_tas.load.source import Source
 from kubectl_tas.model.config import Setting
-from kubectl_tas.model.repository import Origin, Repository
+from kubectl_tas.model.repository import Repository
 from kubectl_tas.resolve.fleet import Fleet, resolve
 
 RULE_SETTING = Rule(
@@ -101,7 +101,10 @@ def settle(
     rules, waivers = fleet.config.rules, fleet.repository.waivers
     if not rules and not waivers and not (base and base.rules) and fleet.repository.refused_config is None:
         return in_order(without_consequences(tuple(diagnostics), complete=complete))
-    unread = _unread_declarations(fleet.repository.refused_config)
+    config = fleet.repository.refused_config.value(()) if fleet.repository.refused_config is not None else None
+    specs = mappings(list(config.values())) if isinstance(config, dict) else ()  # the key "spec" may be the error
+    declarations = (d for s in specs for f in ("kinds", "companions") for d in mappings(s.get(f)))
+    unread = {not_read(str(declaration.get("kind")), declaration.get("apiVersion")) for declaration in declarations}
     diagnostics = (w for w in diagnostics if w.rule.code != UNKNOWN_KIND.code or w.message not in unread)
     comments = {(waiver.place.path, waiver.line, code): waiver for waiver in waivers for code in waiver.rules}
     used: set[tuple[str, int, str]] = set()
@@ -116,14 +119,6 @@ def settle(
     if complete:
         settled += (waiver for waiver in _unused(fleet, used) if rules.get(WAIVER_UNUSED.code) != OFF)
     return in_order(without_consequences(settled, complete=complete))
-
-
-def _unread_declarations(refused: Origin | None) -> set[str]:
-    """Returns the messages about kinds that a faulty Config declares. A corrected Config makes the kinds known."""
-    config = refused.value(()) if refused is not None else None
-    specs = mappings(list(config.values())) if isinstance(config, dict) else ()  # the key "spec" may be the error
-    declarations = (d for s in specs for f in ("kinds", "companions") for d in mappings(s.get(f)))
-    return {not_read(str(declaration.get("kind")), declaration.get("apiVersion")) for declaration in declarations}
 
 
 def _set(diagnostic: Diagnostic, rules: Mapping[str, str], base: Base | None) -> Iterator[Diagnostic]:

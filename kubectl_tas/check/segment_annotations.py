@@ -109,7 +109,12 @@ def check_segment_sizes(workload: FleetWorkload, _fleet: Fleet) -> Iterator[Diag
         if template.template is not None and (template.is_divided or not workload.declared.spec.page.gang.divided):
             is_read = template.segments is not None or template.ignored is None
             sizes = [*_own_division(workload, template), *(_sizes(workload, template) if is_read else ())]
-            yield from _index_label(workload, template)
+            # Checks the name of the index label. If KAI makes the segments itself, see `_index` instead.
+            label = template.annotations.get(labels.POD_INDEX_LABEL)
+            if label is not None and not makes_segments(workload, template) and not re.fullmatch(QUALIFIED_NAME, label):
+                message = f'{labels.POD_INDEX_LABEL} must be a label such as {labels.JOB_INDEX}, not "{label}"'
+                location = workload.declared.at(*template.annotations_path, labels.POD_INDEX_LABEL)
+                yield Diagnostic(SEGMENT_VALUE, message, location, hint="Name the label that holds the pod's index.")
             yield from sizes or _made(workload, template)
 
 
@@ -135,35 +140,22 @@ def _own_division(workload: FleetWorkload, replica_type: ReplicaType) -> Iterato
         yield Diagnostic(SEGMENT_VALUE, message, location, hint=hint)
 
 
-def _unplaced(workload: FleetWorkload, replica_type: ReplicaType) -> Iterator[Diagnostic]:
-    """Reports segments that KAI makes because the kind divides its pods, but that nothing places."""
-    division, segments = workload.declared.spec.own_division, replica_type.segments
-    if segments is None or division is None or not makes_segments(workload, replica_type):
-        return
-    if segments.size_path == division.path and segments.placement is None and not replica_type.ignored:
-        message = f"KAI makes segments by this {division.path[-2]}, and nothing places them"
-        hint = f"Add {labels.SEGMENT_REQUIRED} to {replica_type.path[-1]} to place each."
-        yield Diagnostic(SEGMENT_POLICY, message, workload.declared.at(*division.path), hint=hint)
-
-
 def _made(workload: FleetWorkload, replica_type: ReplicaType) -> Iterator[Diagnostic]:
     """Reports errors in segments with a valid size that KAI makes."""
     reason_and_hint = never_runs(workload, replica_type)
     if reason_and_hint is None or replica_type.segments is None:
-        yield from _unplaced(workload, replica_type)
+        # Segments that KAI makes because the kind divides its pods, but that nothing places.
+        division, segments = workload.declared.spec.own_division, replica_type.segments
+        is_unplaced = segments is not None and segments.placement is None and not replica_type.ignored
+        is_by_kind = segments is not None and division is not None and segments.size_path == division.path
+        if division is not None and is_unplaced and is_by_kind and makes_segments(workload, replica_type):
+            message = f"KAI makes segments by this {division.path[-2]}, and nothing places them"
+            hint = f"Add {labels.SEGMENT_REQUIRED} to {replica_type.path[-1]} to place each."
+            yield Diagnostic(SEGMENT_POLICY, message, workload.declared.at(*division.path), hint=hint)
     else:
         reason, hint = reason_and_hint
         location = workload.declared.at(*replica_type.segments.size_path)
         yield Diagnostic(SEGMENT_NEVER_RUNS, f"the pods never run: {reason}", location, hint=hint)
-
-
-def _index_label(workload: FleetWorkload, replica_type: ReplicaType) -> Iterator[Diagnostic]:
-    """Checks the name of the index label. If KAI makes the segments itself, see ``_index`` instead."""
-    label = replica_type.annotations.get(labels.POD_INDEX_LABEL)
-    if label is not None and not makes_segments(workload, replica_type) and not re.fullmatch(QUALIFIED_NAME, label):
-        message = f'{labels.POD_INDEX_LABEL} must be a label such as {labels.JOB_INDEX}, not "{label}"'
-        location = workload.declared.at(*replica_type.annotations_path, labels.POD_INDEX_LABEL)
-        yield Diagnostic(SEGMENT_VALUE, message, location, hint="Name the label that holds the pod's index.")
 
 
 def _sizes(workload: FleetWorkload, replica_type: ReplicaType) -> Iterator[Diagnostic]:
@@ -214,19 +206,43 @@ def _pods_of(workload: FleetWorkload, replica_type: ReplicaType) -> str:
 
 def check_segments(workload: FleetWorkload, _fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks every workload that asks for segments."""
-    yield from _on_root(workload)
+    # Segment annotations on a workload. KAI reads most of them only on pod templates.
+    for name in labels.SEGMENT_ANNOTATIONS:
+        is_read = name == labels.SEGMENT_SIZE and podgrouper.row(workload).reads_size
+        if not is_read and name in workload.declared.spec.metadata.annotations:
+            message = f"{name} is ignored on the workload: segments belong to the pods of one template"
+            location = workload.declared.origin.locate(("metadata", "annotations", name), key=True)
+            yield Diagnostic(SEGMENT_IGNORED, message, location, hint=podgrouper.row(workload).segment_template)
     divided = next((replica_type for replica_type in workload.replicas if replica_type.is_divided), None)
     differing = [d for t in workload.replicas if divided for d in _differs(workload, t, divided)]
     yield from differing
-    yield from _preview(workload)
+    if not workload.lists_segments:
+        counts = " and ".join(f"{t.segment_count} segments of {t.name}" for t in workload.replicas if t.segments)
+        message = f"no preview is written: {counts}; at most {MAX_SEGMENTS} are previewed"
+        largest = max(workload.replicas, key=lambda item: item.segment_count)
+        yield Diagnostic(SEGMENT_PREVIEW, message, _size_place(workload, largest))
     for replica_type in workload.templates:
         is_copy = (
             divided is not None and replica_type is not divided and (differing or replica_type.path == divided.path)
         )
         if replica_type.template is not None and not is_copy:
-            yield from _ignored(workload, replica_type)
+            asking = next((name for name in labels.SEGMENT_ANNOTATIONS if name in replica_type.annotations), None)
+            if replica_type.ignored and asking is not None:
+                reason, hint = _why(workload, replica_type.ignored)
+                ignored_annotations = "the levels of the segments" if replica_type.segments else "the segments"
+                also = "; KAI divides the pods anyway" if replica_type.segments else ""
+                message = f"{ignored_annotations} of {replica_type.name} are ignored: {reason}{also}"
+                yield Diagnostic(
+                    SEGMENT_IGNORED, message, workload.declared.at(*replica_type.annotations_path, asking), hint=hint
+                )
             yield from _incomplete(workload, replica_type)
-            yield from _index(workload, replica_type)
+            label, name = replica_type.annotations.get(labels.POD_INDEX_LABEL), labels.POD_INDEX_LABEL
+            if replica_type.segments and label not in (None, replica_type.segments.index_label):
+                message = (
+                    f"{name} is ignored: of a {workload.kind} KAI reads the label {replica_type.segments.index_label}"
+                )
+                location = workload.declared.at(*replica_type.annotations_path, name)
+                yield Diagnostic(SEGMENT_IGNORED, message, location, hint="Remove it.")
     minimums, needed = podgrouper.minimums(workload), podgrouper.needed(workload)
     for replica_type, minimum, waited in zip(workload.replicas, minimums, needed, strict=True):
         if replica_type.segments is not None:
@@ -234,16 +250,6 @@ def check_segments(workload: FleetWorkload, _fleet: Fleet) -> Iterator[Diagnosti
             if replica_type.segments.placement is not None:
                 yield from _levels(workload, replica_type, replica_type.segments.placement)
         yield from _elastic(workload, replica_type, minimum, waited)
-
-
-def _on_root(workload: FleetWorkload) -> Iterator[Diagnostic]:
-    """Reports segment annotations on a workload. KAI reads most of them only on pod templates."""
-    for name in labels.SEGMENT_ANNOTATIONS:
-        is_read = name == labels.SEGMENT_SIZE and podgrouper.row(workload).reads_size
-        if not is_read and name in workload.declared.spec.metadata.annotations:
-            message = f"{name} is ignored on the workload: segments belong to the pods of one template"
-            location = workload.declared.origin.locate(("metadata", "annotations", name), key=True)
-            yield Diagnostic(SEGMENT_IGNORED, message, location, hint=podgrouper.row(workload).segment_template)
 
 
 def _differs(workload: FleetWorkload, replica_type: ReplicaType, divided: ReplicaType) -> Iterator[Diagnostic]:
@@ -279,18 +285,6 @@ def _same(divided: ReplicaType, name: str) -> tuple[str, ...]:
     return (divided_annotations,) if divided_annotations else ()
 
 
-def _ignored(workload: FleetWorkload, replica_type: ReplicaType) -> Iterator[Diagnostic]:
-    asking = next((name for name in labels.SEGMENT_ANNOTATIONS if name in replica_type.annotations), None)
-    if replica_type.ignored and asking is not None:
-        reason, hint = _why(workload, replica_type.ignored)
-        ignored_annotations = "the levels of the segments" if replica_type.segments else "the segments"
-        also = "; KAI divides the pods anyway" if replica_type.segments else ""
-        message = f"{ignored_annotations} of {replica_type.name} are ignored: {reason}{also}"
-        yield Diagnostic(
-            SEGMENT_IGNORED, message, workload.declared.at(*replica_type.annotations_path, asking), hint=hint
-        )
-
-
 def _why(workload: FleetWorkload, ignored: Ignored) -> tuple[str, str]:
     """Returns why KAI ignores annotations about segments, and what to do instead."""
     kind, pool, row = workload.kind, workload.pool, podgrouper.row(workload)
@@ -310,15 +304,6 @@ def _why(workload: FleetWorkload, ignored: Ignored) -> tuple[str, str]:
             if pool.topology is None:
                 hint = f"Give pool {pool.name} a topology, or name one with {labels.TOPOLOGY}."
             return "they name no kai.scheduler/topology", hint
-
-
-def _preview(workload: FleetWorkload) -> Iterator[Diagnostic]:
-    if workload.lists_segments:
-        return
-    counts = " and ".join(f"{t.segment_count} segments of {t.name}" for t in workload.replicas if t.segments)
-    message = f"no preview is written: {counts}; at most {MAX_SEGMENTS} are previewed"
-    largest = max(workload.replicas, key=lambda item: item.segment_count)
-    yield Diagnostic(SEGMENT_PREVIEW, message, _size_place(workload, largest))
 
 
 def _size_place(workload: FleetWorkload, replica_type: ReplicaType) -> Location | None:
@@ -342,15 +327,6 @@ def _incomplete(workload: FleetWorkload, replica_type: ReplicaType) -> Iterator[
         message = f"{other_annotations[0]} is not read without {labels.SEGMENT_SIZE}"
         location = workload.declared.origin.locate((*path, other_annotations[0]), key=True)
         yield Diagnostic(SEGMENT_INCOMPLETE, message, location, hint=f"Add {labels.SEGMENT_SIZE}.")
-
-
-def _index(workload: FleetWorkload, replica_type: ReplicaType) -> Iterator[Diagnostic]:
-    """Reports an index label that KAI ignores: up to 0.17.0 the podgrouper uses a fixed label for each kind."""
-    label, name = replica_type.annotations.get(labels.POD_INDEX_LABEL), labels.POD_INDEX_LABEL
-    if replica_type.segments and label not in (None, replica_type.segments.index_label):
-        message = f"{name} is ignored: of a {workload.kind} KAI reads the label {replica_type.segments.index_label}"
-        location = workload.declared.at(*replica_type.annotations_path, name)
-        yield Diagnostic(SEGMENT_IGNORED, message, location, hint="Remove it.")
 
 
 def _whole(workload: FleetWorkload) -> str:

@@ -71,7 +71,11 @@ def check_selectors(companion: FleetCompanion, fleet: Fleet) -> Iterator[Diagnos
     selector = companion.declared.origin.value(("spec", field)) if field is not None else None
     if field is None or not isinstance(selector, dict) or _is_own(selector):
         return
-    queue_owners = _sharing(fleet, companion)
+    places = fleet.namespaces(companion.backend)
+    leaves = fleet.leaf_queues(companion.backend)
+    queue_owners = tuple(
+        sorted(target for queue, target in leaves.items() if companion.namespace in places.get(queue, ()))
+    )
     if len(queue_owners) > 1:
         reason = "is empty" if not any(selector.values()) else "only excludes labels"
         message = (
@@ -307,10 +311,3 @@ def _is_own(selector: Mapping[str, Any]) -> bool:
     pairs, conditions = _demands(selector)
     keys = [*pairs, *(condition.get("key") for condition in conditions if condition.get("operator") not in _WITHOUT)]
     return any(key != labels.MANAGED_BY for key in keys)
-
-
-def _sharing(fleet: Fleet, companion: FleetCompanion) -> tuple[str, ...]:
-    """Returns the pools and subpools whose work runs in the namespace of a companion."""
-    places = fleet.namespaces(companion.backend)
-    leaves = fleet.leaf_queues(companion.backend)
-    return tuple(sorted(target for queue, target in leaves.items() if companion.namespace in places.get(queue, ())))

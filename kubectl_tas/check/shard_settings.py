@@ -188,27 +188,23 @@ def check_shard(shard: FleetShard, fleet: Fleet) -> Iterator[Diagnostic]:
             hint = "Update KAI there to 0.10 or later, or remove the shard."
             yield Diagnostic(VERSION_UNSUPPORTED, message, declared.at("kind"), hint=hint)
             continue
-        yield from _fields(shard, backend, release.patch)
+        # Fields that the CRD of the release lacks.
+        for path, row in _written_fields(shard.declared.origin.value(("spec",)), ()):
+            if not row.is_in(release.patch):
+                field = ".".join(map(str, ("spec", *path)))
+                message = (
+                    f"{field} of a SchedulingShard needs KAI {_short(row.since)} or later; backend {backend.name} runs"
+                )
+                message += f" {backend.spec.scheduler.version}"
+                hint = f"Update KAI there to {_short(row.since)} or later, or leave it out."
+                location = shard.declared.origin.locate(("spec", *path), key=True)
+                yield Diagnostic(VERSION_UNSUPPORTED, message, location, hint=hint)
         yield from _settings(shard, backend, release.patch)
         yield from _turned_off(shard, backend)
 
 
 def _value_of(shard: FleetShard) -> Location:
     return shard.declared.at(*(_VALUE if shard.value else ("metadata", "name")))
-
-
-def _fields(shard: FleetShard, backend: FleetBackend, patch: Patch) -> Iterator[Diagnostic]:
-    """Reports fields that the CRD of the release lacks."""
-    for path, row in _written_fields(shard.declared.origin.value(("spec",)), ()):
-        if not row.is_in(patch):
-            field = ".".join(map(str, ("spec", *path)))
-            message = (
-                f"{field} of a SchedulingShard needs KAI {_short(row.since)} or later; backend {backend.name} runs"
-            )
-            message += f" {backend.spec.scheduler.version}"
-            hint = f"Update KAI there to {_short(row.since)} or later, or leave it out."
-            location = shard.declared.origin.locate(("spec", *path), key=True)
-            yield Diagnostic(VERSION_UNSUPPORTED, message, location, hint=hint)
 
 
 def _written_fields(value: Any, path: KeyPath, table: str = "") -> Iterator[tuple[KeyPath, SchedulerPart]]:

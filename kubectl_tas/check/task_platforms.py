@@ -179,9 +179,41 @@ def check_unused_platforms(fleet: Fleet) -> Iterator[Diagnostic]:
 
 def _of_task(workflow: FleetWorkflow, task: FleetTask, judged: JudgedTasks) -> Iterator[Diagnostic]:
     if workflow.pool.platforms.by_name:
-        yield from _named(workflow, task)
+        resource, pool = task.resource, workflow.pool
+        if resource.spec.platform is None and pool.declared.spec.spec.default_platform is None:
+            names = ", ".join(pool.platforms.by_name)
+            message = f'the task "{task.name}" has no platform: pool {pool.name} has {names}, and no default_platform'
+            hint = "Name one in its resource: platform."
+            yield Diagnostic(
+                PLATFORM_UNNAMED, message, workflow.declared.origin.locate(resource.path, key=True), hint=hint
+            )
         yield from _allowed(workflow, task)
-    yield from _validated(workflow, task)
+    # Checks a task against resource validations. Follows `ResourceAssertion.evaluate` of OSMO
+    # (src/utils/connectors/postgres.py). Skips a validation if one of its tokens has no value.
+    for validation in task.platform.validations:
+        rule, texts = validation.rule, dict[str, str | None]()
+        for name in ("left_operand", "right_operand") if not _node_tokens(validation) else ():
+            try:
+                texts[name] = filled(str(getattr(rule, name)), task.values)
+            except NotFilledError as error:
+                yield Diagnostic(POD_TEMPLATE_TOKEN, error.message, validation.at((name,)), hint=error.hint)
+        operands = texts.get("left_operand"), texts.get("right_operand")
+        if operands[0] is None or operands[1] is None:
+            continue
+        left_amount, right = (_measured(text) for text in operands if text is not None)
+        if type(left_amount) is not type(right) and rule.operator != "EQ":
+            message = (
+                f'{rule.operator} cannot compare "{operands[0]}" with "{operands[1]}": one is an amount, the other text'
+            )
+            yield Diagnostic(POD_TEMPLATE_TOKEN, message, validation.at(), hint="Compare two amounts, or two texts.")
+            continue
+        holds, words = _COMPARED[rule.operator]
+        if not holds(left_amount, right):
+            requirement = f'for the task "{task.name}", {operands[0]} must be {words}{operands[1]}'
+            message = f"{_told(validation, task)}: {requirement}"
+            related = (Related("the resource validation", validation.at()),)
+            hint = "Change what its resource asks for, or choose another platform."
+            yield Diagnostic(RESOURCE_VALIDATION, message, _place(workflow, task, validation), related, hint=hint)
     if not task.platform.is_plain:
         name_path: KeyPath = (*task.path, "name")
         yield from _pod(judged.fleet, workflow.pool, task, workflow.declared, name_path, judged.pods)
@@ -196,15 +228,6 @@ def _of_pools(fleet: Fleet) -> Iterator[Diagnostic]:
             if (pool.name, platform.name) not in used and not platform.is_plain:
                 task = sample_task(pool, platform)
                 yield from _pod(fleet, pool, task, pool.declared, platform.path, judged)
-
-
-def _named(workflow: FleetWorkflow, task: FleetTask) -> Iterator[Diagnostic]:
-    resource, pool = task.resource, workflow.pool
-    if resource.spec.platform is None and pool.declared.spec.spec.default_platform is None:
-        names = ", ".join(pool.platforms.by_name)
-        message = f'the task "{task.name}" has no platform: pool {pool.name} has {names}, and no default_platform'
-        hint = "Name one in its resource: platform."
-        yield Diagnostic(PLATFORM_UNNAMED, message, workflow.declared.origin.locate(resource.path, key=True), hint=hint)
 
 
 def _allowed(workflow: FleetWorkflow, task: FleetTask) -> Iterator[Diagnostic]:
@@ -267,7 +290,24 @@ def _pod(
     priority = fleet.config.priorityClasses.NORMAL
     task_pod = pod_spec(task.spec, task.resource.spec, pool.backend.scheduler_name, priority, task.platform.nodes)
     pod = on_platform(task, task_pod)
-    yield from _hidden(pod, task, declared)
+    # Files of a task at a path where its platform mounts something: an API server refuses the pod.
+    # check.mounts covers the task's own mounts.
+    if task.spec.files and is_pod(pod.data["spec"]):
+        itself = {mount.rpartition(":")[2] for mount in task.spec.volumeMounts} | {*mounted_secrets(task.spec).values()}
+        mounts = pod.data["spec"]["containers"][0].get("volumeMounts") or ()
+        paths = [mount.get("mountPath") if isinstance(mount, dict) else None for mount in mounts]
+        index_of_path = {normal(p): i for i, p in enumerate(paths) if isinstance(p, str) and p not in itself}
+        for number, file in enumerate(task.spec.files):
+            index = index_of_path.get(normal(with_tokens(file.path, data_paths(task.spec))))
+            if index is not None:
+                platform = task.platform
+                by_default = platform.pool.at(*platform.path, "default_mounts")
+                location_of_mount = pod.locate(("spec", "containers", 0, "volumeMounts", index))
+                at = by_default if paths[index] in platform.spec.default_mounts else location_of_mount
+                related = (Related("mounted here", at),)
+                message = f'the file "{file.path}" stands where its platform or a pod template mounts something'
+                location = declared.at(*task.path, "files", number, "path")
+                yield Diagnostic(MOUNT_PATH, message, location, related, hint="Change one of the paths.")
     reported_places = {problem.location for problem in task.template.problems}
     text = json.dumps([pool.name, task.platform.name, _without(pod.data, task)], sort_keys=True, default=str)
     if text in judged:
@@ -277,29 +317,6 @@ def _pod(
     for diagnostic in _faults(fleet, origin, pool, said_by(task.spec)):
         if diagnostic.location not in reported_places:
             yield diagnostic
-
-
-def _hidden(pod: Merged, task: FleetTask, declared: Declared[Any]) -> Iterator[Diagnostic]:
-    """Reports files of a task at a path where its platform mounts something: an API server refuses the pod.
-    check.mounts covers the task's own mounts.
-    """
-    if not task.spec.files or not is_pod(pod.data["spec"]):
-        return
-    itself = {mount.rpartition(":")[2] for mount in task.spec.volumeMounts} | {*mounted_secrets(task.spec).values()}
-    mounts = pod.data["spec"]["containers"][0].get("volumeMounts") or ()
-    paths = [mount.get("mountPath") if isinstance(mount, dict) else None for mount in mounts]
-    index_of_path = {normal(p): i for i, p in enumerate(paths) if isinstance(p, str) and p not in itself}
-    for number, file in enumerate(task.spec.files):
-        index = index_of_path.get(normal(with_tokens(file.path, data_paths(task.spec))))
-        if index is not None:
-            platform = task.platform
-            by_default = platform.pool.at(*platform.path, "default_mounts")
-            location_of_mount = pod.locate(("spec", "containers", 0, "volumeMounts", index))
-            at = by_default if paths[index] in platform.spec.default_mounts else location_of_mount
-            related = (Related("mounted here", at),)
-            message = f'the file "{file.path}" stands where its platform or a pod template mounts something'
-            location = declared.at(*task.path, "files", number, "path")
-            yield Diagnostic(MOUNT_PATH, message, location, related, hint="Change one of the paths.")
 
 
 def _without(pod: dict[str, Any], task: FleetTask) -> dict[str, Any]:
@@ -348,36 +365,6 @@ def _unsound(origin: _Made, error: ValidationError) -> Diagnostic:
     path = ("spec", *(step for step in first_error["loc"]))
     message = f'"{first_error["input"]}" cannot be what a pod asks for'
     return Diagnostic(INVALID_VALUE, message, origin.locate(path), hint="Write a whole number of GPUs, or a quantity.")
-
-
-def _validated(workflow: FleetWorkflow, task: FleetTask) -> Iterator[Diagnostic]:
-    """Checks a task against resource validations. Follows ``ResourceAssertion.evaluate`` of OSMO
-    (src/utils/connectors/postgres.py). Skips a validation if one of its tokens has no value.
-    """
-    for validation in task.platform.validations:
-        rule, texts = validation.rule, dict[str, str | None]()
-        for name in ("left_operand", "right_operand") if not _node_tokens(validation) else ():
-            try:
-                texts[name] = filled(str(getattr(rule, name)), task.values)
-            except NotFilledError as error:
-                yield Diagnostic(POD_TEMPLATE_TOKEN, error.message, validation.at((name,)), hint=error.hint)
-        operands = texts.get("left_operand"), texts.get("right_operand")
-        if operands[0] is None or operands[1] is None:
-            continue
-        left_amount, right = (_measured(text) for text in operands if text is not None)
-        if type(left_amount) is not type(right) and rule.operator != "EQ":
-            message = (
-                f'{rule.operator} cannot compare "{operands[0]}" with "{operands[1]}": one is an amount, the other text'
-            )
-            yield Diagnostic(POD_TEMPLATE_TOKEN, message, validation.at(), hint="Compare two amounts, or two texts.")
-            continue
-        holds, words = _COMPARED[rule.operator]
-        if not holds(left_amount, right):
-            requirement = f'for the task "{task.name}", {operands[0]} must be {words}{operands[1]}'
-            message = f"{_told(validation, task)}: {requirement}"
-            related = (Related("the resource validation", validation.at()),)
-            hint = "Change what its resource asks for, or choose another platform."
-            yield Diagnostic(RESOURCE_VALIDATION, message, _place(workflow, task, validation), related, hint=hint)
 
 
 def _told(validation: PlatformValidation, task: FleetTask) -> str:

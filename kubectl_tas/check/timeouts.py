@@ -10,7 +10,6 @@ from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Se
 from kubectl_tas.facts import times
 from kubectl_tas.gangs.task_pods import CodeRange, code_ranges, seconds
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.pool_kinds import Pool
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
@@ -51,20 +50,6 @@ _GRACE = "terminationGracePeriodSeconds"
 
 def check_lifetimes(workflow: FleetWorkflow, _fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks the timeouts of a workflow with a known pool, and exit actions of its tasks."""
-    yield from _timeout(workflow)
-    for group in workflow.groups:
-        for task in group.tasks:
-            yield from _codes(workflow.declared, (*task.path, "exitActions"), code_ranges(task.spec.exitActions))
-
-
-def check_default_lifetimes(pool: FleetPool, _fleet: Fleet) -> Iterator[Diagnostic]:
-    """Checks the default timeouts and exit actions of a pool."""
-    yield from _defaults(pool.declared)
-    ranges = code_ranges(pool.declared.spec.spec.default_exit_actions)
-    yield from _codes(pool.declared, ("spec", "default_exit_actions"), ranges)
-
-
-def _timeout(workflow: FleetWorkflow) -> Iterator[Diagnostic]:
     pool, asked_timeout = workflow.pool.declared, workflow.declared.spec.workflow.timeout.exec_timeout
     most = pool.spec.spec.max_exec_timeout
     if asked_timeout is not None and most is not None and seconds(asked_timeout) > seconds(most) > 0:
@@ -74,16 +59,22 @@ def _timeout(workflow: FleetWorkflow) -> Iterator[Diagnostic]:
         location = workflow.declared.at("workflow", "timeout", "exec_timeout")
         related = (Related("the pool's maximum", pool.at("spec", "max_exec_timeout")),)
         yield Diagnostic(TIMEOUT_TOO_LONG, message, location, related, hint=f"Write {_shown(most)} or less.")
+    for group in workflow.groups:
+        for task in group.tasks:
+            yield from _codes(workflow.declared, (*task.path, "exitActions"), code_ranges(task.spec.exitActions))
 
 
-def _defaults(pool: Declared[Pool]) -> Iterator[Diagnostic]:
+def check_default_lifetimes(pool: FleetPool, _fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks the default timeouts and exit actions of a pool."""
     for kind in ("exec", "queue"):
-        default, most = (getattr(pool.spec.spec, f"{end}_{kind}_timeout") for end in ("default", "max"))
+        default, most = (getattr(pool.declared.spec.spec, f"{end}_{kind}_timeout") for end in ("default", "max"))
         if default is not None and most is not None and seconds(default) > seconds(most) > 0:
             message = f"default_{kind}_timeout is {_shown(default)}, but max_{kind}_timeout is {_shown(most)}"
-            location = pool.at("spec", f"default_{kind}_timeout")
-            related = (Related("the maximum", pool.at("spec", f"max_{kind}_timeout")),)
+            location = pool.declared.at("spec", f"default_{kind}_timeout")
+            related = (Related("the maximum", pool.declared.at("spec", f"max_{kind}_timeout")),)
             yield Diagnostic(TIMEOUT_TOO_LONG, message, location, related, hint=f"Write {_shown(most)} or less.")
+    ranges = code_ranges(pool.declared.spec.spec.default_exit_actions)
+    yield from _codes(pool.declared, ("spec", "default_exit_actions"), ranges)
 
 
 def _shown(duration: str | int | float) -> str:

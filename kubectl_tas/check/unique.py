@@ -185,7 +185,22 @@ def _generated_of_context(fleet: Fleet) -> _Generated:
             if topology.is_created_on(backend):
                 named_topology = _Named(topology.name, topology.declared)
                 yield ("Topology", backend.name, topology.name), id(topology.declared), named_topology
-    yield from _queues(fleet)
+    # Every queue. Generated queue names never collide, but names in files may.
+    config = fleet.repository.config
+    for backend in fleet.backends:
+        root = backend.root_queue(fleet.config.queuePrefix)
+        if backend.spec.rootQueue is not None and root is not None and config is not None:
+            named_queue = _Named(root, config, ("spec", "backends", backend.index, "rootQueue"))
+            yield ("Queue", backend.name, root), backend.name, named_queue
+    for pool in fleet.pools:
+        if pool.backend.is_kai:
+            for name, field in ((pool.queue, "queue"), (pool.shared_queue, "sharedQueue")):
+                yield ("Queue", pool.backend.name, name), (pool.name, field), _queue(name, pool.declared, field)
+            for subpool in pool.subpools:
+                is_refused = subpool.name == names.SHARED  # a name that is reserved is said to be
+                if subpool.state != "ARCHIVED" and not is_refused:
+                    named_queue = _queue(subpool.queue, subpool.declared, "queue")
+                    yield ("Queue", pool.backend.name, subpool.queue), subpool.canonical, named_queue
 
 
 def _generated_of_work(fleet: Fleet) -> _Generated:
@@ -223,25 +238,6 @@ def _generated_of_work(fleet: Fleet) -> _Generated:
             source = ("gang", workload.gang) if workload.gang else id(workload.declared)
             named_group = _Named(pod_group_name(workload), workload.declared, namespace=workload.namespace)
             yield ("PodGroup", workload.pool.backend.name, named_group.name), source, named_group
-
-
-def _queues(fleet: Fleet) -> _Generated:
-    """Yields every queue. Generated queue names never collide, but names in files may."""
-    config = fleet.repository.config
-    for backend in fleet.backends:
-        root = backend.root_queue(fleet.config.queuePrefix)
-        if backend.spec.rootQueue is not None and root is not None and config is not None:
-            named_queue = _Named(root, config, ("spec", "backends", backend.index, "rootQueue"))
-            yield ("Queue", backend.name, root), backend.name, named_queue
-    for pool in fleet.pools:
-        if pool.backend.is_kai:
-            for name, field in ((pool.queue, "queue"), (pool.shared_queue, "sharedQueue")):
-                yield ("Queue", pool.backend.name, name), (pool.name, field), _queue(name, pool.declared, field)
-            for subpool in pool.subpools:
-                is_refused = subpool.name == names.SHARED  # a name that is reserved is said to be
-                if subpool.state != "ARCHIVED" and not is_refused:
-                    named_queue = _queue(subpool.queue, subpool.declared, "queue")
-                    yield ("Queue", pool.backend.name, subpool.queue), subpool.canonical, named_queue
 
 
 def _queue(name: str, declared: Declared[Any], field: str) -> _Named:

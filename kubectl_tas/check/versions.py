@@ -16,7 +16,6 @@ from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.handwritten import FleetPodGroup
-from kubectl_tas.resolve.placement import LevelAnnotation, Placement
 from kubectl_tas.resolve.pools import FleetPool
 from kubectl_tas.resolve.workflows import FleetGroup, FleetWorkflow
 
@@ -77,9 +76,42 @@ def check_workload_release(workload: FleetWorkload, fleet: Fleet) -> Iterator[Di
         location = workload.declared.origin.locate(("metadata", "labels", label), key=True)
         yield unsupported(workload.pool.backend, Feature.SKIP_PODGROUPER, label, location)
     yield from _beside_karta(workload, fleet)
-    yield from _podgrouper(workload)
-    yield from _placements(workload)
-    yield from _waits(workload)
+    # Features of a workload that the podgrouper of the release lacks, or that KAI's webhook refuses.
+    backend, missing = workload.pool.backend, podgrouper.missing_gang(workload)
+    minimum = podgrouper.minimum_path(workload)
+    if minimum is not None and missing is not None:
+        yield unsupported(backend, missing, str(minimum[-1]), workload.declared.origin.locate(minimum, key=True))
+    for replica_type in workload.replicas:
+        if replica_type.segments and podgrouper.is_refused(workload, replica_type):
+            location = workload.declared.origin.locate(replica_type.segments.size_path, key=True)
+            used_feature = f"a {workload.kind} with segments, whose PodGroup KAI's own webhook refuses,"
+            yield unsupported(backend, Feature.SEGMENT_PARENTS, used_feature, location, "leave the segments out")
+    # Checks the placement of a workload, and of its templates if KAI reads those (check.placement_rules).
+    is_known = not _lacks(workload.pool.backend, Feature.TOPOLOGY)
+    needed = (podgrouper.missing_gang(workload) if is_known else None) or Feature.TOPOLOGY
+    is_read = _lacks(workload.pool.backend, needed) or not podgrouper.is_made_by_kai(workload)
+    is_read = is_read or is_placed_as_a_whole(workload)
+    placements = [workload.placement, *(template.placement for template in workload.templates if is_read)]
+    for placement in filter(None, placements):
+        for asked_level in placement.asked:
+            backend, location = workload.pool.backend, workload.declared.origin.locate(asked_level.path, key=True)
+            if not backend.is_kai:
+                yield _needs_kai(backend, "a placement", location)
+            elif not _lacks(backend, needed):
+                continue
+            elif (
+                needed is not Feature.TOPOLOGY
+                or placement.fleet_topology is None
+                or placement.fleet_topology != workload.pool.topology
+            ):
+                yield unsupported(backend, needed, f"{asked_level.annotation} here", location)  # else the pool says it
+    # Annotations for a gang's waiting time that older releases do not read.
+    for name, feature in (
+        (labels.PREEMPTION_DELAY, Feature.PREEMPTION_DELAY),
+        (labels.STALENESS_GRACE, Feature.STALENESS_GRACE),
+    ):
+        for path, _ in waits(workload, name) if _lacks(workload.pool.backend, feature) else ():
+            yield unsupported(workload.pool.backend, feature, name, workload.declared.origin.locate(path, key=True))
 
 
 def check_workflow_jobs(fleet: Fleet) -> Iterator[Diagnostic]:
@@ -133,57 +165,6 @@ def _beside_karta(workload: FleetWorkload, fleet: Fleet) -> Iterator[Diagnostic]
         message = f"KAI {release} has no plugin for {kind} of {spec.apiVersion}: {effect}"
         hint = f"Describe {kind} by a Karta too, or remove the Karta."
         yield Diagnostic(RELEASE_FAULT, message, workload.declared.at("kind"), hint=hint)
-
-
-def _podgrouper(workload: FleetWorkload) -> Iterator[Diagnostic]:
-    """Reports features of a workload that the podgrouper of the release lacks, or that KAI's webhook refuses."""
-    backend, missing = workload.pool.backend, podgrouper.missing_gang(workload)
-    minimum = podgrouper.minimum_path(workload)
-    if minimum is not None and missing is not None:
-        yield unsupported(backend, missing, str(minimum[-1]), workload.declared.origin.locate(minimum, key=True))
-    for replica_type in workload.replicas:
-        if replica_type.segments and podgrouper.is_refused(workload, replica_type):
-            location = workload.declared.origin.locate(replica_type.segments.size_path, key=True)
-            used_feature = f"a {workload.kind} with segments, whose PodGroup KAI's own webhook refuses,"
-            yield unsupported(backend, Feature.SEGMENT_PARENTS, used_feature, location, "leave the segments out")
-
-
-def _placements(workload: FleetWorkload) -> Iterator[Diagnostic]:
-    """Checks the placement of a workload, and of its templates if KAI reads those (check.placement_rules)."""
-    is_known = not _lacks(workload.pool.backend, Feature.TOPOLOGY)
-    needed = (podgrouper.missing_gang(workload) if is_known else None) or Feature.TOPOLOGY
-    is_read = _lacks(workload.pool.backend, needed) or not podgrouper.is_made_by_kai(workload)
-    is_read = is_read or is_placed_as_a_whole(workload)
-    placements = [workload.placement, *(template.placement for template in workload.templates if is_read)]
-    for placement in filter(None, placements):
-        for asked_level in placement.asked:
-            yield from _placement(workload, placement, asked_level, needed)
-
-
-def _waits(workload: FleetWorkload) -> Iterator[Diagnostic]:
-    """Reports annotations for a gang's waiting time that older releases do not read."""
-    for name, feature in (
-        (labels.PREEMPTION_DELAY, Feature.PREEMPTION_DELAY),
-        (labels.STALENESS_GRACE, Feature.STALENESS_GRACE),
-    ):
-        for path, _ in waits(workload, name) if _lacks(workload.pool.backend, feature) else ():
-            yield unsupported(workload.pool.backend, feature, name, workload.declared.origin.locate(path, key=True))
-
-
-def _placement(
-    workload: FleetWorkload, placement: Placement, asked_level: LevelAnnotation, feature: Feature
-) -> Iterator[Diagnostic]:
-    backend, location = workload.pool.backend, workload.declared.origin.locate(asked_level.path, key=True)
-    if not backend.is_kai:
-        yield _needs_kai(backend, "a placement", location)
-    elif not _lacks(backend, feature):
-        return
-    elif (
-        feature is not Feature.TOPOLOGY
-        or placement.fleet_topology is None
-        or placement.fleet_topology != workload.pool.topology
-    ):
-        yield unsupported(backend, feature, f"{asked_level.annotation} here", location)  # else the pool says it
 
 
 def needs_kai(backend: FleetBackend, feature: str) -> str:

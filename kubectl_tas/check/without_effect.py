@@ -15,7 +15,6 @@ from kubectl_tas.kinds.section import Section
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.mentions import Mentions, Space
 
 if TYPE_CHECKING:
     from kubectl_tas.check.growth import Scaled
@@ -100,19 +99,17 @@ def check_claims(fleet: Fleet) -> Iterator[Diagnostic]:
         if held.kind == "PersistentVolumeClaim" and _ONE_POD in (held.keys_or_ports or ())
     }
     for part in fleet.mentions if claims else ():
-        yield from _crowded(part, claims)
-
-
-def _crowded(part: Mentions, claims: set[tuple[Space, str]]) -> Iterator[Diagnostic]:
-    pods: dict[tuple[Any, ...], int] = {}
-    for use in part.claiming:
-        if (use.space, use.name) not in claims:
-            continue
-        key = (use.document, use.space, use.name)
-        before = pods.get(key, 0)
-        pods[key] = before + use.pods
-        if before <= 1 < pods[key]:
-            message = f'the claim "{use.name}" is for one pod, and {pods[key]} pods mount it: the others stay Pending'
-            location = part.finder(use.document)(use.path)
-            hint = "Write accessModes: [ReadWriteMany] in the claim, if its storage has that."
-            yield Diagnostic(WITHOUT_EFFECT, message, location, hint=hint)
+        pods: dict[tuple[Any, ...], int] = {}
+        for use in part.claiming:
+            if (use.space, use.name) not in claims:
+                continue
+            key = (use.document, use.space, use.name)
+            before = pods.get(key, 0)
+            pods[key] = before + use.pods
+            if before <= 1 < pods[key]:
+                message = (
+                    f'the claim "{use.name}" is for one pod, and {pods[key]} pods mount it: the others stay Pending'
+                )
+                location = part.finder(use.document)(use.path)
+                hint = "Write accessModes: [ReadWriteMany] in the claim, if its storage has that."
+                yield Diagnostic(WITHOUT_EFFECT, message, location, hint=hint)

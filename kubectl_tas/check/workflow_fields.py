@@ -97,16 +97,6 @@ _RESERVED_LABELS = (MANAGED_BY, *BACKDOOR_LABELS)
 
 def check_workflow(declared: Declared[Workflow], fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks a workflow, whether its pool exists or not."""
-    yield from _tasks(declared)
-    yield from _repeated_keys(declared)
-    yield from _labels(declared, fleet.config.labels_config)
-    yield from _unnamed(declared)
-    yield from _data(declared)
-    if id(declared) not in fleet.on_platforms:  # else check.task_platforms says what is allowed
-        yield from _privileged(declared)
-
-
-def _tasks(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
     spec = declared.spec.workflow
     if spec.groups and spec.tasks:
         location = declared.origin.locate(("workflow", "tasks"), key=True)
@@ -115,9 +105,6 @@ def _tasks(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
     elif not spec.groups and not spec.tasks:
         location = declared.origin.locate(("workflow",), key=True)
         yield Diagnostic(WORKFLOW_TASKS, "the workflow has no tasks", location, hint="Add groups or tasks.")
-
-
-def _repeated_keys(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
     for name, resource, path in declared.spec.all_resources:
         first_indexes: dict[str, int] = {}
         for index, requirement in enumerate(resource.topology):
@@ -128,6 +115,25 @@ def _repeated_keys(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
                 location = declared.at(*path, "topology", index, "key")
                 hint = "A task is in one group of each level; remove one."
                 yield Diagnostic(TOPOLOGY_KEY_REPEATED, message, location, related, hint=hint)
+    yield from _labels(declared, fleet.config.labels_config)
+    yield from _unnamed(declared)
+    for _, task, path in declared.spec.all_tasks:
+        for field, choices in osmo.ONE_OF.items():
+            for index, choice_fields in enumerate(getattr(task, field)):
+                given_choices = [name for name in choices if name in choice_fields.model_fields_set]
+                if len(given_choices) != 1:
+                    has = " and ".join(given_choices) or f"none of {', '.join(choices)}"
+                    message = f'{field}[{index}] of the task "{task.name}" has {has}'
+                    hint = f"Keep one of {', '.join(choices)}." if given_choices else "Add one."
+                    yield Diagnostic(TASK_DATA, message, declared.at(*path, field, index), hint=hint)
+    if id(declared) not in fleet.on_platforms:  # else check.task_platforms says what is allowed
+        for _, task, path in declared.spec.all_tasks:
+            for field, effect in _PRIVILEGES.items():
+                if getattr(task, field):
+                    location = declared.origin.locate((*path, field), key=True)
+                    message = f'the task "{task.name}" {effect.format(", ".join(task.volumeMounts))}'
+                    hint = "Remove it, or let spec.rules of the Config allow it."
+                    yield Diagnostic(PRIVILEGED_TASK, message, location, hint=hint)
 
 
 def _labels(declared: Declared[Workflow], settings: LabelsConfig) -> Iterator[Diagnostic]:
@@ -179,18 +185,6 @@ def _unnamed(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
     yield Diagnostic(RESOURCE_UNNAMED, message, location, hint=hint)
 
 
-def _data(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
-    for _, task, path in declared.spec.all_tasks:
-        for field, choices in osmo.ONE_OF.items():
-            for index, choice_fields in enumerate(getattr(task, field)):
-                given_choices = [name for name in choices if name in choice_fields.model_fields_set]
-                if len(given_choices) != 1:
-                    has = " and ".join(given_choices) or f"none of {', '.join(choices)}"
-                    message = f'{field}[{index}] of the task "{task.name}" has {has}'
-                    hint = f"Keep one of {', '.join(choices)}." if given_choices else "Add one."
-                    yield Diagnostic(TASK_DATA, message, declared.at(*path, field, index), hint=hint)
-
-
 def check_privileged(spec: Fields, _fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks the containers of a pod of any kind: a privileged one sees all devices of its node (WithPrivilegedDevices
     of containerd's internal/cri). The fields of Spark's pods are those of their container.
@@ -211,13 +205,3 @@ def check_workflow_backend(workflow: FleetWorkflow, _fleet: Fleet) -> Iterator[D
         message = f'the backend "{named}" is not that of pool {workflow.pool.name}, which is "{actual}"'
         location = workflow.declared.at("workflow", "backend")
         yield Diagnostic(WORKFLOW_BACKEND, message, location, hint="Remove the field, or choose another pool.")
-
-
-def _privileged(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
-    for _, task, path in declared.spec.all_tasks:
-        for field, effect in _PRIVILEGES.items():
-            if getattr(task, field):
-                location = declared.origin.locate((*path, field), key=True)
-                message = f'the task "{task.name}" {effect.format(", ".join(task.volumeMounts))}'
-                hint = "Remove it, or let spec.rules of the Config allow it."
-                yield Diagnostic(PRIVILEGED_TASK, message, location, hint=hint)

@@ -107,13 +107,43 @@ def check_labels(declared: _Sent, fleet: Fleet) -> Iterator[Diagnostic]:
 def check_submitted(sent: FleetWorkload | SubmittedSet, fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks what a workload or PodCliqueSet says against what `render` sets."""
     yield from check_demands(sent.declared.origin, demands(fleet, sent))
-    yield from _choices(sent)
+    # Pods that select nodes which the pool lacks, by the labels of the pool's nodes and platforms.
+    pool = sent.pool
+    for pod in pods_of(sent) if pool.node_labels else ():
+        spec = pod.spec.model_extra
+        for key, path in choices(spec):
+            known_values = pool.node_labels.get(key)
+            is_told = path[0] == "nodeSelector" and key in pool.nodes.selector  # check_demands says it
+            if (
+                known_values
+                and not is_told
+                and not any(admits(spec, {key: value}, keys=(key,)) for value in known_values)
+            ):
+                selected = values_at(spec, path)
+                message = f"pool {pool.name} has no node with the {key} that {sent.kind} {sent.name} asks for"
+                message += f": {shortened(selected)}" if selected else ""
+                location = pod.origin.locate((*pod.path, *path))
+                yield Diagnostic(NODES_LEFT, message, location, hint=instead(selected, known_values))
 
 
 def check_workload(workload: FleetWorkload, fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks the minimum, the topologies and the scheduler of a workload."""
     yield from _minimum(workload)
-    yield from _topologies(fleet, workload)
+    root: KeyPath = ("metadata", "annotations")
+    places = [(root, workload.declared.spec.metadata.annotations)]
+    places += [(template.annotations_path, template.annotations) for template in workload.templates]
+    for path, values in places:
+        name = values.get(labels.TOPOLOGY)
+        if not name:
+            continue
+        known_names = {topology.name_on(workload.pool.backend) for topology in fleet.topologies}
+        known_names |= {topology.name for topology in fleet.topologies}
+        if name not in known_names:
+            message = f'the Topology "{name}" is not declared here, so its levels are not checked'
+            hint = (
+                f"Declared: {', '.join(sorted(known_names))}." if known_names else "If it exists elsewhere, do nothing."
+            )
+            yield Diagnostic(WORKLOAD_TOPOLOGY, message, workload.declared.at(*path, labels.TOPOLOGY), hint=hint)
     if podgrouper.row(workload).templates_elsewhere and workload.pool.backend.is_kai:
         name = workload.pool.backend.scheduler_name
         label = f", and its pods need the label {labels.QUEUE}: {workload.queue}" if fleet.config.guard else ""
@@ -207,26 +237,6 @@ def check_demands(origin: Origin, demands: tuple[Demand, ...]) -> Iterator[Diagn
             yield Diagnostic(NODES_LEFT, message, origin.locate(demand.path), hint=hint)
 
 
-def _choices(workload: FleetWorkload | SubmittedSet) -> Iterator[Diagnostic]:
-    """Reports pods that select nodes which the pool lacks, by the labels of the pool's nodes and platforms."""
-    pool = workload.pool
-    for pod in pods_of(workload) if pool.node_labels else ():
-        spec = pod.spec.model_extra
-        for key, path in choices(spec):
-            known_values = pool.node_labels.get(key)
-            is_told = path[0] == "nodeSelector" and key in pool.nodes.selector  # check_demands says it
-            if (
-                known_values
-                and not is_told
-                and not any(admits(spec, {key: value}, keys=(key,)) for value in known_values)
-            ):
-                selected = values_at(spec, path)
-                message = f"pool {pool.name} has no node with the {key} that {workload.kind} {workload.name} asks for"
-                message += f": {shortened(selected)}" if selected else ""
-                location = pod.origin.locate((*pod.path, *path))
-                yield Diagnostic(NODES_LEFT, message, location, hint=instead(selected, known_values))
-
-
 def conflict(origin: Origin, path: KeyPath, value: object, reason: str, written_value: object) -> Diagnostic:
     """Returns a finding for the value ``written`` at ``path``, because ``why`` demands ``value``."""
     shown = "no plain text" if isinstance(written_value, (dict, list)) else f'"{written_value}"'
@@ -246,7 +256,22 @@ def _minimum(workload: FleetWorkload) -> Iterator[Diagnostic]:
         message = f"this {workload.kind} needs {pods} pods before it starts; a PodGroup counts at most {MAX_COUNT}"
         yield Diagnostic(WORKLOAD_MINIMUM, message, workload.declared.at("kind"), hint="Ask for fewer pods.")
     if podgrouper.row(workload).by_karta and not workload.is_owned:
-        yield from _minimum_of_parts(workload)
+        # Checks the pod counts that KAI reads by a Karta (constructSubgroup of KAI 0.17's plugin).
+        kind = workload.kind
+        for replica_type, least in zip(workload.replicas, podgrouper.minimums(workload), strict=True):
+            location = workload.declared.at(*replica_type.path)
+            if least < 1 and podgrouper.makes_sub_groups(workload):
+                message = (
+                    f"KAI makes no PodGroup of this {kind}, so it never runs: its Karta reads 0 pods for "
+                    f"{replica_type.name}"
+                )
+                yield Diagnostic(WORKLOAD_MINIMUM, message, location, hint="Write how many there are, from 1.")
+            elif least > replica_type.replicas:
+                message = (
+                    f"this {kind} needs {least} pods of {replica_type.name} before it starts, and has "
+                    f"{replica_type.replicas}"
+                )
+                yield Diagnostic(WORKLOAD_MINIMUM, message, location, hint=f"Ask for at most {replica_type.replicas}.")
     if path is None:
         return
     written_value = workload.declared.origin.value(path)
@@ -258,40 +283,3 @@ def _minimum(workload: FleetWorkload) -> Iterator[Diagnostic]:
         span = f" to {pods}, the pods of this {workload.kind}" if pods else ""
         message = f"{_name(path)} must be a number from 1{span}, not {shown}"
         yield Diagnostic(WORKLOAD_MINIMUM, message, workload.declared.at(*path), hint=within(number, pods))
-
-
-def _minimum_of_parts(workload: FleetWorkload) -> Iterator[Diagnostic]:
-    """Checks the pod counts that KAI reads by a Karta (constructSubgroup of KAI 0.17's plugin)."""
-    kind = workload.kind
-    for replica_type, least in zip(workload.replicas, podgrouper.minimums(workload), strict=True):
-        location = workload.declared.at(*replica_type.path)
-        if least < 1 and podgrouper.makes_sub_groups(workload):
-            message = (
-                f"KAI makes no PodGroup of this {kind}, so it never runs: its Karta reads 0 pods for "
-                f"{replica_type.name}"
-            )
-            yield Diagnostic(WORKLOAD_MINIMUM, message, location, hint="Write how many there are, from 1.")
-        elif least > replica_type.replicas:
-            message = (
-                f"this {kind} needs {least} pods of {replica_type.name} before it starts, and has "
-                f"{replica_type.replicas}"
-            )
-            yield Diagnostic(WORKLOAD_MINIMUM, message, location, hint=f"Ask for at most {replica_type.replicas}.")
-
-
-def _topologies(fleet: Fleet, workload: FleetWorkload) -> Iterator[Diagnostic]:
-    root: KeyPath = ("metadata", "annotations")
-    places = [(root, workload.declared.spec.metadata.annotations)]
-    places += [(template.annotations_path, template.annotations) for template in workload.templates]
-    for path, values in places:
-        name = values.get(labels.TOPOLOGY)
-        if not name:
-            continue
-        known_names = {topology.name_on(workload.pool.backend) for topology in fleet.topologies}
-        known_names |= {topology.name for topology in fleet.topologies}
-        if name not in known_names:
-            message = f'the Topology "{name}" is not declared here, so its levels are not checked'
-            hint = (
-                f"Declared: {', '.join(sorted(known_names))}." if known_names else "If it exists elsewhere, do nothing."
-            )
-            yield Diagnostic(WORKLOAD_TOPOLOGY, message, workload.declared.at(*path, labels.TOPOLOGY), hint=hint)

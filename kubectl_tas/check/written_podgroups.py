@@ -125,27 +125,10 @@ _SYSTEM = "system-"
 
 def check_pod_groups(pod_group: FleetPodGroup, fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks a hand-written PodGroup."""
-    yield from _spelling(pod_group)
-    yield from _names(pod_group)
-    yield from _parents(pod_group)
-    yield from _minimums(fleet, pod_group)
-    yield from _queue(fleet, pod_group)
-    yield from _priority(fleet, pod_group)
-    yield from _namespace(pod_group)
-    yield from _pods(fleet, pod_group)
-    topologies = {topology.name_on(pod_group.backend): topology for topology in fleet.topologies}
-    for constraint, path in pod_group.constraints:
-        yield from _constraint(pod_group, constraint, path, topologies)
-
-
-def _spelling(pod_group: FleetPodGroup) -> Iterator[Diagnostic]:
     location = pod_group.declared.origin.locate(("spec", "subGroups"), key=True)
     if pod_group.declared.spec.spec.subGroups and location.source[location.column - 1 :].startswith("subgroups"):
         message = "the API calls this field subGroups and drops subgroups without a word; it is rendered as subGroups"
         yield Diagnostic(PODGROUP_SPELLING, message, location, hint="Write subGroups.")
-
-
-def _names(pod_group: FleetPodGroup) -> Iterator[Diagnostic]:
     first_paths: dict[str, KeyPath] = {}
     for sub_group, path in pod_group.sub_groups:
         location = pod_group.declared.at(*path, "name")
@@ -160,6 +143,32 @@ def _names(pod_group: FleetPodGroup) -> Iterator[Diagnostic]:
                 suggestion = names.fold(name)[:MAX_LABEL].strip("-")
                 hint = f"For example: {suggestion}." if names.is_label(suggestion) else "Choose another name."
                 yield Diagnostic(SUBGROUP_NAME, message, pod_group.declared.at(*path, field), hint=hint)
+    yield from _parents(pod_group)
+    spec, declared = pod_group.declared.spec.spec, pod_group.declared
+    gang = gang_of_pod_group(fleet, pod_group)
+    strict = pod_group.backend.has(Feature.STRICT_MIN_MEMBER)
+    counted = sum(leaf.minimum or 0 for leaf in gang.leaves)
+    if spec.minMember is not None and spec.subGroups and (spec.minSubGroup is not None or spec.minMember != counted):
+        message = "KAI ignores minMember of a PodGroup that has SubGroups"
+        hint = f"Remove it; KAI writes {counted} there, the sum of its leaves, where minSubGroup says nothing."
+        yield _minimum(pod_group, ("spec", "minMember"), message, hint)
+    yield from _too_many(pod_group, ("spec",), spec.minSubGroup, len(gang.below(gang)))
+    for sub_group, path in pod_group.sub_groups:
+        below = len(gang.by_parent.get(sub_group.name, ()))
+        if below and sub_group.minMember is not None:
+            message = f'SubGroup "{sub_group.name}" has children, so it must not have minMember'
+            yield _minimum(pod_group, (*path, "minMember"), message, "Remove it; pods are counted on the leaves.")
+        if not below and sub_group.minMember is None and strict:
+            message = f'SubGroup "{sub_group.name}" has no children, so KAI demands minMember'
+            yield Diagnostic(SUBGROUP_MINIMUM, message, declared.at(*path), hint="Add minMember.")
+        yield from _too_many(pod_group, path, sub_group.minSubGroup, below)
+    yield from _queue(fleet, pod_group)
+    yield from _priority(fleet, pod_group)
+    yield from _namespace(pod_group)
+    yield from _pods(fleet, pod_group)
+    topologies = {topology.name_on(pod_group.backend): topology for topology in fleet.topologies}
+    for constraint, path in pod_group.constraints:
+        yield from _constraint(pod_group, constraint, path, topologies)
 
 
 def _parents(pod_group: FleetPodGroup) -> Iterator[Diagnostic]:
@@ -200,27 +209,6 @@ def _cycles(by_name: dict[str, SubGroup]) -> Iterator[list[str]]:
         if name in walk:
             ring = list(walk)
             yield ring[ring.index(name) :]
-
-
-def _minimums(fleet: Fleet, pod_group: FleetPodGroup) -> Iterator[Diagnostic]:
-    spec, declared = pod_group.declared.spec.spec, pod_group.declared
-    gang = gang_of_pod_group(fleet, pod_group)
-    strict = pod_group.backend.has(Feature.STRICT_MIN_MEMBER)
-    counted = sum(leaf.minimum or 0 for leaf in gang.leaves)
-    if spec.minMember is not None and spec.subGroups and (spec.minSubGroup is not None or spec.minMember != counted):
-        message = "KAI ignores minMember of a PodGroup that has SubGroups"
-        hint = f"Remove it; KAI writes {counted} there, the sum of its leaves, where minSubGroup says nothing."
-        yield _minimum(pod_group, ("spec", "minMember"), message, hint)
-    yield from _too_many(pod_group, ("spec",), spec.minSubGroup, len(gang.below(gang)))
-    for sub_group, path in pod_group.sub_groups:
-        below = len(gang.by_parent.get(sub_group.name, ()))
-        if below and sub_group.minMember is not None:
-            message = f'SubGroup "{sub_group.name}" has children, so it must not have minMember'
-            yield _minimum(pod_group, (*path, "minMember"), message, "Remove it; pods are counted on the leaves.")
-        if not below and sub_group.minMember is None and strict:
-            message = f'SubGroup "{sub_group.name}" has no children, so KAI demands minMember'
-            yield Diagnostic(SUBGROUP_MINIMUM, message, declared.at(*path), hint="Add minMember.")
-        yield from _too_many(pod_group, path, sub_group.minSubGroup, below)
 
 
 def _too_many(pod_group: FleetPodGroup, path: KeyPath, asked_minimum: int | None, below: int) -> Iterator[Diagnostic]:
@@ -295,7 +283,14 @@ def _pods(fleet: Fleet, pod_group: FleetPodGroup) -> Iterator[Diagnostic]:
     pods_by_sub_group = Counter(sub_group_of(pod) for pod in pod_group.pods)
     for pod in pod_group.pods:
         yield from check_demands(pod.origin, member_demands(fleet, pod_group, pod.origin))
-        yield from _pool(fleet, pod_group, pod)
+        # Checks that a Pod names the same pool as the queue of its PodGroup.
+        named_pool = pod.spec.metadata.labels.get(labels.POOL)
+        target = fleet.leaf_queues(pod_group.backend).get(pod_group.declared.spec.spec.queue, "another repository's")
+        if named_pool is not None and names.fold(named_pool) != target:
+            message = f'the pool is "{named_pool}", but the queue of PodGroup {pod_group.name} is that of {target}'
+            related = (Related("that PodGroup", pod_group.declared.at("spec", "queue")),)
+            hint = "Remove the label: a Pod goes where its PodGroup goes."
+            yield Diagnostic(WORKLOAD_CONFLICT, message, pod.at("metadata", "labels", labels.POOL), related, hint=hint)
         if sub_group_of(pod) not in minimums:
             yield _no_leaf(pod_group, pod, minimums)
     for workload in fleet.workloads:
@@ -359,17 +354,6 @@ def _no_leaf(pod_group: FleetPodGroup, pod: Declared[Workload], minimums: Mappin
     return Diagnostic(PODGROUP_MEMBER, message, location, hint=did_you_mean(named_sub_group, leaves, hint))
 
 
-def _pool(fleet: Fleet, pod_group: FleetPodGroup, pod: Declared[Workload]) -> Iterator[Diagnostic]:
-    """Checks that a Pod names the same pool as the queue of its PodGroup."""
-    named_pool = pod.spec.metadata.labels.get(labels.POOL)
-    target = fleet.leaf_queues(pod_group.backend).get(pod_group.declared.spec.spec.queue, "another repository's")
-    if named_pool is not None and names.fold(named_pool) != target:
-        message = f'the pool is "{named_pool}", but the queue of PodGroup {pod_group.name} is that of {target}'
-        related = (Related("that PodGroup", pod_group.declared.at("spec", "queue")),)
-        hint = "Remove the label: a Pod goes where its PodGroup goes."
-        yield Diagnostic(WORKLOAD_CONFLICT, message, pod.at("metadata", "labels", labels.POOL), related, hint=hint)
-
-
 def _constraint(
     pod_group: FleetPodGroup, constraint: TopologyConstraint, path: KeyPath, topologies: dict[str, FleetTopology]
 ) -> Iterator[Diagnostic]:
@@ -392,12 +376,6 @@ def _constraint(
             hint = write_instead(constraint.topology, bound)
         yield Diagnostic(PODGROUP_TOPOLOGY, message, pod_group.declared.at(*path, "topology"), hint=hint)
         return
-    yield from _levels(pod_group, constraint, path, topology)
-
-
-def _levels(
-    pod_group: FleetPodGroup, constraint: TopologyConstraint, path: KeyPath, topology: FleetTopology
-) -> Iterator[Diagnostic]:
     aliases = pod_group.backend.has(Feature.LEVEL_ALIAS)
     fields, ranks = ("requiredTopologyLevel", "preferredTopologyLevel"), {}
     for field in fields:

@@ -55,7 +55,20 @@ def _webhook(template: Section) -> Iterator[Refused]:
         hint = "Write a duration above 0, such as 4h, or remove it: the default is 4h."
         yield template.refused(f"Grove takes no terminationDelay of {delay}", hint, "terminationDelay")
     if template.get("cliqueStartupType") == _EXPLICIT:
-        yield from _order(cliques)
+        # Checks an explicit order: each clique once, and no circle (validateCliqueDependencies).
+        after = {name: listed(spec.get("startsAfter")) for name, spec in cliques.items()}
+        for name, spec in cliques.items():
+            for index, earlier_clique in enumerate(after[name]):
+                if earlier_clique in after[name][:index]:
+                    message = f'the clique "{name}" starts after "{earlier_clique}" twice'
+                    yield spec.refused(message, "Remove one of the two.", "startsAfter", index)
+        reached = {name: _reached(name, after) for name in cliques}
+        for name, spec in cliques.items():
+            circle = [c for c in cliques if c in reached[name] and name in reached[c]]
+            if len(circle) > 1 and name == circle[0]:
+                message = f"cliques start after each other in a circle: {', '.join(circle)}"
+                hint = "Take one name out, so that one of them starts first."
+                yield replace(spec.refused(message, hint, "startsAfter"), is_key=True)
     yield from _packs(template, groups)
     yield from _claims(template, list(cliques), [group.get("name") for group in groups])
 
@@ -78,23 +91,6 @@ def _span(spec: Section, field: str) -> Iterator[Refused]:
         message = f"{limits.at('maxReplicas')} is {most}, and the autoscaler needs at least {floor}"
         hint = f"Write {floor} or more, or lower minReplicas and replicas."
         yield limits.refused(message, hint, "maxReplicas")
-
-
-def _order(cliques: dict[Any, Section]) -> Iterator[Refused]:
-    """Checks an explicit order: each clique once, and no circle (validateCliqueDependencies)."""
-    after = {name: listed(spec.get("startsAfter")) for name, spec in cliques.items()}
-    for name, spec in cliques.items():
-        for index, earlier_clique in enumerate(after[name]):
-            if earlier_clique in after[name][:index]:
-                message = f'the clique "{name}" starts after "{earlier_clique}" twice'
-                yield spec.refused(message, "Remove one of the two.", "startsAfter", index)
-    reached = {name: _reached(name, after) for name in cliques}
-    for name, spec in cliques.items():
-        circle = [c for c in cliques if c in reached[name] and name in reached[c]]
-        if len(circle) > 1 and name == circle[0]:
-            message = f"cliques start after each other in a circle: {', '.join(circle)}"
-            hint = "Take one name out, so that one of them starts first."
-            yield replace(spec.refused(message, hint, "startsAfter"), is_key=True)
 
 
 def _reached(name: Any, after: dict[Any, list[Any]]) -> set[Any]:

@@ -38,7 +38,19 @@ def _submission(spec: Section) -> Iterator[Refused]:
     """
     mode = spec.get("submissionMode") or "K8sJobMode"
     if spec.get("clusterSelector"):
-        yield from _selector(spec)
+        # Checks a job that selects an existing cluster (`ValidateRayJobSpec` of KubeRay 1.5 to 1.7).
+        if spec.get("rayClusterSpec") is not None:
+            message = f"{spec.at()} has clusterSelector and rayClusterSpec: KubeRay makes no cluster of the latter"
+            path = (*spec.path, "clusterSelector")
+            yield Refused(path, message, "Keep one of them.", is_key=True, rule="fields-conflict")
+        if not spec.below("clusterSelector").get(ray.CLUSTER_NAME):
+            message = f"{spec.at('clusterSelector')} has no {ray.CLUSTER_NAME}, the only label that KubeRay reads"
+            hint = f"Write {ray.CLUSTER_NAME}: NAME, with the name of a RayCluster of the same namespace."
+            yield spec.refused(message, hint, "clusterSelector")
+        for name in ("backoffLimit", "submissionMode", "suspend"):
+            if spec.get(name) and (name != "submissionMode" or spec.get(name) == "SidecarMode"):
+                message = f"KubeRay refuses {spec.at(name)} in a RayJob with clusterSelector"
+                yield spec.refused(message, f"Remove {name}.", name)
     elif spec.get("rayClusterSpec") is None and not spec.is_slip(("clusterSelector", "rayClusterSpec")):
         yield Refused((*spec.path, "rayClusterSpec"), "", "", rule="missing-field")
     command = value_at(spec.value, "submitterPodTemplate", "spec", "containers", 0, "command")
@@ -61,22 +73,6 @@ def _lifetime(spec: Section) -> Iterator[Refused]:
         rules = spec.below("deletionStrategy").get("deletionRules")
         hint = "Remove it, or write shutdownAfterJobFinishes: true."
         yield spec.refused(message, "Remove it: deletionRules say when." if rules else hint, "ttlSecondsAfterFinished")
-
-
-def _selector(spec: Section) -> Iterator[Refused]:
-    """Checks a job that selects an existing cluster (``ValidateRayJobSpec`` of KubeRay 1.5 to 1.7)."""
-    if spec.get("rayClusterSpec") is not None:
-        message = f"{spec.at()} has clusterSelector and rayClusterSpec: KubeRay makes no cluster of the latter"
-        path = (*spec.path, "clusterSelector")
-        yield Refused(path, message, "Keep one of them.", is_key=True, rule="fields-conflict")
-    if not spec.below("clusterSelector").get(ray.CLUSTER_NAME):
-        message = f"{spec.at('clusterSelector')} has no {ray.CLUSTER_NAME}, the only label that KubeRay reads"
-        hint = f"Write {ray.CLUSTER_NAME}: NAME, with the name of a RayCluster of the same namespace."
-        yield spec.refused(message, hint, "clusterSelector")
-    for name in ("backoffLimit", "submissionMode", "suspend"):
-        if spec.get(name) and (name != "submissionMode" or spec.get(name) == "SidecarMode"):
-            message = f"KubeRay refuses {spec.at(name)} in a RayJob with clusterSelector"
-            yield spec.refused(message, f"Remove {name}.", name)
 
 
 def _refused(gathered: Gathered, cluster: Section) -> Iterator[Refused]:
