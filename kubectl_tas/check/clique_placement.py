@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from kubectl_tas.base.diagnostics import Diagnostic, Related, Rule, Severity
+from kubectl_tas.base.diagnostics import Diagnostic, Related, Rule
 from kubectl_tas.base.late import dataclass
 from kubectl_tas.check.hierarchy import TOPOLOGY_SCHEDULER
 from kubectl_tas.check.placement_rules import check_order
@@ -20,62 +20,54 @@ from kubectl_tas.resolve.podcliqueset import FleetPodCliqueSet
 if TYPE_CHECKING:
     from kubectl_tas.model.grovekinds import PackConstraint
 
-PACK_DOMAIN_UNKNOWN = Rule(
+PACK_DOMAIN_UNKNOWN = Rule.error(
     "pack-domain-unknown",
-    Severity.ERROR,
     "A Grove set asks for a domain that its cluster topology lacks (Grove's rule 1).",
     "Grove's webhook refuses a new set with such a domain. In a deployed set, Grove drops the constraint and sets the "
     "condition TopologyLevelsUnavailable. Ask for a domain of the topology, or name another topology.",
 )
-PACK_HIERARCHY = Rule(
+PACK_HIERARCHY = Rule.error(
     "pack-hierarchy",
-    Severity.ERROR,
     "A child of a Grove set asks for a broader domain than its parent (Grove's rule 2).",
     "From a set to its scaling groups to its cliques, a domain may stay equal or become narrower: pods within one rack "
     "cannot need one zone in addition. Grove compares required domains with required ones, and preferred with "
     "preferred ones. Its webhook refuses such a set.",
 )
-PACK_EMPTY = Rule(
+PACK_EMPTY = Rule.error(
     "pack-empty",
-    Severity.ERROR,
     "A topologyConstraint names no domain, or names one in both spellings.",
     "packDomain (up to Grove 0.1.0-alpha.9) and pack.required (later) are two spellings of one field. kubectl-tas "
     "reads either, and writes the one of the release. Write one of them. If you need no placement, leave "
     "topologyConstraint out.",
 )
-SET_TOPOLOGY_UNKNOWN = Rule(
+SET_TOPOLOGY_UNKNOWN = Rule.error(
     "set-topology-unknown",
-    Severity.ERROR,
     "A Grove set names an unknown cluster topology (Grove's rule 3).",
     "Grove's webhook refuses a new set with such a name. In a deployed set, the condition TopologyLevelsUnavailable "
     "becomes Unknown. Correct the name, or declare the ClusterTopology.",
 )
-SET_TOPOLOGY_UNUSED = Rule(
+SET_TOPOLOGY_UNUSED = Rule.error(
     "set-topology-unused",
-    Severity.ERROR,
     "A Grove set names a cluster topology but asks for no domain (Grove's rule 3).",
     "Without a constraint at the set, a scaling group or a clique, the topology has no effect, and Grove's webhook "
     "refuses the set. Add a constraint, or remove the name.",
 )
-SET_TOPOLOGY_MIXED = Rule(
+SET_TOPOLOGY_MIXED = Rule.error(
     "set-topology-mixed",
-    Severity.ERROR,
     "A Grove set refers to two cluster topologies (Grove's rule 3).",
     "Grove places a gang within one hierarchy, so a set has one topology. A constraint without a name takes that of "
     "the part above it, or else grove-topology. Name it once, at the set.",
 )
-SET_TOPOLOGY_DEFAULT = Rule(
+SET_TOPOLOGY_DEFAULT = Rule.warning(
     "set-topology-default",
-    Severity.WARNING,
     "A Grove set uses grove-topology, which is not declared.",
     "Sets that name no topology use grove-topology. Up to 0.1.0-alpha.8 Grove makes it from the configuration of its "
     "operator. Later it is a ClusterTopologyBinding like any other, and Grove refuses a set whose topology the cluster "
     "lacks. Without its levels, kubectl-tas cannot check the domains and writes no preview. Declare it, put the "
     "OperatorConfiguration into the repository, or name another cluster topology.",
 )
-TAS_DISABLED = Rule(
+TAS_DISABLED = Rule.error(
     "tas-disabled",
-    Severity.ERROR,
     "A Grove set asks for placement, which Grove's operator has disabled (Grove's rule 3).",
     "With topologyAwareScheduling.enabled: false, Grove's webhook refuses every set that names a cluster topology or "
     "has a constraint. Enable it in the OperatorConfiguration, or remove what the message names.",

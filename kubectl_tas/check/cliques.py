@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Severity
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule
 from kubectl_tas.base.words import did_you_mean, write_instead
 from kubectl_tas.check.grove_api import SET_FIELD
 from kubectl_tas.check.object_names import NAME_INVALID
@@ -24,49 +24,42 @@ STARTUP_TYPES = ("CliqueStartupTypeAnyOrder", "CliqueStartupTypeInOrder", "Cliqu
 MAX_NAME = 45
 """Maximum length of the names of a set, a scaling group and a clique together. Grove appends indices to the names."""
 
-CLIQUE_DUPLICATE = Rule(
+CLIQUE_DUPLICATE = Rule.error(
     "clique-duplicate",
-    Severity.ERROR,
     "Cliques or scaling groups share a name or a roleName, or a clique is scaled twice.",
     "Grove names pods after their clique and its one scaling group, and its webhook accepts each role once. Rename "
     "one, or take the clique out of one group.",
 )
-CLIQUE_UNKNOWN = Rule(
+CLIQUE_UNKNOWN = Rule.error(
     "clique-unknown",
-    Severity.ERROR,
     "A scaling group or startsAfter names an unknown clique, or itself.",
     "Grove's webhook refuses the set. Correct the name, or add the clique.",
 )
-CLIQUE_MINIMUM = Rule(
+CLIQUE_MINIMUM = Rule.error(
     "clique-minimum",
-    Severity.ERROR,
     "minAvailable is 0 or above the replicas, or a clique has no replicas.",
     "The gang would wait for pods that never exist. Use a number from 1 to replicas.",
 )
-CLIQUE_NAME_LENGTH = Rule(
+CLIQUE_NAME_LENGTH = Rule.error(
     "clique-name-length",
-    Severity.ERROR,
     "The names of a set, a scaling group and a clique have over 45 characters together.",
     "Grove joins the names and adds indices and a random part, and a pod name has at most 63 characters. Grove's "
     "webhook refuses the set. Shorten one of the names.",
 )
-SET_REPLICAS = Rule(
+SET_REPLICAS = Rule.warning(
     "set-replicas",
-    Severity.WARNING,
     "A Grove set does not say how many replicas it has.",
     "Grove reads a missing number as 0 and starts nothing. Write replicas, even if you mean 0.",
 )
-CLIQUE_RESTART = Rule(
+CLIQUE_RESTART = Rule.warning(
     "clique-restart-policy",
-    Severity.WARNING,
     "The pods of a clique have another restart policy than Always.",
     "Grove means the pods of a clique to restart, and ends the whole gang when too few of them run. Its webhook warns "
     "at each apply that the field is ignored and set to Always (validatePodSpec of podcliqueset.go, 0.1.0-alpha.8 to "
     "alpha.11). Remove it. For work that ends, write a Job.",
 )
-SET_PREVIEW = Rule(
+SET_PREVIEW = Rule.info(
     "set-preview",
-    Severity.INFO,
     "The gangs of a Grove set are too many or too large for a preview.",
     "A thousand more files would hide what a reviewer looks for. `render` still writes the set itself.",
 )

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from kubectl_tas.base.diagnostics import Diagnostic, Rule, Severity, Waiving
+from kubectl_tas.base.diagnostics import Diagnostic, Rule, Waiving
 from kubectl_tas.base.words import did_you_mean, shortened
 from kubectl_tas.check import containers, jobs
 from kubectl_tas.check.conflicts import Check, Fields, Found, all_of, one_of
@@ -20,45 +20,39 @@ from kubectl_tas.kinds.kubernetes import SPARK_PODS
 from kubectl_tas.kinds.section import listed, mappings, written
 from kubectl_tas.model.base import KeyPath
 
-RESOURCE_AMOUNT = Rule(
+RESOURCE_AMOUNT = Rule.error(
     "resource-amount",
-    Severity.ERROR,
     "A request is above its limit, or asks for a part of what only comes whole.",
     "The API server refuses a request above its limit, parts of a device, and amounts of huge pages that differ from "
     "their limit or are no whole number of pages. In memory, 512m is half a byte, and no container starts with it: "
     "write 512M or 512Mi.",
 )
-AMOUNT_DOUBTFUL = Rule(
+AMOUNT_DOUBTFUL = Rule.warning(
     "amount-doubtful",
-    Severity.WARNING,
     "A container asks for far more or far less than any container has.",
     "The unit is probably wrong. cpu: 64000 is 64,000 processors, and no node has them: the pod stays Pending. memory: "
     "64 and sizeLimit: 64 are 64 bytes. A limit of 64Mi stops a program that uses GPUs when it starts, since CUDA "
     "alone takes more. Write 64000m, or 64Gi.",
 )
-GPU_LIMIT = Rule(
+GPU_LIMIT = Rule.error(
     "gpu-limit",
-    Severity.ERROR,
     "A container requests GPUs that its limits do not give.",
     "Kubernetes does not overcommit GPUs: the API server refuses a request without a limit of the same number. Write "
     "the number in limits. You can leave out the request.",
 )
-VOLUME_UNKNOWN = Rule(
+VOLUME_UNKNOWN = Rule.error(
     "volume-unknown",
-    Severity.ERROR,
     "A container mounts a volume that its pod does not have.",
     "The API server refuses the pod. Correct the name, or add the volume. volumeClaimTemplates are volumes too.",
 )
-POD_HELD = Rule(
+POD_HELD = Rule.warning(
     "pod-held",
-    Severity.WARNING,
     "Pods have scheduling gates: no scheduler looks at them.",
     "The pods stay Pending until somebody removes the gates, and the rest of the gang waits for them. If a controller "
     "removes the gates, waive the rule. If not, remove schedulingGates.",
 )
-POD_PRIORITY = Rule(
+POD_PRIORITY = Rule.error(
     "pod-priority",
-    Severity.ERROR,
     "Pods say their priority as a number.",
     "The API server computes the number from priorityClassName and refuses pods with another one. Remove it: `render` "
     "fills in the class of the pool's priority.",

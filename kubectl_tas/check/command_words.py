@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from kubectl_tas.base.diagnostics import Diagnostic, Rule, Severity
+from kubectl_tas.base.diagnostics import Diagnostic, Rule
 from kubectl_tas.base.late import late_pattern
 from kubectl_tas.base.words import did_you_mean, write_instead
 from kubectl_tas.check.conflicts import Fields
@@ -19,9 +19,8 @@ from kubectl_tas.kinds import page_of_document
 from kubectl_tas.kinds.section import listed, mappings
 from kubectl_tas.model.base import KeyPath
 
-COMMAND_DOUBTFUL = Rule(
+COMMAND_DOUBTFUL = Rule.info(
     "command-doubtful",
-    Severity.INFO,
     "A command uses other GPUs or nodes than its pods have, or does not run as it reads.",
     "torchrun --nproc_per_node=8 in a container with 4 GPUs starts 8 processes, and those without a GPU fail. The same "
     "holds for accelerate, deepspeed, vLLM on one node, and fields of operators such as slotsPerWorker. torchrun "

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Waiving
 from kubectl_tas.base.late import late_pattern
 from kubectl_tas.base.words import MAX_LISTED, Misspellings, did_you_mean, question, shortened
 from kubectl_tas.check.object_names import NAME_INVALID
@@ -40,17 +40,15 @@ from kubectl_tas.resolve.mentions import EACH, SCALED, Mentions, Space, Use
 if TYPE_CHECKING:
     from kubectl_tas.model.podtemplate import Companion
 
-COMPANION_NAMESPACE = Rule(
+COMPANION_NAMESPACE = Rule.error(
     "companion-namespace",
-    Severity.ERROR,
     "A companion is in a namespace without work of its cluster.",
     "No workload of this repository can use it there, and it could change objects of other teams. Leave the namespace "
     "out, or write that of the workloads.",
     protects=Waiving.CONFIG,
 )
-COMPANION_KIND = Rule(
+COMPANION_KIND = Rule.error(
     "companion-kind",
-    Severity.ERROR,
     "spec.companions adds a kind that is not known to be harmless.",
     "`render` passes its objects through unchanged. Their controllers may create pods that no quota counts, or any "
     "other object: KEDA's ScaledJob, Kruise's CloneSet, Crossplane's Object, Flux's ResourceSet. Routes, monitors, "
@@ -58,18 +56,16 @@ COMPANION_KIND = Rule(
     "this rule in spec.rules of the Config: companion-kind: off.",
     protects=Waiving.CONFIG,
 )
-REFERENCE_UNKNOWN = Rule(
+REFERENCE_UNKNOWN = Rule.error(
     "reference-unknown",
-    Severity.ERROR,
     "Work or a companion misspells a name, or names an object of another namespace.",
     "Kubernetes looks for an object by its exact name, in one namespace. Until it exists, pods do not start, an "
     "autoscaler does nothing, and a route leads nowhere. Correct the name of the object, of its port or of its key. If "
     "somebody else creates an object of that name, list it in spec.given of the Config.",
     protects=Waiving.ANYBODY,
 )
-REFERENCE_ELSEWHERE = Rule(
+REFERENCE_ELSEWHERE = Rule.info(
     "reference-elsewhere",
-    Severity.INFO,
     "Work or a companion names an object that no file declares.",
     "An administrator, another repository or an operator must create it in that namespace. Pods that need it do not "
     "start before. Declare it in a file, or list it in spec.given of the Config. Secrets are reported only if "

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Severity
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule
 from kubectl_tas.base.late import dataclass
 from kubectl_tas.base.words import shortened
 from kubectl_tas.check.resource_requests import CountedPod, pods_of
@@ -31,18 +31,16 @@ from kubectl_tas.resolve.mentions import CLAIM_TEMPLATE
 from kubectl_tas.resolve.podcliqueset import SubmittedSet
 from kubectl_tas.resolve.topologies import Level
 
-COMPUTE_DOMAIN = Rule(
+COMPUTE_DOMAIN = Rule.warning(
     "compute-domain",
-    Severity.WARNING,
     "A ComputeDomain does not match the gang that uses it.",
     "Write one ComputeDomain for each gang: all gangs of one ComputeDomain can read each other's GPU memory. Each pod "
     "that claims a channel takes a whole node, so numNodes is the number of these pods. With another number the "
     "ComputeDomain is never Ready, and drivers before 25.8 hold the pods back. From 25.8 on write 0: the pods find "
     "each other. A container gets the channel only if resources.claims names the claim.",
 )
-COMPUTE_DOMAIN_SPREAD = Rule(
+COMPUTE_DOMAIN_SPREAD = Rule.warning(
     "compute-domain-spread",
-    Severity.WARNING,
     "KAI may place a gang with a ComputeDomain in several NVLink domains.",
     "A ComputeDomain follows the pods. In two NVLink domains, such as two racks, GPUs do not reach each other over "
     "NVLink, whatever the ComputeDomain says. Require the level of NVLink domains or a finer one, for the gang or for "

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Self
 
-from kubectl_tas.base.diagnostics import Diagnostic, Rule, Severity
+from kubectl_tas.base.diagnostics import Diagnostic, Rule
 from kubectl_tas.kinds.backdoors import containers_in
 from kubectl_tas.kinds.section import Section, value_at, written
 from kubectl_tas.load.schema import invalid_value, missing_field
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Origin
 
-FIELDS_CONFLICT = Rule(
+FIELDS_CONFLICT = Rule.error(
     "fields-conflict",
-    Severity.ERROR,
     "Fields of an object contradict or lack each other.",
     "The API server refuses the object or its pods. Examples: an Indexed job without completions, a variable with "
     "value and valueFrom, a volume with two types, a budget with two bounds. A volume without a type is an empty "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from kubectl_tas.base.diagnostics import Diagnostic, Related, Rule, Severity
+from kubectl_tas.base.diagnostics import Diagnostic, Related, Rule
 from kubectl_tas.base.words import MAX_LISTED, shortened
 from kubectl_tas.check.growth import Scaled
 from kubectl_tas.check.other_schedulers import KUEUE
@@ -27,17 +27,15 @@ if TYPE_CHECKING:
     from kubectl_tas.model.grovekinds import CliqueSet
     from kubectl_tas.model.workloads import Workload
 
-OBJECT_EXPORTED = Rule(
+OBJECT_EXPORTED = Rule.error(
     "object-exported",
-    Severity.ERROR,
     "A workload has fields of an export that the API server refuses.",
     "The API server refuses a new object with a resourceVersion, and an existing one with another uid. Server-side "
     "apply refuses managedFields. A Job's selector and its label controller-uid belong to one object. Kubernetes "
     "deletes an object whose owner does not exist. Delete what the message names.",
 )
-SERVER_FIELDS = Rule(
+SERVER_FIELDS = Rule.warning(
     "server-fields",
-    Severity.WARNING,
     "A workload has fields that the API server writes itself.",
     "The API server ignores them, and a tool that compares the file with the cluster sees a difference for ever. "
     "Delete what the message names.",
@@ -59,9 +57,8 @@ _WRITTEN: tuple[KeyPath, ...] = (
 )
 _KEYS = frozenset(path[-1] for path in (*_REFUSED, *_WRITTEN))
 _POD_LABELS: KeyPath = ("spec", "template", "metadata", "labels")
-SUSPENDED = Rule(
+SUSPENDED = Rule.warning(
     "suspended",
-    Severity.WARNING,
     "A workload is suspended: no pod of it starts.",
     "The controller makes no pods while spec.suspend or runPolicy.suspend is true, or spec.paused where a kind has it. "
     "Only a change of the file starts it: a GitOps tool reverts changes in the cluster. Remove the field, or remove "
@@ -72,18 +69,16 @@ _MANAGED = tuple(key_path(f"spec.{path}managedBy") for path in ("", "runPolicy."
 _JOB_CONTROLLER, _OTHER_CLUSTER = "kubernetes.io/job-controller", "kueue.x-k8s.io/multikueue"
 """Values of managedBy: the controller of Jobs, and Kueue's that sends work to another cluster."""
 _SCHEDULES = ("spec.schedule", "spec.schedules[]")
-FINISHED_RECREATED = Rule(
+FINISHED_RECREATED = Rule.warning(
     "finished-recreated",
-    Severity.WARNING,
     "A finished workload is deleted, and the GitOps tool makes it anew.",
     "A GitOps tool keeps the cluster equal to the repository. Flux recreates a deleted object in its next "
     "reconciliation; Argo CD at once with self-heal, or else in the next sync. So the work runs again and again. "
     "Remove the lifetime, and remove the file when you no longer need the result. Give work that should run again a "
     "schedule. One finding lists all such work.",
 )
-PLATFORM_WAITS = Rule(
+PLATFORM_WAITS = Rule.warning(
     "platform-waits",
-    Severity.WARNING,
     "The platform folder has an object that waits for work of a pool.",
     "In the sharded layout, Argo CD with progressive syncs and Flux with `wait: true` apply pools when all of the "
     "platform is healthy. A claim waits for a pod and an autoscaler for its target, so no pool would ever be applied. "
@@ -91,9 +86,8 @@ PLATFORM_WAITS = Rule(
     "the platform. Write the label. If the cluster has the object already, first keep it from being pruned "
     "(docs/gitops.md).",
 )
-TWO_OWNERS = Rule(
+TWO_OWNERS = Rule.warning(
     "two-owners",
-    Severity.WARNING,
     "The GitOps tool and a controller set the same field.",
     "Argo CD with self-heal puts the value of the file back within seconds, Flux when it reconciles: the pods that an "
     "autoscaler added end, and work that Kueue started is suspended again. Leave the field out: quotas then count the "

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any, TypeAlias
 
-from kubectl_tas.base.diagnostics import Diagnostic, Location, Rule, Severity
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Rule
 from kubectl_tas.base.words import closest, did_you_mean
 from kubectl_tas.check.settings import VERSION_UNKNOWN, newer
 from kubectl_tas.check.versions import unsupported
@@ -26,17 +26,15 @@ from kubectl_tas.resolve.podcliqueset import FleetPodCliqueSet
 from kubectl_tas.resolve.topologies import FleetTopology
 
 _SCHEDULERS = tuple(dict.fromkeys(name for release in grove.TABLE for name in release.schedulers))
-GROVE_UNSUPPORTED = Rule(
+GROVE_UNSUPPORTED = Rule.error(
     "grove-unsupported",
-    Severity.ERROR,
     "The backend's Grove cannot express a set or a cluster topology.",
     "`render` converts old and new spellings to the one that the release accepts. The API server would drop or refuse "
     "fields that the release lacks. Update Grove there, and grove.version with it, or leave out what the message "
     "names.",
 )
-SET_FIELD = Rule(
+SET_FIELD = Rule.warning(
     "set-field",
-    Severity.WARNING,
     "Grove has no such field in a set or an OperatorConfiguration.",
     "The API server drops unknown fields without a message. Correct the spelling or the indentation. kubectl-tas knows "
     "the fields of Grove 0.1.0-alpha.8 to 0.1.0-alpha.12. If a newer release has the field, waive the rule.",

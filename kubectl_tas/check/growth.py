@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubectl_tas.base.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
+from kubectl_tas.base.diagnostics import Diagnostic, Related, Rule, Waiving
 from kubectl_tas.base.late import dataclass
 from kubectl_tas.base.words import Misspellings, did_you_mean, question, shortened
 from kubectl_tas.check.companion_names import REFERENCE_UNKNOWN
@@ -23,9 +23,8 @@ from kubectl_tas.resolve.mentions import SCALED, Space
 from kubectl_tas.resolve.podcliqueset import FleetClique, SubmittedSet
 from kubectl_tas.resolve.pools import Submission
 
-GROWTH_UNCOUNTED = Rule(
+GROWTH_UNCOUNTED = Rule.warning(
     "growth-uncounted",
-    Severity.WARNING,
     "Work may grow to more GPUs than are counted, or than its queue may hold.",
     "kubectl-tas compares quotas with the size at which work starts. Replicas that an autoscaler adds take GPUs that "
     "others count on, or stay Pending: lower maxReplicas to the counted number, or raise replicas. An update may "

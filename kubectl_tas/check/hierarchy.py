@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
-from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Severity
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule
 from kubectl_tas.check.versions import needs_kai
 from kubectl_tas.facts import grove
 from kubectl_tas.facts.kai import Feature
@@ -27,64 +27,55 @@ WELL_KNOWN = {
 """The domains that Kubernetes' own node labels mark."""
 MAX_LEVELS = 16
 
-TOPOLOGY_SCHEDULER = Rule(
+TOPOLOGY_SCHEDULER = Rule.error(
     "topology-scheduler",
-    Severity.ERROR,
     "A pool has a topology, but its backend's scheduler is not KAI.",
     "Only KAI places pods by topology. Other schedulers ignore the keys. Remove them, or use a backend with scheduler "
     "type kai.",
 )
-TOPOLOGY_TWICE = Rule(
+TOPOLOGY_TWICE = Rule.error(
     "topology-twice",
-    Severity.ERROR,
     "A pool has topology_keys and names a cluster topology too.",
     "A pool has one hierarchy. Keep one of the two fields.",
 )
-LEVEL_DUPLICATE = Rule(
+LEVEL_DUPLICATE = Rule.error(
     "level-duplicate",
-    Severity.ERROR,
     "Two levels of a topology share a key, a domain or a node label.",
     "KAI refuses a Topology whose labels repeat, and a key must name one level. Remove or rename one.",
 )
-LEVEL_COUNT = Rule(
+LEVEL_COUNT = Rule.error(
     "level-count",
-    Severity.ERROR,
     "A topology has more than 16 levels.",
     "KAI's Topology accepts at most 16. Leave out levels that no workload asks for.",
 )
-LEVEL_LABEL_INVALID = Rule(
+LEVEL_LABEL_INVALID = Rule.error(
     "level-label-invalid",
-    Severity.ERROR,
     "A level's node label is one that KAI's Topology refuses.",
     "Grove accepts upper case in the part before '/', but KAI refuses such a Topology. No node can carry such a label "
     "either.",
 )
-LEVEL_ALIAS_COLLISION = Rule(
+LEVEL_ALIAS_COLLISION = Rule.error(
     "level-alias-collision",
-    Severity.ERROR,
     "A level's key is the node label of another level.",
     "From KAI 0.17 the key becomes the level's alias, and KAI refuses an alias that is a node label of the "
     "same Topology. Rename the key.",
 )
-HOSTNAME_NOT_LAST = Rule(
+HOSTNAME_NOT_LAST = Rule.error(
     "hostname-not-last",
-    Severity.ERROR,
     "kubernetes.io/hostname is above another level.",
     "No level is finer than a single node, and KAI refuses it anywhere else. Write levels from the coarsest to the "
     "finest, and move this one to the end.",
 )
-DOMAIN_ORDER = Rule(
+DOMAIN_ORDER = Rule.warning(
     "domain-order",
-    Severity.WARNING,
     "The domains of a topology, or the keys of a pool, are in another order than Grove's.",
     "The order of the list is the hierarchy: a rack above a zone means that racks contain zones. Grove's own domains "
     "are region, zone, datacenter, block, rack, host, numa, in this order; up to 0.1.0-alpha.8 Grove knows no other. "
     "In a pool, Kubernetes' own node labels give the order, whatever the keys are called. Labels of Topograph, GKE, "
     "EKS and CoreWeave have an order too: tier-0 is next to the node. Domains with other names may stand anywhere.",
 )
-TOPOLOGY_BINDING = Rule(
+TOPOLOGY_BINDING = Rule.error(
     "topology-binding",
-    Severity.ERROR,
     "A topology binding does not fit its cluster topology, its scheduler or the gangs.",
     "KAI places work by the levels of the bound Topology, so it never finds a level that this Topology lacks. Grove's "
     "webhook refuses a scheduler that it does not know, or that does not place by topology, such as default-scheduler. "

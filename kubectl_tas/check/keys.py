@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping
 from enum import Flag, auto
 from typing import TYPE_CHECKING, NamedTuple
 
-from kubectl_tas.base.diagnostics import Diagnostic, Rule, Severity, Waiving
+from kubectl_tas.base.diagnostics import Diagnostic, Rule, Waiving
 from kubectl_tas.base.late import dataclass
 from kubectl_tas.base.words import closest, question
 from kubectl_tas.check.filled_in import expressions_of
@@ -178,24 +178,21 @@ write themselves.
 """
 
 
-KEY_UNKNOWN = Rule(
+KEY_UNKNOWN = Rule.error(
     "key-unknown",
-    Severity.ERROR,
     "A label or annotation is nearly one of KAI's, Grove's or kubectl-tas'.",
     "Nothing reads such a key, and nothing reports it: a placement with a misspelled name places nothing. Correct the "
     "name. If another tool reads this key, waive the rule there.",
     protects=Waiving.ANYBODY,
 )
-KEY_MISPLACED = Rule(
+KEY_MISPLACED = Rule.error(
     "key-misplaced",
-    Severity.ERROR,
     "A label is written as an annotation, or an annotation as a label.",
     "KAI reads each key only in one of the two places. Move it to the other.",
     protects=Waiving.ANYBODY,
 )
-KEY_RESERVED = Rule(
+KEY_RESERVED = Rule.error(
     "key-reserved",
-    Severity.ERROR,
     "Work has a label or an annotation in which KAI or Grove keeps its own state.",
     "KAI copies the annotations of a workload to its PodGroup and trusts them. With a time to come in "
     "kai.scheduler/last-start-timestamp, LOW work keeps GPUs that other queues have a right to. Remove the key: KAI or "
@@ -211,18 +208,16 @@ _SLIPS = 2
 """Maximum number of typing errors in a domain that is still taken for a known one."""
 _SLIPS_BEFORE_A_NAME = 3
 """The same before a name that the known domain has, as in kai.scheduling/topology-required-placement."""
-QUOTA_BYPASS = Rule(
+QUOTA_BYPASS = Rule.error(
     "quota-bypass",
-    Severity.ERROR,
     "Pods name their node, or the shard of a scheduler, themselves.",
     "With nodeName, the kubelet starts a pod without any scheduler, whatever is left of a quota. With "
     "kai.scheduler/node-pool, another scheduler than that of the pool's nodes takes it, or none. Remove the key. To "
     "run on certain nodes, use nodeSelector or affinity. spec.nodePool of the pool sets the shard.",
     protects=Waiving.CONFIG,
 )
-SYNC_BYPASS = Rule(
+SYNC_BYPASS = Rule.error(
     "sync-bypass",
-    Severity.ERROR,
     "An annotation takes an object away from kustomize, Argo CD or Flux.",
     "The repository and the cluster would differ without a message: removed work keeps running and holds its GPUs, or "
     "reviewed work never runs. Remove the annotation. If the repository needs it, allow it for all in spec.rules of "

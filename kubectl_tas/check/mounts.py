@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Literal
 
-from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Severity
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule
 from kubectl_tas.base.late import dataclass, late_pattern
 from kubectl_tas.check.workflow_fields import TASK_DATA
 from kubectl_tas.gangs.task_files import MAX_BYTES, OUTPUT, data_paths, filled, is_below, normal, task_file
@@ -18,24 +18,21 @@ from kubectl_tas.model.repository import Declared, local_path
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 
-MOUNT_PATH = Rule(
+MOUNT_PATH = Rule.error(
     "mount-path",
-    Severity.ERROR,
     "A file or a Secret of a task cannot have its path in the container.",
     "The API server refuses the pod, or its container never starts, or misses files of its image. Paths are absolute. "
     "No path may repeat, be below a file, or be in the folder of a Secret, where nothing else can be created. A Secret "
     "hides what the image has in its folder, so it needs its own folder.",
 )
-FILE_SIZE = Rule(
+FILE_SIZE = Rule.error(
     "file-size",
-    Severity.ERROR,
     "A file of a task has more than 1 MiB.",
     "`render` keeps the files of tasks in ConfigMaps, and the API server accepts at most 1 MiB in one. Put larger "
     "files into the image, or let the task fetch them.",
 )
-CREDENTIAL = Rule(
+CREDENTIAL = Rule.error(
     "credential",
-    Severity.ERROR,
     "A credential of a task cannot be a Secret, a key or a variable.",
     "A credential is a Secret in the namespace of the work. Its name is folded, like all names of a workflow. "
     "Kubernetes refuses names and keys with other characters. If a variable has two values, one is lost.",

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from kubectl_tas.base.diagnostics import Diagnostic, Location, Rule, Severity
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Rule
 from kubectl_tas.facts.spellings import TEMPLATED
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.labels import MAX_LABEL, MAX_NAME, POOL
@@ -20,30 +20,26 @@ from kubectl_tas.resolve.fleet import Fleet
 if TYPE_CHECKING:
     from kubectl_tas.model.scheduling_shard import SchedulingShard
 
-NAME_INVALID = Rule(
+NAME_INVALID = Rule.error(
     "name-invalid",
-    Severity.ERROR,
     "A name cannot become the name of a Kubernetes object.",
     "An API server accepts lower-case letters, digits and '-', with a letter or digit at both ends. In "
     "workflows upper case and '_' are accepted too, because OSMO folds them. Many operators accept less: they make "
     "Services, labels and host names of the name, so it must begin with a letter, without a '.'.",
 )
-NAME_DELIMITER = Rule(
+NAME_DELIMITER = Rule.error(
     "name-delimiter",
-    Severity.ERROR,
     "The name of a pool, subpool or namespace contains '--'.",
     "'--' separates a pool from its subpool. In a name of its own it would make two different paths read the same.",
 )
-NAME_RESERVED = Rule(
+NAME_RESERVED = Rule.error(
     "name-reserved",
-    Severity.ERROR,
     "A subpool is called shared or '_...', or a topology grove-topology.",
     "shared is the queue of work that is sent to the pool itself. Names that begin with '_' are reserved for such "
     "queues. Before 0.1.0-alpha.9 Grove's operator writes grove-topology from its own configuration.",
 )
-QUEUE_NAME_TOO_LONG = Rule(
+QUEUE_NAME_TOO_LONG = Rule.error(
     "queue-name-too-long",
-    Severity.ERROR,
     "The name of a queue has more than 63 characters.",
     "Pods name their queue in a label, and a label value has at most 63 characters. Shorten the name of the subpool, "
     "the pool or the namespace, or the prefix.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kubectl_tas.base.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
+from kubectl_tas.base.diagnostics import Diagnostic, Related, Rule, Waiving
 from kubectl_tas.base.words import did_you_mean
 from kubectl_tas.check.object_names import workflow_names
 from kubectl_tas.kinds.section import child
@@ -16,9 +16,8 @@ from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 
-OSMO_REFUSES = Rule(
+OSMO_REFUSES = Rule.warning(
     "osmo-refuses",
-    Severity.WARNING,
     "OSMO refuses a workflow, or reads a value of it otherwise.",
     "The rendered objects run without OSMO, but the same file cannot be submitted to it. OSMO takes version 2; names "
     "that begin with a letter, and differ across groups and tasks; one lead in a group; inputs of tasks in groups that "

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from kubectl_tas.base.diagnostics import Diagnostic, Location, Rule, Severity
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Rule
 from kubectl_tas.base.late import dataclass
 from kubectl_tas.base.words import did_you_mean, shortened
 from kubectl_tas.gangs.task_files import INPUT, OUTPUT, OUTPUT_TOKEN, data_paths, is_mounted, task_file, tokens_in
@@ -22,9 +22,8 @@ from kubectl_tas.model.repository import Declared, local_path
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 
-OSMO_ONLY = Rule(
+OSMO_ONLY = Rule.info(
     "osmo-only",
-    Severity.INFO,
     "A workflow or a pool uses fields that only OSMO's runtime honours.",
     "The rendered objects run without these fields. If OSMO runs the workflow, nothing is wrong. If you apply the "
     "manifests directly, the message says what is lost with each field, and the hint what to do instead. docs/osmo.md "
@@ -66,16 +65,14 @@ _STUCK = (
     "a task that runs again waits for ever once another one of its group has succeeded",
     "give it a group of its own, or let no task of its group succeed before it",
 )
-TOKEN_UNKNOWN = Rule(
+TOKEN_UNKNOWN = Rule.error(
     "token-unknown",
-    Severity.ERROR,
     "A token has no value, such as {{host:TASK}} without such a task in its group.",
     "OSMO leaves such a token unchanged, so the text itself would reach the container. A task knows the hosts of its "
     "own group, and its own inputs by number or by task.",
 )
-TOKEN_DATA = Rule(
+TOKEN_DATA = Rule.warning(
     "token-data",
-    Severity.WARNING,
     "A task uses a folder that only OSMO's data service fills or saves.",
     "{{output}} is /osmo/data/output, which is empty at first and gone with the pod. {{input:N}} is "
     "/osmo/data/input/N, which does not exist. Let the task fetch and store its data itself. Or mount a folder of the "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubectl_tas.base.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
+from kubectl_tas.base.diagnostics import Diagnostic, Related, Rule, Waiving
 from kubectl_tas.check.workload_labels import WORKLOAD_CONFLICT
 from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.pool_demands import agreed
@@ -15,25 +15,22 @@ from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.handwritten import FleetPodGroup
 from kubectl_tas.resolve.placement import ReplicaType
 
-PODGROUP_OWNED = Rule(
+PODGROUP_OWNED = Rule.error(
     "podgroup-owned",
-    Severity.ERROR,
     "kubectl-tas cannot write the PodGroup that a workload asks for.",
     "Pods join a PodGroup by their template, so all pods of one template are in one SubGroup of one PodGroup. This "
     "excludes segments, kinds that make copies of all their pods, runs of a schedule, and kinds without a template. "
     "Leave those to KAI's PodGrouper. KAI starts no pod of the gang before all of them exist, so no pod may wait for "
     "another to be ready. The help names the field that makes the controller start all pods at once.",
 )
-GANG_MISMATCH = Rule(
+GANG_MISMATCH = Rule.error(
     "gang-mismatch",
-    Severity.ERROR,
     "Workloads of one gang have different queues, priorities or namespaces.",
     "A gang is one PodGroup, with one queue and one priority, in one namespace. Give all of them the same pool, the "
     "same priority and the same namespace, or make two gangs.",
 )
-PODGROUP_ELSEWHERE = Rule(
+PODGROUP_ELSEWHERE = Rule.warning(
     "podgroup-elsewhere",
-    Severity.WARNING,
     "Pods of a workload name a PodGroup that is not declared.",
     "With kai.scheduler/skip-podgrouper, KAI's PodGrouper makes no PodGroup, so the named one must exist. Without it, "
     "the PodGrouper may replace that PodGroup by its own. `render` writes no preview. Declare the PodGroup that "
@@ -41,9 +38,8 @@ PODGROUP_ELSEWHERE = Rule(
     "owned.",
     protects=Waiving.CONFIG,
 )
-PODGROUP_NONE = Rule(
+PODGROUP_NONE = Rule.error(
     "podgroup-none",
-    Severity.ERROR,
     "Pods are hidden from KAI's PodGrouper, and name no PodGroup.",
     "With kai.scheduler/skip-podgrouper on a pod, or on any object that owns it, KAI's PodGrouper makes no PodGroup. "
     "KAI never schedules a pod without one. Remove the annotation, or let kubectl-tas write the PodGroup with the "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Waiving
 from kubectl_tas.base.words import misspelled, question
 from kubectl_tas.facts import kai
 from kubectl_tas.facts.kai import Feature
@@ -17,53 +17,46 @@ from kubectl_tas.resolve.placement import Placement, ReplicaType
 from kubectl_tas.resolve.topologies import Level
 from kubectl_tas.resolve.workflows import FleetGroup, FleetResource, FleetWorkflow, Requirement
 
-REQUIREMENT_CONFLICT = Rule(
+REQUIREMENT_CONFLICT = Rule.error(
     "requirement-conflict",
-    Severity.ERROR,
     "Two tasks name one group at one level, once required and once preferred.",
     "The group is one node of the tree and has one constraint. Write the same requirementType for both, or use another "
     "group for one of them.",
 )
-GROUP_TWO_PARENTS = Rule(
+GROUP_TWO_PARENTS = Rule.warning(
     "group-two-parents",
-    Severity.WARNING,
     "One topology group is under two groups of a coarser level.",
     "These are two groups, and KAI places them apart from each other. If you mean that, give them two names. If not, "
     "use the same coarser group for all.",
 )
-GROUP_ACROSS_PODGROUPS = Rule(
+GROUP_ACROSS_PODGROUPS = Rule.warning(
     "group-across-podgroups",
-    Severity.WARNING,
     "One topology group is used in two groups of a workflow.",
     "Each group of a workflow is its own PodGroup, and nothing places pods of two PodGroups together. Put the tasks "
     "into one group of the workflow, or give the topology groups two names.",
 )
-GROUP_MISSPELLED = Rule(
+GROUP_MISSPELLED = Rule.warning(
     "group-misspelled",
-    Severity.WARNING,
     "Two topology groups have nearly one name.",
     "Tasks of one topology group share a domain. With a slip in the name, some of them are a group of their own, which "
     "may be in another domain. Write one name. If you mean two groups, waive the rule, or give them other names.",
 )
-PLACEMENT_ORDER = Rule(
+PLACEMENT_ORDER = Rule.error(
     "placement-order",
-    Severity.ERROR,
     "The preferred level of a constraint is coarser than the required one.",
     "KAI searches from the finest level up to the required one, does not find the preferred one there, and never "
     "places the pods (0.10 to 0.17). Prefer a finer level than the required one, or leave it out: a required level "
     "holds for every coarser level too.",
     protects=Waiving.ANYBODY,
 )
-CONSTRAINT_ORDER = Rule(
+CONSTRAINT_ORDER = Rule.info(
     "constraint-order",
-    Severity.INFO,
     "The preferred level of a constraint is the required one.",
     "KAI and Grove accept it, but it changes nothing: the required level holds in any case. Prefer a finer level, or "
     "leave it out.",
 )
-PLACEMENT_UNSUPPORTED = Rule(
+PLACEMENT_UNSUPPORTED = Rule.error(
     "placement-unsupported",
-    Severity.ERROR,
     "Work requires a level only where KAI does not read it.",
     "KAI reads a placement on the workload itself, and `render` copies it there from the only pod template. KAI also "
     "reads it on each template of Ray's kinds (from 0.14), and on the templates of jobs in a set of jobs (from 0.16). "
@@ -72,23 +65,20 @@ PLACEMENT_UNSUPPORTED = Rule(
     "kubectl-tas/podgroup: owned. The help says which of these is possible.",
     protects=Waiving.ANYBODY,
 )
-PLACEMENT_IGNORED = Rule(
+PLACEMENT_IGNORED = Rule.warning(
     "placement-ignored",
-    Severity.WARNING,
     "Work prefers a level only where KAI does not read it.",
     "The same as placement-unsupported, but the pods run. Nothing places them near each other.",
 )
-PLACEMENT_WITHOUT_LEVEL = Rule(
+PLACEMENT_WITHOUT_LEVEL = Rule.warning(
     "placement-without-level",
-    Severity.WARNING,
     "A workload names a topology and no level of it.",
     "KAI never places a PodGroup with a topology and no level. So `render` leaves the annotation "
     "kai.scheduler/topology out, or moves it to the pod template whose segments need it. Ask for a level, or remove "
     "it.",
 )
-PLACEMENT_OVERRIDDEN = Rule(
+PLACEMENT_OVERRIDDEN = Rule.warning(
     "placement-overridden",
-    Severity.WARNING,
     "The pod template of a workload overrides the workload's level.",
     "Pods of one template have one placement, in one Topology. If both name a topology, the template's counts, and so "
     "do its levels if no file declares the topology. Ask for all levels on the template, or name one topology.",

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kubectl_tas.base.diagnostics import Diagnostic, Related, Rule, Severity
+from kubectl_tas.base.diagnostics import Diagnostic, Related, Rule
 from kubectl_tas.base.words import did_you_mean, shortened
 from kubectl_tas.check.companion_names import REFERENCE_UNKNOWN
 from kubectl_tas.check.conflicts import Fields
@@ -25,23 +25,20 @@ if TYPE_CHECKING:
     from kubectl_tas.model.osmo_workflow import Workflow
     from kubectl_tas.model.workloads import Workload
 
-ITEM_DUPLICATE = Rule(
+ITEM_DUPLICATE = Rule.error(
     "item-duplicate",
-    Severity.ERROR,
     "Two containers or volumes of a pod share a name, or two mounts a path.",
     "The API server refuses the pod. It accepts some duplicates (variables, ports, pull secrets) unless Flux or Argo "
     "CD applies them server-side. Rename or remove one of the two.",
 )
-RESTART_POLICY = Rule(
+RESTART_POLICY = Rule.error(
     "restart-policy",
-    Severity.ERROR,
     "The kind of a workload refuses the restart policy of its pods.",
     "A kind whose pods end, such as a Job, accepts Never or OnFailure and has no default. A kind whose pods run for "
     "ever accepts only Always. The API server refuses other values, or refuses the pods that an operator makes.",
 )
-SELECTOR_MISMATCH = Rule(
+SELECTOR_MISMATCH = Rule.error(
     "selector-mismatch",
-    Severity.ERROR,
     "The selector of a workload is empty, or does not match its pods.",
     "The workload would not find its own pods, so the API server refuses it. Write the same labels in both.",
 )

@@ -32,46 +32,40 @@ from kubectl_tas.model.pool_kinds import MaximumAmounts, amount
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Part, Submission, work_name
 
-QUOTA_EXCEEDS_POOL = Rule(
+QUOTA_EXCEEDS_POOL = Rule.error(
     "quota-exceeds-pool",
-    Severity.ERROR,
     "The ACTIVE parts of a pool have more quota than the pool is guaranteed.",
     "KAI does not check this. It would promise the same resources twice, and chance decides who gets them. Lower one "
     "of the quotas, or raise the guarantee of the pool.",
 )
-QUOTA_UNLIMITED_POOL = Rule(
+QUOTA_UNLIMITED_POOL = Rule.error(
     "quota-unlimited-pool",
-    Severity.ERROR,
     "A pool or child pool has no finite guarantee of a resource that parts divide.",
     "The pool itself keeps its guarantee less those of its parts. Without a number there is nothing to divide, and a "
     "part without a number would take everything. Set spec.resources.gpu.guarantee, and that of cpu and memory if any "
     "part has a quota of it.",
 )
-MAXIMUM_BELOW_QUOTA = Rule(
+MAXIMUM_BELOW_QUOTA = Rule.error(
     "maximum-below-quota",
-    Severity.ERROR,
     "The maximum of a pool or subpool is below what it is guaranteed.",
     "The limit would keep the queue from its guarantee. Raise the maximum, or use -1.",
 )
-MAXIMUM_ABOVE_PARENT = Rule(
+MAXIMUM_ABOVE_PARENT = Rule.warning(
     "maximum-above-parent",
-    Severity.WARNING,
     "The maximum of a subpool or child pool is above that of its parent.",
     "KAI compares usage with the limit of each queue from the leaf up, so the subpool can never use that much. Its "
     "queue gets the limit of the pool above. Lower the maximum, leave it out, or raise that of the pool.",
 )
-QUOTA_RESOURCE_MISSING = Rule(
+QUOTA_RESOURCE_MISSING = Rule.warning(
     "quota-resource-missing",
-    Severity.WARNING,
     "The quota of a subpool lacks a resource that its pool guarantees.",
     "A bare number counts GPUs only. If a quota does not name a resource, the subpool is guaranteed none of it, and "
     "HIGH and NORMAL pods that ask for it never run there. Name each resource, with 0 if you mean none, or give the "
     "subpool a share of everything that the pool is guaranteed.",
     protects=Waiving.CONFIG,
 )
-POOL_UNLIMITED = Rule(
+POOL_UNLIMITED = Rule.warning(
     "pool-unlimited",
-    Severity.WARNING,
     "A pool at the top has no guarantee of GPUs, and so no limit.",
     "All its HIGH and NORMAL work counts as guaranteed, and KAI never takes a GPU back from it. Other pools of the "
     "cluster may miss their guarantees. If no other pool has a guarantee, this is only an info. Set "
@@ -385,9 +379,8 @@ def _place(share: Part, resource: ResourceName) -> tuple[str, int]:
     return location.path, location.line
 
 
-DRAINING_UNUSED = Rule(
+DRAINING_UNUSED = Rule.info(
     "draining-unused",
-    Severity.INFO,
     "spec.draining or spec.overQuota lists work that no longer needs it.",
     "spec.draining lets work finish in a DELETING subpool. spec.overQuota lets work run although its queue has less "
     "quota now. An entry for work that is gone does nothing. When no work of draining is left and nothing runs, "

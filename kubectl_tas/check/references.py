@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Severity, Suggestion
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Suggestion
 from kubectl_tas.base.words import closest, did_you_mean, question
 from kubectl_tas.check.clique_placement import SET_TOPOLOGY_UNKNOWN
 from kubectl_tas.check.node_labels import mended_level
@@ -16,63 +16,54 @@ from kubectl_tas.resolve.clusters import Dangling
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.topologies import FleetTopology
 
-BACKEND_UNKNOWN = Rule(
+BACKEND_UNKNOWN = Rule.error(
     "backend-unknown",
-    Severity.ERROR,
     "The backend of a pool, PodGroup or companion is unknown.",
     "The backend decides the namespace and the folder of everything that belongs to the pool. Name one of "
     "spec.backends in tas.yaml. A PodGroup takes the backend of its queue, or else of its namespace. A companion takes "
     "the backend of its label kubectl-tas/pool, or else of the work in its file, or else of its namespace.",
 )
-PARENT_UNKNOWN = Rule(
+PARENT_UNKNOWN = Rule.error(
     "parent-unknown",
-    Severity.ERROR,
     "The parent of a subpool or pool is unknown.",
     "A queue whose parent does not exist takes no work. Correct spec.parent, or declare the pool.",
 )
-POOL_UNKNOWN = Rule(
+POOL_UNKNOWN = Rule.error(
     "pool-unknown",
-    Severity.ERROR,
     "Work names a pool or subpool that does not exist.",
     "The work would name a queue that does not exist, and stay Pending for ever. Name a pool, or pool--subpool.",
 )
-TOPOLOGY_UNKNOWN = Rule(
+TOPOLOGY_UNKNOWN = Rule.error(
     "topology-unknown",
-    Severity.ERROR,
     "A pool names a cluster topology that does not exist.",
     "Its workflows could not ask for any placement. Correct spec.topology, or declare the ClusterTopology.",
 )
-RESOURCE_UNKNOWN = Rule(
+RESOURCE_UNKNOWN = Rule.error(
     "resource-unknown",
-    Severity.ERROR,
     "A task names a resource that its workflow lacks.",
     "The task would run without GPUs and without a topology. Correct the name, or define the resource.",
 )
-TOPOLOGY_KEY_UNKNOWN = Rule(
+TOPOLOGY_KEY_UNKNOWN = Rule.error(
     "topology-key-unknown",
-    Severity.ERROR,
     "Work asks for a topology key that its topology lacks.",
     "KAI can never meet a constraint with a level that its Topology lacks, and the pods stay Pending. `kubectl tas "
     "topology list --pool POOL` lists the keys.",
 )
 
-PLATFORM_UNKNOWN = Rule(
+PLATFORM_UNKNOWN = Rule.error(
     "platform-unknown",
-    Severity.ERROR,
     "A resource, or a pool's default, names a platform that the pool lacks.",
     "Its tasks would run on any node with room. Correct the name, or declare the platform. In a pool without "
     "platforms, kubectl-tas ignores the name.",
 )
-POD_TEMPLATE_UNKNOWN = Rule(
+POD_TEMPLATE_UNKNOWN = Rule.error(
     "pod-template-unknown",
-    Severity.ERROR,
     "A pool or a platform names an unknown pod template.",
     "Its pods would lack what the template sets: their nodes, mounts or limits. Correct the name, declare a "
     "PodTemplate of that name, or write the template in its place.",
 )
-RESOURCE_VALIDATION_UNKNOWN = Rule(
+RESOURCE_VALIDATION_UNKNOWN = Rule.error(
     "resource-validation-unknown",
-    Severity.ERROR,
     "A pool or a platform names an unknown resource validation.",
     "Nothing would be checked. Correct the name, declare a ResourceValidation of that name, or write the rule in its "
     "place.",

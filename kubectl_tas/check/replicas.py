@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from kubectl_tas.base.diagnostics import Diagnostic, Rule, Severity, Waiving
+from kubectl_tas.base.diagnostics import Diagnostic, Rule, Waiving
 from kubectl_tas.facts import kai, times
 from kubectl_tas.facts.kai import Feature
 from kubectl_tas.gangs import podgrouper
@@ -18,9 +18,8 @@ from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.handwritten import FleetPodGroup
 from kubectl_tas.resolve.placement import ROOT
 
-REPLICAS_REFUSED = Rule(
+REPLICAS_REFUSED = Rule.error(
     "replicas-refused",
-    Severity.ERROR,
     "KAI makes no PodGroup of a workload, or one that never has all its pods.",
     "KAI's podgrouper refuses a Kubeflow job with a replica type of 0 replicas, or without a replica type that it "
     "needs, unless schedulingPolicy.minAvailable sets the number of needed pods. It also refuses a group of Ray "
@@ -31,17 +30,15 @@ REPLICAS_REFUSED = Rule(
     "dependsOn. The pods stay Pending for ever.",
     protects=Waiving.ANYBODY,
 )
-ANNOTATION_IGNORED = Rule(
+ANNOTATION_IGNORED = Rule.warning(
     "annotation-ignored",
-    Severity.WARNING,
     "KAI does not read an annotation about the start of a gang where it is.",
     "KAI reads kai.scheduler/batch-min-member on a Job and a set of jobs (from 0.14.1), and on the templates of its "
     "jobs (from 0.16). The runs of a schedule always start pod by pod. KAI reads kai.scheduler/preemption-delay and "
     "kai.scheduler/staleness-grace-period on the workload (with a schedule: on the jobTemplate) and on pod templates.",
 )
-DURATION_INVALID = Rule(
+DURATION_INVALID = Rule.error(
     "duration-invalid",
-    Severity.ERROR,
     "The time that a gang waits is not a duration.",
     "KAI reads kai.scheduler/preemption-delay, kai.scheduler/staleness-grace-period and the fields of a PodGroup as Go "
     "durations: numbers with units (ns, us, ms, s, m, h), such as 90s or 1h30m. KAI's webhook refuses a PodGroup with "

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from kubectl_tas.base.diagnostics import Diagnostic, Location, Rule, Severity, Waiving
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Rule, Waiving
 from kubectl_tas.base.late import dataclass, late_pattern
 from kubectl_tas.base.words import closest, did_you_mean, shortened
 from kubectl_tas.facts import gpus, quantities
@@ -26,16 +26,14 @@ from kubectl_tas.resolve.podcliqueset import SubmittedSet
 if TYPE_CHECKING:
     from kubectl_tas.model.podtemplate import PodSpec
 
-RESOURCE_NAME = Rule(
+RESOURCE_NAME = Rule.error(
     "resource-name",
-    Severity.ERROR,
     "A resource has a name that no API server takes.",
     "A name without a domain must be one of Kubernetes' own, such as cpu, memory or ephemeral-storage. All others are "
     "DOMAIN/NAME, such as nvidia.com/gpu. Correct the name.",
 )
-GPU_NAME = Rule(
+GPU_NAME = Rule.error(
     "gpu-name",
-    Severity.ERROR,
     "A resource is nearly called like GPUs.",
     "The API server accepts any name with a domain, such as nvidia.com/gpus. KAI counts no GPU for it, so no quota "
     "holds. Without a device plugin for it, the pod stays Pending for ever. KAI counts one GPU for "
@@ -58,9 +56,8 @@ _DOMAIN = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
 _QUALIFIED = late_pattern(rf"{_DOMAIN}/[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
 _SLIPS = 2
 """Maximum number of typing errors in a name that is still taken for a GPU resource."""
-GPUS_UNKNOWN = Rule(
+GPUS_UNKNOWN = Rule.warning(
     "gpus-unknown",
-    Severity.WARNING,
     "No file says how many GPUs pods ask for.",
     "How much gpu-memory takes depends on the node. What a resource claim takes is in another object. KAI charges no "
     "queue for accelerators other than nvidia.com/gpu, amd.com/gpu and MIG devices. A device plugin can serve GPUs "
@@ -71,9 +68,8 @@ GPUS_UNKNOWN = Rule(
     "If no plugin serves accelerators under such names, say so in spec.rules of the Config: gpus-unknown: off.",
     protects=Waiving.CONFIG,
 )
-GPU_ANNOTATION = Rule(
+GPU_ANNOTATION = Rule.error(
     "gpu-annotation",
-    Severity.ERROR,
     "KAI refuses or does not read an annotation for a part of a GPU.",
     "KAI's webhook accepts a gpu-fraction between 0 and 1, and whole numbers from 1 for gpu-memory and "
     "gpu-fraction-num-devices. A pod may ask for only one of gpu-fraction, gpu-memory and whole GPUs. KAI reads these "

@@ -21,9 +21,8 @@ from kubectl_tas.model.config import Setting
 from kubectl_tas.model.repository import Repository
 from kubectl_tas.resolve.fleet import Fleet, resolve
 
-RULE_SETTING = Rule(
+RULE_SETTING = Rule.error(
     "rule-setting",
-    Severity.ERROR,
     "spec.rules names an unknown rule, or one that nobody can change.",
     "A setting without effect looks like a safeguard. You cannot lower rules that keep manifests valid and right; "
     "`kubectl tas rule CODE` says which ones you can.",

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from kubectl_tas import kinds
-from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Waiving
 from kubectl_tas.base.words import within
 from kubectl_tas.facts import kai
 from kubectl_tas.facts.kai import Feature
@@ -21,83 +21,72 @@ from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.fleet_workload import MAX_SEGMENTS, FleetWorkload
 from kubectl_tas.resolve.placement import Ignored, Placement, ReplicaType, segment_sizes
 
-SEGMENT_VALUE = Rule(
+SEGMENT_VALUE = Rule.error(
     "segment-value",
-    Severity.ERROR,
     "The size of segments, or the label of a pod's index, cannot be used.",
     "The size is a whole number from 1 to the number of replicas, in quotes like every annotation. A "
     "subGroupSize must divide the pods or the workers of a group. KAI takes the size from subGroupSize, or else from "
     "the annotation of the workload, or else from workerTemplate's. The index label is a label key.",
 )
-SEGMENT_NEVER_RUNS = Rule(
+SEGMENT_NEVER_RUNS = Rule.error(
     "segment-never-runs",
-    Severity.ERROR,
     "KAI makes no PodGroup of these segments, or one that never runs.",
     "Up to 0.17.0 KAI refuses segments of one pod, and segments of workers that wait for their leader (startupPolicy: "
     "LeaderReady). If one segment has all workers, KAI waits for one pod more than exists. A subGroupPolicy alone has "
     "these effects, without any annotation. The message says what works instead.",
     protects=Waiving.ANYBODY,
 )
-SEGMENT_POLICY = Rule(
+SEGMENT_POLICY = Rule.info(
     "segment-policy",
-    Severity.INFO,
     "A subGroupPolicy divides the groups of a workload, but KAI does not place the parts.",
     "The operator labels the pods by that policy, and KAI makes segments of it, as the preview shows. Without a "
     "level for segments on workerTemplate, nothing places them. If you need no placement, nothing is wrong.",
 )
-SEGMENT_IGNORED = Rule(
+SEGMENT_IGNORED = Rule.warning(
     "segment-ignored",
-    Severity.WARNING,
     "Annotations about segments are ignored.",
     "Segments need a topology, an index on every pod, and annotations on the pod template. The message says "
     "which of them is missing.",
 )
-SEGMENT_INCOMPLETE = Rule(
+SEGMENT_INCOMPLETE = Rule.warning(
     "segment-incomplete",
-    Severity.WARNING,
     "Segments have a size and no level, or a level and no size.",
     "A size alone divides pods without placing them, and for a job that can run with fewer pods KAI then waits for "
     "whole segments. A level alone does nothing. Add the other annotation.",
 )
-SEGMENT_UNSUPPORTED = Rule(
+SEGMENT_UNSUPPORTED = Rule.warning(
     "segment-unsupported",
-    Severity.WARNING,
     "The backend's KAI release makes no segments of this kind.",
     "The preview shows the segments, but this release places the pods without them: KAI divides the workers of "
     "some kinds, from 0.13 on. Nothing else of the workload changes.",
 )
-SEGMENT_ELASTIC = Rule(
+SEGMENT_ELASTIC = Rule.warning(
     "segment-elastic",
-    Severity.WARNING,
     "The backend's KAI release waits for more pods than a workload needs.",
     "From 0.16.7 on, KAI starts work without the segments beyond its minimum; before, it waits for all of them. Before "
     "0.15, KAI counts one pod for a SubGroup that needs none. Update KAI, or raise the minimum to all replicas.",
 )
-SEGMENT_LEVEL = Rule(
+SEGMENT_LEVEL = Rule.warning(
     "segment-level",
-    Severity.WARNING,
     "The level of segments is not finer than that of the workload.",
     "All pods are within one such domain anyway, so the segments change nothing. Use a finer level for them.",
 )
-SEGMENT_COARSER = Rule(
+SEGMENT_COARSER = Rule.error(
     "segment-coarser",
-    Severity.ERROR,
     "Segments require a coarser level than the workload.",
     "KAI looks for a domain of that level within one of the finer level, finds none, and never places the pods. "
     "Require a finer level for the segments, or a coarser one for the workload.",
     protects=Waiving.ANYBODY,
 )
-SEGMENT_DIFFERS = Rule(
+SEGMENT_DIFFERS = Rule.error(
     "segment-differs",
-    Severity.ERROR,
     "Two pod templates of a workload differ about the same segments.",
     "KAI reads the annotations of the pod that it handles, so the PodGroup changes with every pod, and segments lose "
     "their levels in turn. Write the annotations on the template of the workers alone.",
     protects=Waiving.ANYBODY,
 )
-SEGMENT_PREVIEW = Rule(
+SEGMENT_PREVIEW = Rule.info(
     "segment-preview",
-    Severity.INFO,
     "The segments of a workload are too many for a preview.",
     "Thousands of SubGroups would hide what a reviewer looks for. `render` still writes the workload itself.",
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from kubectl_tas.base.diagnostics import Diagnostic, Rule, Severity, Waiving
+from kubectl_tas.base.diagnostics import Diagnostic, Rule, Waiving
 from kubectl_tas.base.words import closest, did_you_mean, misspelled, question, shortened
 from kubectl_tas.check.companion_names import REFERENCE_UNKNOWN
 from kubectl_tas.check.without_effect import WITHOUT_EFFECT
@@ -20,18 +20,16 @@ from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.mentions import SCALED, LabelledPods, Selection, Space
 from kubectl_tas.resolve.platforms import Finder
 
-SELECTS_OTHERS = Rule(
+SELECTS_OTHERS = Rule.error(
     "selects-others",
-    Severity.ERROR,
     "A PodDisruptionBudget or NetworkPolicy selects all pods of a shared namespace.",
     "An empty selector, or one that only excludes labels, selects the pods of other teams too. A NetworkPolicy then "
     "cuts these pods off, and a PodDisruptionBudget keeps their nodes from being drained. Select labels of your own "
     "pods. If you mean the whole namespace, allow it in spec.rules of the Config: selects-others: off.",
     protects=Waiving.CONFIG,
 )
-SELECTS_TOO_FEW = Rule(
+SELECTS_TOO_FEW = Rule.warning(
     "selects-too-few",
-    Severity.WARNING,
     "A Service, NetworkPolicy or PodDisruptionBudget selects no pods, or too few for its budget.",
     "A Service without pods answers nobody, and a NetworkPolicy without pods protects nothing. If a budget keeps more "
     "pods than exist, or all pods of a Deployment, nobody can drain their nodes. Select labels that pod templates of "

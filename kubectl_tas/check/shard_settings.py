@@ -26,56 +26,49 @@ from kubectl_tas.resolve.shards import FleetShard
 if TYPE_CHECKING:
     from kubectl_tas.model.scheduler_settings import SchedulerSettings
 
-SHARD_DUPLICATE = Rule(
+SHARD_DUPLICATE = Rule.error(
     "shard-duplicate",
-    Severity.ERROR,
     "Two SchedulingShards have one partitionLabelValue.",
     "KAI's operator makes a scheduler of each. Both then place the same pods on the same nodes, and neither knows what "
     "the other does. Keep one shard for each value.",
 )
-SHARD_UNUSED = Rule(
+SHARD_UNUSED = Rule.warning(
     "shard-unused",
-    Severity.WARNING,
     "No pool has the partitionLabelValue of a SchedulingShard.",
     "Its scheduler runs, and no pool of this repository sends work to it. Correct the value, write it as nodePool of a "
     "pool, or remove the shard.",
 )
-SHARD_MISSING = Rule(
+SHARD_MISSING = Rule.error(
     "shard-missing",
-    Severity.ERROR,
     "No SchedulingShard serves a pool.",
     "KAI runs one scheduler for each SchedulingShard. It places only work whose label kai.scheduler/node-pool has the "
     "shard's partitionLabelValue; a shard without a value places work without the label. The pods of a pool without "
     "a shard stay Pending, and nothing in the cluster says why.",
     protects=Waiving.CONFIG,
 )
-SHARD_UNDECLARED = Rule(
+SHARD_UNDECLARED = Rule.info(
     "shard-undeclared",
-    Severity.INFO,
     "A pool needs a SchedulingShard, and none is declared.",
     "Somebody else may apply the shards of the cluster. Without the one that is named, the pods of the pool stay "
     "Pending. Declare it in a folder of spec.adminSources to have it checked.",
 )
-SHARD_SETTING = Rule(
+SHARD_SETTING = Rule.error(
     "shard-setting",
-    Severity.ERROR,
     "KAI ignores or refuses a setting of a SchedulingShard.",
     "Examples: a plugin, an action, an argument or a flag that the release does not have; a queue depth for an action "
     "that does not run. KAI ignores unknown plugins and flags. With an unknown action or an incomplete usageDBConfig "
     "the scheduler exits at its start. If your build of KAI has plugins of its own, lower the rule.",
     protects=Waiving.CONFIG,
 )
-SHARD_USAGE = Rule(
+SHARD_USAGE = Rule.warning(
     "shard-usage",
-    Severity.WARNING,
     "The scheduler of a SchedulingShard knows of no past usage.",
     "kValue says how much past usage counts. Without usageDBConfig the scheduler knows of no usage, so kValue has no "
     "effect. For windows of type tumbling and cron, KAI asks Prometheus for the sum_over_time of an instant vector, "
     "and Prometheus refuses the query (pkg/scheduler/cache/usagedb, KAI 0.10 to 0.17). Write windowType: sliding.",
 )
-SHARD_PLUGIN_OFF = Rule(
+SHARD_PLUGIN_OFF = Rule.error(
     "shard-plugin-off",
-    Severity.ERROR,
     "A SchedulingShard turns off what its pools need.",
     "Without topology, KAI starts gangs outside the levels that they require. Without proportion, quotas and limits of "
     "queues count for nothing. Without predicates, pods reach nodes that they must not use. Without allocate, no work "

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Severity
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule
 from kubectl_tas.base.late import dataclass
 from kubectl_tas.check.fields import check_pod
 from kubectl_tas.check.keys import backdoors_of, keys_of
@@ -42,46 +42,40 @@ from kubectl_tas.resolve.platforms import (
 from kubectl_tas.resolve.pools import FleetPool
 from kubectl_tas.resolve.workflows import FleetTask, FleetWorkflow, sample_task
 
-PLATFORM_UNNAMED = Rule(
+PLATFORM_UNNAMED = Rule.error(
     "platform-unnamed",
-    Severity.ERROR,
     "A resource names no platform, and its pool has several and no default.",
     "OSMO refuses such a workflow, because nothing says which nodes its tasks need. Name a platform in the resource, "
     "or give the pool a default_platform.",
 )
-PLATFORM_FORBIDS = Rule(
+PLATFORM_FORBIDS = Rule.error(
     "platform-forbids",
-    Severity.ERROR,
     "A task reaches its node in a way that its platform does not allow.",
     "A privileged container, one in the network of its node, or one that mounts its paths can see the work of others "
     "and take GPUs that it did not get. The administrator of the pool sets on each platform what tasks may do: "
     "privileged_allowed, host_network_allowed and allowed_mounts. Remove the field, or choose another platform.",
 )
-POD_TEMPLATE_RESERVED = Rule(
+POD_TEMPLATE_RESERVED = Rule.error(
     "pod-template-reserved",
-    Severity.ERROR,
     "A pod template sets what kubectl-tas sets.",
     "The queue, the priority, the scheduler and the gang of a pod follow from its workflow and its pool. So KAI "
     "charges the work that kubectl-tas checked. Remove the label, the annotation or the field.",
 )
-POD_TEMPLATE_TOKEN = Rule(
+POD_TEMPLATE_TOKEN = Rule.error(
     "pod-template-token",
-    Severity.ERROR,
     "A text of a pod template or resource validation cannot be filled in or compared.",
     "You can use {{USER_CPU}}, {{USER_GPU}}, {{USER_MEMORY}}, {{USER_STORAGE}} and the other tokens that docs/osmo.md "
     "lists, and the variables of the pool and its platforms. Tokens that only OSMO's service knows, such as the user, "
     "have no value here. Correct the name, or give the variable a value.",
 )
-RESOURCE_VALIDATION = Rule(
+RESOURCE_VALIDATION = Rule.error(
     "resource-validation",
-    Severity.ERROR,
     "A task asks for what a resource validation refuses.",
     "The message is the validation's own, and OSMO refuses the workflow with it. Ask for another amount, or choose "
     "another platform.",
 )
-VALIDATION_OF_NODES = Rule(
+VALIDATION_OF_NODES = Rule.info(
     "validation-of-nodes",
-    Severity.INFO,
     "Resource validations compare with what nodes have.",
     "The repository does not know the nodes, so kubectl-tas does not judge validations with {{K8_CPU}}, {{K8_MEMORY}}, "
     "{{K8_STORAGE}} or {{K8_GPU}}. A task that is larger than every node stays Pending.",

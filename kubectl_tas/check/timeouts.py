@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Waiving
 from kubectl_tas.facts import times
 from kubectl_tas.gangs.task_pods import CodeRange, code_ranges, seconds
 from kubectl_tas.model.base import KeyPath
@@ -21,23 +21,20 @@ from kubectl_tas.resolve.workflows import FleetWorkflow
 if TYPE_CHECKING:
     from kubectl_tas.model.config import ConfigSpec
 
-TIMEOUT_TOO_LONG = Rule(
+TIMEOUT_TOO_LONG = Rule.error(
     "timeout-too-long",
-    Severity.ERROR,
     "A workflow may run or wait for longer than its pool allows.",
     "max_exec_timeout of a pool limits how long a group of a workflow runs, and OSMO then ends it without a warning. "
     "Shorten exec_timeout, or leave it out: then the pool's default_exec_timeout counts.",
 )
-EXIT_CODES = Rule(
+EXIT_CODES = Rule.warning(
     "exit-codes",
-    Severity.WARNING,
     "An exit code has two actions, or a range ends before it begins.",
     "If a code has two actions, the first one in the list counts. A range that ends before it begins contains no code. "
     "Write each code once, and ranges from the lower to the higher code.",
 )
-EVICTION_SLOW = Rule(
+EVICTION_SLOW = Rule.error(
     "eviction-slow",
-    Severity.ERROR,
     "Pods of LOW work may take longer to end than the Config allows.",
     "LOW work borrows GPUs of other queues. When they want them back, KAI evicts its pods. Each pod keeps its GPUs "
     "until it ends, at most terminationGracePeriodSeconds; 2147483647 means never. Save a checkpoint within "

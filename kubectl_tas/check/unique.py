@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Severity
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule
 from kubectl_tas.base.late import dataclass
 from kubectl_tas.check.object_names import workflow_names
 from kubectl_tas.gangs.podgrouper import pod_group_name
@@ -23,23 +23,20 @@ from kubectl_tas.resolve.workflows import FleetGroup, FleetWorkflow
 if TYPE_CHECKING:
     from kubectl_tas.model.workloads import Workload
 
-NAME_DUPLICATE = Rule(
+NAME_DUPLICATE = Rule.error(
     "name-duplicate",
-    Severity.ERROR,
     "Two documents define the same thing.",
     "Which of the two counts would depend on the order of files. Rename or remove one.",
 )
-NAME_FOLDED = Rule(
+NAME_FOLDED = Rule.error(
     "name-folded",
-    Severity.ERROR,
     "Two names of a workflow differ only in case and '_', or parts of a workload share one.",
     "OSMO ignores case in names and takes '_' for '-', so the two would become one pod or one group. The controllers "
     "of workloads take Worker and worker for one replica type, and refuse a name that appears twice. Rename one. Spell "
     "a topology group the same way everywhere.",
 )
-NAME_COLLISION = Rule(
+NAME_COLLISION = Rule.error(
     "name-collision",
-    Severity.ERROR,
     "Two sources lead to objects of one kind with one name.",
     "The second would overwrite the first in the cluster. Rename one of the sources. KAI knows PodGroups by name "
     "alone: two with one name in different namespaces of a cluster are one gang to KAI, charged to either queue.",

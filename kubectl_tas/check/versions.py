@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from kubectl_tas.base.diagnostics import Diagnostic, Location, Rule, Severity, Waiving
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Rule, Waiving
 from kubectl_tas.facts import kai
 from kubectl_tas.facts.kai import Feature
 from kubectl_tas.gangs import podgrouper
@@ -22,16 +22,14 @@ from kubectl_tas.resolve.workflows import FleetGroup, FleetWorkflow
 if TYPE_CHECKING:
     from kubectl_tas.model.manifest import PodGroupSpec, SubGroup
 
-VERSION_UNSUPPORTED = Rule(
+VERSION_UNSUPPORTED = Rule.error(
     "version-unsupported",
-    Severity.ERROR,
     "The backend's scheduler, or its release of KAI, lacks what a document asks for.",
     "The API server of that cluster would drop the field, or refuse the object. Update KAI there, and "
     "scheduler.version with it, or leave out what the message names.",
 )
-RELEASE_FAULT = Rule(
+RELEASE_FAULT = Rule.warning(
     "release-fault",
-    Severity.WARNING,
     "The backend's release of KAI has a fault that work of the repository meets.",
     "docs/versions.md lists the known faults of releases. Update KAI there, and scheduler.version with it, or change "
     "what the message names.",

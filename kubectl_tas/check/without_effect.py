@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from kubectl_tas.base.diagnostics import Diagnostic, Related, Rule, Severity
+from kubectl_tas.base.diagnostics import Diagnostic, Related, Rule
 from kubectl_tas.check.resource_requests import pods_of
 from kubectl_tas.kinds.section import Section
 from kubectl_tas.model.base import KeyPath
@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from kubectl_tas.model.podtemplate import Companion
     from kubectl_tas.resolve.autoscalers import Autoscaler
 
-WITHOUT_EFFECT = Rule(
+WITHOUT_EFFECT = Rule.warning(
     "without-effect",
-    Severity.WARNING,
     "A companion is accepted, and does not do what it says.",
     "A NetworkPolicy counts rules for egress only with Egress in policyTypes. Its ports are those of pods, not of a "
     "Service in front of them. An autoscaler that measures a share of a request needs that request in each container. "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kubectl_tas.base.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
+from kubectl_tas.base.diagnostics import Diagnostic, Related, Rule, Waiving
 from kubectl_tas.base.words import did_you_mean, shortened
 from kubectl_tas.check.conflicts import Fields
 from kubectl_tas.kinds.backdoors import LABELS as BACKDOOR_LABELS
@@ -21,64 +21,55 @@ from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.workflows import DEFAULT_RESOURCE, FleetWorkflow
 
-WORKFLOW_TASKS = Rule(
+WORKFLOW_TASKS = Rule.error(
     "workflow-tasks",
-    Severity.ERROR,
     "A workflow has neither groups nor tasks, or both.",
     "Tasks of a group start together. Tasks without a group each start by themselves. Write one of the two.",
 )
-TOPOLOGY_KEY_REPEATED = Rule(
+TOPOLOGY_KEY_REPEATED = Rule.error(
     "topology-key-repeated",
-    Severity.ERROR,
     "A resource names one topology key twice.",
     "A task runs in one domain of a level, so it can be in only one group there. Remove one of the two.",
 )
-WORKFLOW_BACKEND = Rule(
+WORKFLOW_BACKEND = Rule.error(
     "workflow-backend",
-    Severity.ERROR,
     "A workflow names another backend than its pool's.",
     "The pool decides which cluster a workflow runs in. Remove the field, or choose another pool.",
 )
-LABEL_RESERVED = Rule(
+LABEL_RESERVED = Rule.error(
     "label-reserved",
-    Severity.ERROR,
     "A workflow or a queue sets a label or an annotation that another tool sets.",
     "On a pod, such a label decides the queue, the gang or the priority. On a Queue, it decides who applies the Queue, "
     "or which shard sees it. Two tools would overwrite each other's value. Remove it. Set the priority with "
     "workflow.priority, and the shard with spec.nodePool of the pool.",
 )
-LABEL_POLICY = Rule(
+LABEL_POLICY = Rule.error(
     "label-policy",
-    Severity.ERROR,
     "A workflow breaks spec.labels_config where it enforces a label.",
     "Labels such as a team or a cost center say who pays for pods. OSMO refuses such a workflow. Add the label, or "
     "choose a value of the allow_list.",
     protects=Waiving.CONFIG,
 )
-LABEL_POLICY_WARNING = Rule(
+LABEL_POLICY_WARNING = Rule.warning(
     "label-policy-warning",
-    Severity.WARNING,
     "A workflow breaks spec.labels_config where it only warns.",
     "OSMO accepts such a workflow with a warning, as long as the policy does not say `enforcement: enforce`. Add the "
     "label, or choose a value of the allow_list.",
 )
-RESOURCE_UNNAMED = Rule(
+RESOURCE_UNNAMED = Rule.warning(
     "resource-unnamed",
-    Severity.WARNING,
     "A task names no resource, and its workflow has none called default.",
     "A task that names no resource uses the one called default. Without it, the task has neither GPUs nor a topology, "
     "and OSMO refuses the workflow. Name a resource in the task, or define default, empty if the task needs nothing.",
 )
-TASK_DATA = Rule(
+TASK_DATA = Rule.error(
     "task-data",
-    Severity.ERROR,
     "An input, output or file of a task does not say what it is, or says two things.",
     "OSMO refuses such a workflow. An input is the output of a task, a url or a dataset. An output goes to a url or to "
     "a dataset. A file has contents, or a localpath.",
 )
-PRIVILEGED_TASK = Rule(
+PRIVILEGED_TASK = Rule.warning(
     "privileged-task",
-    Severity.WARNING,
     "A task or container is privileged, or a task uses the network or paths of its node.",
     "Such a container can do anything on the node: see the work of others, and take GPUs that it did not get. Remove "
     "the field, or give the pool platforms that say what tasks may do. To allow such tasks in the whole repository, "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
-from kubectl_tas.base.diagnostics import Diagnostic, Rule, Severity, Waiving
+from kubectl_tas.base.diagnostics import Diagnostic, Rule, Waiving
 from kubectl_tas.base.words import did_you_mean, shortened, within, write_instead
 from kubectl_tas.check.resource_requests import pods_of
 from kubectl_tas.facts.node_places import admits, choices, instead, values_at
@@ -28,61 +28,53 @@ if TYPE_CHECKING:
     from kubectl_tas.model.podtemplate import Companion, Meta
     from kubectl_tas.model.workloads import Workload
 
-WORKLOAD_POOL = Rule(
+WORKLOAD_POOL = Rule.error(
     "workload-pool",
-    Severity.ERROR,
     "A workload does not say which pool it belongs to.",
     "Without a pool the workload has no queue, and KAI would put it into a default queue without a guarantee. Add the "
     "label kubectl-tas/pool with the name of a pool, or pool--subpool.",
 )
-WORKLOAD_LABEL = Rule(
+WORKLOAD_LABEL = Rule.error(
     "workload-label",
-    Severity.ERROR,
     "A kubectl-tas/ label of a workload, or its value, is unknown.",
     "A misspelled label has no effect: a workload that should be LOW would run as NORMAL. kubectl-tas reads the labels "
     "kubectl-tas/pool, kubectl-tas/priority (HIGH, NORMAL, LOW), kubectl-tas/podgroup (owned), kubectl-tas/gang (a "
     "name) and kubectl-tas/replace (true), all on the workload itself.",
 )
-WORKLOAD_CONFLICT = Rule(
+WORKLOAD_CONFLICT = Rule.error(
     "workload-conflict",
-    Severity.ERROR,
     "A workload contradicts the queue, scheduler, priority, namespace or SubGroup of its pool.",
     "`render` never overwrites what a user wrote, and two values would contradict each other in the cluster. KAI reads "
     "the labels priorityClassName and kai.scheduler/preemptibility before any field: on the object, on the objects "
     "made from it, and on pods. The page of quota-bypass lists all keys that count. Remove the value, or choose the "
     "pool or the priority that it belongs to.",
 )
-WORKLOAD_MINIMUM = Rule(
+WORKLOAD_MINIMUM = Rule.error(
     "workload-minimum",
-    Severity.ERROR,
     "A workload needs fewer than one pod to start, or more than it has.",
     "KAI would refuse the gang, or wait for pods that never exist. Use a number from 1 to the number of pods.",
 )
-PODGROUP_UNKNOWN = Rule(
+PODGROUP_UNKNOWN = Rule.error(
     "podgroup-unknown",
-    Severity.ERROR,
     "A Pod joins a PodGroup that is not declared, and names no pool.",
     "A Pod goes where its PodGroup goes. If the PodGroup is elsewhere, nothing tells which queue pays for the Pod. "
     "Declare the PodGroup, or add the label kubectl-tas/pool.",
 )
-WORKLOAD_TOPOLOGY = Rule(
+WORKLOAD_TOPOLOGY = Rule.warning(
     "workload-topology",
-    Severity.WARNING,
     "A workload names a Topology that is not rendered.",
     "The Topology may exist elsewhere. kubectl-tas cannot check its levels, and leaves them unchanged.",
 )
-WORKLOAD_SCHEDULER = Rule(
+WORKLOAD_SCHEDULER = Rule.info(
     "workload-scheduler",
-    Severity.INFO,
     "A workload has no pod template, so its scheduler cannot be set here.",
     "Kubeflow Trainer takes the pods from the runtime that a job names. Set schedulerName there. `render` sets the "
     "queue and the priority on the job, where KAI reads them. The guard judges pods by their own labels. If it is on, "
     "label them in the runtime, in podTemplateOverrides (Kubeflow Trainer 2.1) or in runtimePatches (from 2.2). Seldon "
     "Core makes the pods of its own servers without a scheduler, unless componentSpecs has their containers.",
 )
-NODES_LEFT = Rule(
+NODES_LEFT = Rule.warning(
     "nodes-left",
-    Severity.WARNING,
     "A workload chooses other nodes than those of its pool.",
     "`render` keeps what a workload says itself. A nodeSelector in addition to that of the pool takes nodes of other "
     "pools, but charges the queue of this pool. An affinity against the pool's selector leaves no node. If each "

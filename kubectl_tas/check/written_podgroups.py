@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from kubectl_tas.base.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
+from kubectl_tas.base.diagnostics import Diagnostic, Related, Rule, Waiving
 from kubectl_tas.base.words import did_you_mean, write_instead
 from kubectl_tas.check.node_labels import mended_level
 from kubectl_tas.check.placement_rules import check_order
@@ -27,90 +27,77 @@ if TYPE_CHECKING:
     from kubectl_tas.model.manifest import SubGroup, TopologyConstraint
     from kubectl_tas.model.workloads import Workload
 
-SUBGROUP_NAME = Rule(
+SUBGROUP_NAME = Rule.error(
     "subgroup-name",
-    Severity.ERROR,
     "The name of a SubGroup or its parent is not a lower-case RFC 1123 label.",
     "KAI lower-cases the parent but not the name, so a SubGroup in upper case never finds its children and "
     "waits for ever; from 0.15 the API server refuses it. Use lower-case letters, digits and '-'.",
 )
-SUBGROUP_DUPLICATE = Rule(
+SUBGROUP_DUPLICATE = Rule.error(
     "subgroup-duplicate",
-    Severity.ERROR,
     "Two SubGroups of a PodGroup share a name.",
     "Pods name their SubGroup, so KAI cannot tell the two apart. Rename one.",
 )
-SUBGROUP_PARENT = Rule(
+SUBGROUP_PARENT = Rule.error(
     "subgroup-parent",
-    Severity.ERROR,
     "The parent of a SubGroup does not exist.",
     "KAI would not schedule the gang. Name a SubGroup of the same PodGroup.",
 )
-SUBGROUP_CYCLE = Rule(
+SUBGROUP_CYCLE = Rule.error(
     "subgroup-cycle",
-    Severity.ERROR,
     "SubGroups are each other's parents.",
     "The tree has no root, so KAI never starts the gang. Remove one of the parents.",
 )
-SUBGROUP_MINIMUM = Rule(
+SUBGROUP_MINIMUM = Rule.error(
     "subgroup-minimum",
-    Severity.ERROR,
     "KAI refuses minMember or minSubGroup, or they are more than can be there.",
     "KAI counts pods on leaves: from 0.15 its webhook demands minMember on a leaf and refuses it on a SubGroup with "
     "children, which may have minSubGroup instead.",
 )
-CONSTRAINT_TOPOLOGY = Rule(
+CONSTRAINT_TOPOLOGY = Rule.error(
     "constraint-topology",
-    Severity.ERROR,
     "A topology constraint names no topology, no level, or an unknown level.",
     "KAI cannot resolve the level without its Topology, and pods with a level that does not exist stay "
     "Pending. Name both, the level by its node label or, from KAI 0.17, by its alias.",
 )
-PODGROUP_QUEUE = Rule(
+PODGROUP_QUEUE = Rule.warning(
     "podgroup-queue",
-    Severity.WARNING,
     "A hand-written PodGroup names a queue that is unknown or takes no work.",
     "The queue may exist elsewhere. If not, the gang stays Pending.",
     protects=Waiving.CONFIG,
 )
-PODGROUP_PRIORITY = Rule(
+PODGROUP_PRIORITY = Rule.warning(
     "podgroup-priority",
-    Severity.WARNING,
     "A hand-written PodGroup names a PriorityClass that neither this repository nor KAI makes.",
     "The class may exist elsewhere. If not, KAI gives the PodGroup the cluster's default class, or 50, so it is "
     "preemptible. Kubernetes' own classes, system-..., rank above everything that a repository renders.",
     protects=Waiving.CONFIG,
 )
-PODGROUP_NAMESPACE = Rule(
+PODGROUP_NAMESPACE = Rule.warning(
     "podgroup-namespace",
-    Severity.WARNING,
     "A hand-written PodGroup is in another namespace than the work of its queue.",
     "No workload of this repository can join it. Pods from elsewhere that join it use the queue without a review. "
     "Write a namespace of the pool or the subpool whose queue it names.",
     protects=Waiving.CONFIG,
 )
-PODGROUP_TOPOLOGY = Rule(
+PODGROUP_TOPOLOGY = Rule.warning(
     "podgroup-topology",
-    Severity.WARNING,
     "A hand-written PodGroup names a Topology that is not rendered.",
     "The Topology may exist elsewhere; kubectl-tas cannot check its levels.",
 )
-PODGROUP_SPELLING = Rule(
+PODGROUP_SPELLING = Rule.info(
     "podgroup-spelling",
-    Severity.INFO,
     "A hand-written PodGroup spells subGroups as subgroups.",
     "The API server drops the misspelled field without a message. `render` writes the right name.",
 )
-PODGROUP_MEMBER = Rule(
+PODGROUP_MEMBER = Rule.error(
     "podgroup-member",
-    Severity.ERROR,
     "A Pod of a PodGroup names no SubGroup that takes pods.",
     "If a PodGroup has SubGroups, KAI places a pod only if its label kai.scheduler/subgroup-name names a SubGroup "
     "without children. The rest of the gang waits for that pod. Name such a SubGroup.",
 )
-PODGROUP_SHORT = Rule(
+PODGROUP_SHORT = Rule.error(
     "podgroup-short",
-    Severity.ERROR,
     "Fewer Pods are declared for a PodGroup than it needs to start.",
     "KAI places none of the pods before minMember of them exist. Declare the others in the same repository, or lower "
     "minMember. If something else makes the others, waive the rule there. The rule skips a PodGroup if no file "

@@ -23,8 +23,7 @@ PAGE = page.WorkloadKind(
     pod_rules=page.PodRules(restart=(), ports_known=True, injected=()),
     gang=Grouping(every_pod, names_its_own=True, segment_template="Remove it: a Pod is not divided."),
     start=page.ALL_AT_ONCE,  # one pod
-    filled_in=page.FilledIn(),
-    stop=page.Stop(switch=("spec", "suspend"), suspended_by=(), deletes_itself=page.never_deleted),
+    stop=page.Stop(),
     changes=(
         page.Fixed(
             page.Effect.REFUSED,
@@ -44,7 +43,6 @@ PAGE = page.WorkloadKind(
     ends=page.Ends(is_remade=False),
     growth=page.Growth(),
     makes=page.Makes(),
-    marks=page.Marks(),
     names=ANY,
     refusals=page.Refusals(),
 )

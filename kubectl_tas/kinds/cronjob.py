@@ -66,17 +66,11 @@ PAGE = page.WorkloadKind(
         segment_template="Move it to the pod template.",
     ),
     start=page.ALL_AT_ONCE,  # of a run: manageJob of job_controller.go
-    filled_in=page.FilledIn(),
-    stop=page.Stop(
-        switch=("spec", "suspend"),
-        suspended_by=("spec.suspend", "spec.jobTemplate.spec.suspend"),
-        deletes_itself=page.never_deleted,
-    ),
+    stop=page.Stop(suspended_by=("spec.suspend", "spec.jobTemplate.spec.suspend")),
     changes=(),  # the next run has all changes
     ends=_JOB.ends,
     growth=page.Growth((("spec", overlapping_runs),)),
     makes=page.Makes((page.Made("Job", "batch"),), is_scheduled=True),
-    marks=page.Marks(),
     names=TIMED,
     refusals=_JOB.refusals,
 )

@@ -16,16 +16,11 @@ PAGE = page.WorkloadKind(
     gang=replace(argo_workflow.PAGE.gang, has_plugin=False, may_be_read=False),
     start=_WORKFLOW.start,
     filled_in=_WORKFLOW.filled_in,
-    stop=page.Stop(
-        switch=("spec", "suspend"),
-        suspended_by=("spec.suspend", *_WORKFLOW.suspended_by),
-        deletes_itself=page.never_deleted,
-    ),
+    stop=page.Stop(suspended_by=("spec.suspend", *_WORKFLOW.suspended_by)),
     ends=_WORKFLOW.ends,
     growth=page.Growth((("spec", cronjob.overlapping_runs), *_WORKFLOW.growth.rows)),
     changes=(),  # the next run has all changes
     makes=page.Makes((page.Made("Workflow", "argoproj.io"),), is_scheduled=True),
-    marks=page.Marks(),
     names=Names(TIMED.work, _WORKFLOW.names),
     refusals=_WORKFLOW.refusals,
 )

@@ -103,8 +103,7 @@ PAGE = page.WorkloadKind(
         not_owned="Grove makes its gangs",
     ),
     start=page.ALL_AT_ONCE,  # the gangs are Grove's, or each pod is one
-    filled_in=page.FilledIn(),
-    stop=page.Stop(switch=("spec", "suspend"), suspended_by=(), deletes_itself=page.never_deleted),
+    stop=page.Stop(),
     changes=(
         page.Fixed(
             page.Effect.RESTARTED,

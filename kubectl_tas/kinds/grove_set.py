@@ -186,9 +186,8 @@ PAGE = page.WorkloadKind(
     gang=Grouping(every_pod, not_owned="Grove makes its gangs"),
     # startsAfter holds back containers, not pods (initcontainer.go). checkAndRemovePodSchedulingGates of syncflow.go
     # (operator/internal/controller/podclique/components/pod) holds back scaled gangs.
-    start=page.Start(waits=page.no_waits, holds_back="Grove removes the scheduling gates of its pods only then"),
-    filled_in=page.FilledIn(),
-    stop=page.Stop(switch=_REPLICAS, suspended_by=(), deletes_itself=page.never_deleted),
+    start=page.Start(holds_back="Grove removes the scheduling gates of its pods only then"),
+    stop=page.Stop(switch=_REPLICAS),
     changes=(  # constraints: compare/grove_changes.py. Pods: ComputePCLQPodTemplateHash, Grove 0.1.0-alpha.11
         page.Fixed(page.Effect.RESTARTED, _PODS, "Grove", only=page.unless(_ON_DELETE)),
         page.Fixed(page.Effect.KEPT, _PODS, "the update strategy OnDelete", only=_ON_DELETE),
@@ -200,7 +199,6 @@ PAGE = page.WorkloadKind(
         services=("{}-#",),
         is_set=True,
     ),
-    marks=page.Marks(),
     names=Names((Naming(Alphabet.SERVICE, SERVED, added=_last_replica),)),
     refusals=page.Refusals((("spec.template", _webhook),)),  # what depends on the release: check/grove_api.py
 )

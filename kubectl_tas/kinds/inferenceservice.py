@@ -112,8 +112,7 @@ PAGE = page.WorkloadKind(
         may_be_read=False,
     ),
     start=page.ALL_AT_ONCE,  # each pod is a gang of its own
-    filled_in=page.FilledIn(),
-    stop=page.Stop(switch=("spec", "suspend"), suspended_by=(), deletes_itself=page.never_deleted),
+    stop=page.Stop(),
     changes=(
         page.Fixed(
             page.Effect.RESTARTED,
@@ -125,7 +124,6 @@ PAGE = page.WorkloadKind(
     ends=page.SERVICE,
     growth=page.Growth((("metadata", _served),), by_default=True),
     makes=page.Makes((page.Made("Deployment", "apps", ("spec", "replicas")), page.Made("ReplicaSet", "apps"))),
-    marks=page.Marks(),
     names=Names((Naming(Alphabet.SERVICE, SERVICES, added=_longest_component),)),
     refusals=page.Refusals(tuple((f"spec.{part}", _span) for part in _PARTS)),
 )

@@ -326,7 +326,6 @@ PAGE = page.WorkloadKind(
     ),
     filled_in=page.FilledIn(names=_rule_names),
     stop=page.Stop(
-        switch=("spec", "suspend"),
         suspended_by=("spec.suspend",),
         deletes_itself=page.lifetime("spec.ttlSecondsAfterFinished"),  # pkg/controllers/ttl_after_finished.go
     ),
@@ -357,7 +356,6 @@ PAGE = page.WorkloadKind(
     ends=page.Ends(deadline=_deadline, attempts=_attempts, again=_again),
     growth=page.Growth(),
     makes=page.Makes((page.Made("Job", "batch"),), services=("{}",), name_labels=("jobset.sigs.k8s.io/jobset-name",)),
-    marks=page.Marks(),
     names=Names(
         (Naming(Alphabet.SERVICE, "the names of its Jobs and pods begin with it", added=_longest_end),),
         (

@@ -154,11 +154,10 @@ def job(
         changes=templates_kept(field),
         ends=page.Ends(  # PastActiveDeadline of pkg/core/job.go: from startTime, which the first reconciliation sets
             deadline=page.seconds_at(*_RUN_POLICY, "activeDeadlineSeconds"),
-            stays=partial(_keeps_pods, ("spec", field, endless)) if endless else page.never,
+            stays=partial(_keeps_pods, ("spec", field, endless)) if endless else lambda _: False,
         ),
         growth=page.Growth(),
         makes=page.Makes(services=_SERVICES, name_labels=("training.kubeflow.org/job-name",)),
-        marks=page.Marks(),
         names=Names((Naming(Alphabet.SERVICE, SERVICES, added=_longest_pod),)),
         refusals=page.Refusals(
             operator=((at, partial(_pods_of_types, kind, leader, container)),),

@@ -242,7 +242,7 @@ class Wait:
 class Start:
     """The order in which pods of an object start."""
 
-    waits: Callable[[Gathered], Iterator[Wait]]
+    waits: Callable[[Gathered], Iterator[Wait]] = lambda _: iter(())
     leader_first: Callable[[Document], bool] = lambda _: False
     """Whether other pods start only after the leader is ready."""
     division: Callable[[Document], Division | None] = lambda _: None
@@ -257,29 +257,19 @@ class Start:
     """The reason for which one gang of an object starts only after another: a sentence without its period."""
 
 
-def no_waits(_gathered: Gathered) -> Iterator[Wait]:
-    """Yields nothing: the controller makes all pods at once."""
-    yield from ()
-
-
-ALL_AT_ONCE = Start(waits=no_waits)
+ALL_AT_ONCE = Start()
 """No pod waits for another of its gang. A page says why."""
 
 Values = Callable[[Section], Iterator[tuple[KeyPath, Any]]]
-
-
-def no_values(_spec: Section) -> Iterator[tuple[KeyPath, Any]]:
-    """Yields nothing."""
-    yield from ()
 
 
 @dataclass(frozen=True, slots=True)
 class FilledIn:
     """Values that a controller uses instead of absent or different ones. `render` writes them."""
 
-    counts: Values = no_values
+    counts: Values = lambda _: iter(())
     """Counts, by path, that KAI looks for in the object itself."""
-    names: Values = no_values
+    names: Values = lambda _: iter(())
     """Names that the kind's webhook adds when an object is created, but not when it is changed."""
     at: str = SPEC
     """Path of the section that the functions read."""
@@ -289,17 +279,12 @@ class FilledIn:
 class Stop:
     """Fields that tell an object to make no pods, and fields that delete it."""
 
-    switch: tuple[str, ...]
+    switch: tuple[str, ...] = ("spec", "suspend")
     """Path in a live object: ``suspend``, or ``replicas``."""
-    suspended_by: tuple[str, ...]
+    suspended_by: tuple[str, ...] = ()
     """Paths of fields that keep new pods from starting while they are true."""
-    deletes_itself: Callable[[Document], Iterator[KeyPath]]
+    deletes_itself: Callable[[Document], Iterator[KeyPath]] = lambda _: iter(())
     """Yields the fields that make a controller delete the object itself when it has ended."""
-
-
-def never_deleted(_document: Document) -> Iterator[KeyPath]:
-    """Yields nothing: no controller deletes an object of the kind."""
-    yield from ()
 
 
 def lifetime(*paths: str, version: str = "") -> Callable[[Document], Iterator[KeyPath]]:
@@ -546,30 +531,6 @@ class Marks:
     lost: tuple[Lost, ...] = ()
 
 
-def once(_document: Document) -> int:
-    """Returns 1: the object runs once."""
-    return 1
-
-
-def none_again(_document: Document) -> int:
-    """Returns 0: nobody makes a pod in place of one that has ended."""
-    return 0
-
-
-def never(_document: Document) -> bool:
-    """Returns False."""
-    return False
-
-
-def no_seconds(_document: Document) -> None:
-    """Returns None: nobody ends the object."""
-
-
-def no_time(_document: Document) -> int:
-    """Returns 0: pods leave their nodes when the work is done."""
-    return 0
-
-
 def seconds_at(*path: str) -> Callable[[Document], int | None]:
     """Returns the function that reads a number of seconds at a path."""
 
@@ -586,21 +547,21 @@ class Ends:
     their start.
     """
 
-    deadline: Callable[[Document], int | None] = no_seconds
+    deadline: Callable[[Document], int | None] = lambda _: None
     """Seconds after which a controller ends the object at the latest. They count from its creation, or from the end of
     its suspension, so they pass while its pods wait, too.
     """
-    attempts: Callable[[Document], int] = once
+    attempts: Callable[[Document], int] = lambda _: 1
     """Number of times that the object may run as a whole, each time with its deadline anew."""
     is_final: bool = False
     """Whether an object past its deadline does not run again, although it does after other failures."""
-    lingers: Callable[[Document], int] = no_time
+    lingers: Callable[[Document], int] = lambda _: 0
     """Seconds that its pods stay on their nodes when the work is done."""
     patience: str = ""
     """Path of the seconds after which the object gives up if its pods have not started."""
-    again: Callable[[Document], int | None] = none_again
+    again: Callable[[Document], int | None] = lambda _: 0
     """The most pods that its controller makes in place of pods that have ended; None: without end."""
-    stays: Callable[[Document], bool] = never
+    stays: Callable[[Document], bool] = lambda _: False
     """Whether pods stay on their nodes when the work is done."""
     is_remade: bool = True
     """Whether a controller makes an evicted pod again."""
@@ -651,7 +612,9 @@ class Refusals:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class WorkloadKind:
-    """All that the tool knows of a kind. A page has every field: a fact that does not exist is said not to exist."""
+    """All that the tool knows of a kind. The defaults are those of kinds to which nothing is added, and which only KAI
+    schedules.
+    """
 
     recognition: Recognition
     fields: tuple[Field, ...]
@@ -659,13 +622,13 @@ class WorkloadKind:
     pod_rules: PodRules
     gang: Grouping
     start: Start
-    filled_in: FilledIn
+    filled_in: FilledIn = FilledIn()
     stop: Stop
     changes: tuple[Fixed, ...]
     ends: Ends
     growth: Growth
     makes: Makes
-    marks: Marks
+    marks: Marks = Marks()
     refusals: Refusals
     names: Names
     is_declared: bool = False
@@ -685,13 +648,11 @@ def declared(recognition: Recognition, pods: tuple[Pods, ...], gang: Grouping) -
         pod_rules=ANY_PODS,
         gang=gang,
         start=ALL_AT_ONCE,
-        filled_in=FilledIn(),
-        stop=Stop(switch=("spec", "suspend"), suspended_by=_SUSPENDED_BY, deletes_itself=never_deleted),
+        stop=Stop(suspended_by=_SUSPENDED_BY),
         changes=(),
         ends=Ends(),
         growth=Growth(),
         makes=Makes(),
-        marks=Marks(),
         refusals=Refusals(),
         names=ANY,
         is_declared=True,

@@ -52,7 +52,7 @@ PAGE = page.WorkloadKind(
     gang=ray.grouping("spec"),
     start=page.ALL_AT_ONCE,  # reconcilePods of raycluster_controller.go; init containers wait for a head that exists
     filled_in=page.FilledIn(counts=ray.implied_counts),
-    stop=page.Stop(switch=("spec", "suspend"), suspended_by=("spec.suspend",), deletes_itself=page.never_deleted),
+    stop=page.Stop(suspended_by=("spec.suspend",)),
     changes=(  # shouldRecreatePodsForUpgrade
         page.Fixed(page.Effect.KEPT, page.paths(*ray.POD_FIELDS, below="spec"), ray.BY, only=page.unless(_RECREATES)),
         page.Fixed(page.Effect.RESTARTED, page.paths(*ray.POD_FIELDS, below="spec"), ray.BY, only=_RECREATES),
@@ -60,7 +60,6 @@ PAGE = page.WorkloadKind(
     ends=page.SERVICE,
     growth=page.Growth((("spec", ray.autoscaled),)),
     makes=page.Makes(services=("{}-head-svc", "{}-serve-svc"), name_labels=(ray.CLUSTER_NAME,)),
-    marks=page.Marks(),
     names=ray.names(53, "spec"),
     refusals=page.Refusals(operator=((_GROUPS, ray.group_replicas),), kai=ray.refused_groups),
 )

@@ -40,16 +40,11 @@ PAGE = page.WorkloadKind(
     ),
     start=_JOB.start,
     filled_in=_JOB.filled_in,
-    stop=page.Stop(
-        switch=("spec", "suspend"),
-        suspended_by=("spec.suspend", *_JOB.suspended_by),
-        deletes_itself=page.never_deleted,
-    ),
+    stop=page.Stop(suspended_by=("spec.suspend", *_JOB.suspended_by)),
     changes=(),  # the next run has all changes
     ends=_JOB.ends,
     growth=page.Growth((*_JOB.growth.rows, ("spec", _second_run)), by_default=True),
     makes=page.Makes((page.Made("RayJob", "ray.io"), *rayjob.PAGE.makes.objects), is_scheduled=True),
-    marks=page.Marks(),
     refusals=replace(_JOB.refusals, operator=(*_JOB.refusals.operator, ("spec", page.schedule))),
     names=Names(
         (Naming(Alphabet.SERVICE, "KubeRay adds the minute of a run, and the RayCluster's suffix", 36),),

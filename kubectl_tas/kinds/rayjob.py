@@ -144,11 +144,7 @@ PAGE = page.WorkloadKind(
     gang=ray.grouping("spec", "rayClusterSpec"),
     start=_CLUSTER.start,
     filled_in=replace(_CLUSTER.filled_in, counts=_implied_counts),
-    stop=page.Stop(
-        switch=("spec", "suspend"),
-        suspended_by=("spec.suspend", *_CLUSTER.suspended_by),
-        deletes_itself=_deletes_itself,
-    ),
+    stop=page.Stop(suspended_by=("spec.suspend", *_CLUSTER.suspended_by), deletes_itself=_deletes_itself),
     changes=(  # its cluster is made once (getOrCreateRayClusterInstance)
         page.Fixed(
             page.Effect.KEPT,
@@ -171,7 +167,6 @@ PAGE = page.WorkloadKind(
     ),
     growth=_CLUSTER.growth,
     makes=page.Makes((page.Made("RayCluster", "ray.io"), page.Made("Job", "batch"))),
-    marks=page.Marks(),
     refusals=replace(
         _CLUSTER.refusals,
         operator=(*_CLUSTER.refusals.operator, ("spec", _submission), ("spec", _lifetime)),

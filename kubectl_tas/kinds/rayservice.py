@@ -40,11 +40,7 @@ PAGE = page.WorkloadKind(
     gang=ray.grouping("spec", "rayClusterConfig"),
     start=_CLUSTER.start,
     filled_in=_CLUSTER.filled_in,
-    stop=page.Stop(
-        switch=("spec", "suspend"),
-        suspended_by=("spec.suspend", *_CLUSTER.suspended_by),
-        deletes_itself=page.never_deleted,
-    ),
+    stop=page.Stop(suspended_by=("spec.suspend", *_CLUSTER.suspended_by)),
     changes=(
         page.Fixed(
             page.Effect.RESTARTED,
@@ -55,7 +51,6 @@ PAGE = page.WorkloadKind(
     ends=page.SERVICE,
     growth=page.Growth((*_CLUSTER.growth.rows, ("spec", _second_cluster)), by_default=True),
     makes=page.Makes((page.Made("RayCluster", "ray.io"),), services=("{}-head-svc", "{}-serve-svc")),
-    marks=page.Marks(),
     refusals=replace(_CLUSTER.refusals, yaml=("spec.serveConfigV2",)),
     names=ray.names(47, "spec.rayClusterConfig"),
 )

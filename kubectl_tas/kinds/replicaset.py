@@ -14,8 +14,7 @@ PAGE = page.WorkloadKind(
     pod_rules=page.PodRules(restart=("Always",), selector="spec.selector", ports_known=True, injected=()),
     gang=Grouping(first_pod),
     start=page.ALL_AT_ONCE,  # manageReplicas of replica_set.go
-    filled_in=page.FilledIn(),
-    stop=page.Stop(switch=("spec", "replicas"), suspended_by=(), deletes_itself=page.never_deleted),
+    stop=page.Stop(switch=("spec", "replicas")),
     changes=(
         page.Fixed(page.Effect.REFUSED, page.paths("spec.selector"), page.SERVER),
         page.Fixed(page.Effect.KEPT, page.TEMPLATE, "the ReplicaSet"),
@@ -23,7 +22,6 @@ PAGE = page.WorkloadKind(
     ends=page.SERVICE,
     growth=page.Growth(scaled_alone=True),
     makes=page.Makes(),
-    marks=page.Marks(),
     names=ANY,
     refusals=page.Refusals(),
 )

@@ -24,16 +24,11 @@ PAGE = page.WorkloadKind(
     gang=replace(sparkapplication.PAGE.gang, placed_at=("spec", "template", "driver", "annotations")),
     start=_APPLICATION.start,
     filled_in=_APPLICATION.filled_in,
-    stop=page.Stop(
-        switch=("spec", "suspend"),
-        suspended_by=("spec.suspend", *_APPLICATION.suspended_by),
-        deletes_itself=page.never_deleted,
-    ),
+    stop=page.Stop(suspended_by=("spec.suspend", *_APPLICATION.suspended_by)),
     changes=(),  # the next run has all changes
     ends=page.Ends(),
     growth=page.Growth((("spec", cronjob.overlapping_runs),)),
     makes=page.Makes((page.Made("SparkApplication", "sparkoperator.k8s.io"),), is_scheduled=True),
-    marks=page.Marks(),
     refusals=replace(_APPLICATION.refusals, operator=(*_APPLICATION.refusals.operator, ("spec", page.schedule))),
     names=Names((Naming(Alphabet.SERVICE, "the time of a run is added to it", MAX_LABEL - _TIME, since="2.4"),)),
 )
