@@ -62,7 +62,6 @@ _SOURCES = ("configMapKeyRef", "fieldRef", "fileKeyRef", "resourceFieldRef", "se
 _PROJECTED = ("clusterTrustBundle", "configMap", "downwardAPI", "podCertificate", "secret", "serviceAccountToken")
 _OF_PODS = ("cpu", "memory")
 """Resources that a pod as a whole may request, besides huge pages."""
-_BYTES = ("memory", "ephemeral-storage")
 _PLAUSIBLE = {"cpu": (Decimal(0), Decimal(4096)), "memory": (Decimal(2**20), Decimal(2**47))}
 """The least and the most of a resource that a container of a machine can have, in processors and bytes."""
 _WITH_GPUS = 100 * 2**20
@@ -155,7 +154,7 @@ def _resources(fields: Fields) -> Found:
             number = quantities.parse(amount)
             if name in _PLAUSIBLE and number and (name == "cpu" or number == int(number)):
                 yield from _doubtful(amounts, name, number, uses_gpus=uses_gpus)
-            if name in _BYTES and number is not None and number != int(number):
+            if name in ("memory", "ephemeral-storage") and number is not None and number != int(number):
                 problem = f"is {amount}, which is {number.normalize():f} bytes"
                 yield _amount(amounts, name, f"{amounts.at(name)} {problem}", _whole_bytes(str(amount)))
             elif number is not None and "/" in name and number != int(number):

@@ -68,7 +68,6 @@ SUSPENDED = Rule.warning(
 _MANAGED = tuple(key_path(f"spec.{path}managedBy") for path in ("", "runPolicy.", "jobTemplate.spec."))
 _JOB_CONTROLLER, _OTHER_CLUSTER = "kubernetes.io/job-controller", "kueue.x-k8s.io/multikueue"
 """Values of managedBy: the controller of Jobs, and Kueue's that sends work to another cluster."""
-_SCHEDULES = ("spec.schedule", "spec.schedules[]")
 FINISHED_RECREATED = Rule.warning(
     "finished-recreated",
     "A finished workload is deleted, and the GitOps tool makes it anew.",
@@ -179,7 +178,7 @@ def check_suspended(declared: Declared[Workload], _fleet: Fleet) -> Iterator[Dia
             yield Diagnostic(SUSPENDED, message, origin.locate(path), hint="Remove managedBy, or remove the file.")
     # Schedules that never come.
     origin, spec = declared.origin, declared.spec
-    for at in _SCHEDULES if spec.page.makes.is_scheduled else ():
+    for at in ("spec.schedule", "spec.schedules[]") if spec.page.makes.is_scheduled else ():
         for path, schedule in values_at(origin.data, path_steps(at)):
             if isinstance(schedule, str) and times.never_comes(schedule):
                 message = f'{spec.kind} {spec.metadata.name} never runs: no month of "{schedule}" has such a day'

@@ -76,98 +76,68 @@ class Key:
 
 
 _A, _L = "annotations", "labels"
+_WORK, _PODS, _BOTH = KeyReader.WORK, KeyReader.PODS, KeyReader.BOTH
 KEYS: tuple[Key, ...] = (
-    Key(labels.POOL, _L, "The pool, or pool--subpool, whose quota the work counts against.", KeyReader.WORK),
+    Key(labels.POOL, _L, "The pool, or pool--subpool, whose quota the work counts against.", _WORK),
     Key(
         labels.PRIORITY,
         _L,
         "HIGH and NORMAL work stays within the quota. LOW work may exceed it until other queues need the GPUs.",
-        KeyReader.WORK,
+        _WORK,
         ("HIGH", "NORMAL", "LOW"),
     ),
-    Key(
-        labels.OWNED,
-        _L,
-        "With owned, kubectl-tas writes the PodGroup, not KAI's PodGrouper.",
-        KeyReader.WORK,
-        ("owned",),
-    ),
-    Key(
-        labels.GANG,
-        _L,
-        "Work with the same value starts together, as one gang in a PodGroup of that name.",
-        KeyReader.WORK,
-    ),
+    Key(labels.OWNED, _L, "With owned, kubectl-tas writes the PodGroup, not KAI's PodGrouper.", _WORK, ("owned",)),
+    Key(labels.GANG, _L, "Work with the same value starts together, as one gang in a PodGroup of that name.", _WORK),
     Key(
         labels.REPLACE,
         _L,
         "With true, Argo CD or Flux deletes and recreates the object if it cannot change in place.",
-        KeyReader.WORK,
+        _WORK,
         ("true",),
     ),
     Key(labels.WORKFLOW, _L),
     Key(labels.GROUP, _L),
     Key(labels.TASK, _L),
     Key(labels.QUEUE, _L),
-    Key(labels.SUBGROUP, _L, "The SubGroup that a Pod belongs to.", KeyReader.PODS),
+    Key(labels.SUBGROUP, _L, "The SubGroup that a Pod belongs to.", _PODS),
     Key(labels.PRIORITY_CLASS, _L),
     Key(labels.PREEMPTIBILITY, _L),
     Key("kai.scheduler/accounting", _L),
     Key(labels.NODE_POOL, _L),
     Key("kai.scheduler/task-priority", _L),
     Key(labels.RUNAI_QUEUE, _L),
-    Key(labels.POD_GROUP, _A, "The PodGroup of this repository that a Pod is a member of.", KeyReader.PODS),
+    Key(labels.POD_GROUP, _A, "The PodGroup of this repository that a Pod is a member of.", _PODS),
     Key(labels.SKIP_PODGROUPER, _A),
-    Key(labels.TOPOLOGY, _A, "The Topology whose levels the placement below names.", KeyReader.BOTH),
-    Key(
-        labels.PLACEMENT_REQUIRED,
-        _A,
-        "The level, by its node label. All pods run within one domain of it.",
-        KeyReader.BOTH,
-    ),
+    Key(labels.TOPOLOGY, _A, "The Topology whose levels the placement below names.", _BOTH),
+    Key(labels.PLACEMENT_REQUIRED, _A, "The level, by its node label. All pods run within one domain of it.", _BOTH),
     Key(
         labels.PLACEMENT_PREFERRED,
         _A,
         "The level, by its node label. Pods run within one domain of it if it has room.",
-        KeyReader.BOTH,
+        _BOTH,
     ),
-    Key(
-        labels.SEGMENT_SIZE,
-        _A,
-        "The number of pods in a segment. KAI places neighbouring pods together.",
-        KeyReader.PODS,
-    ),
-    Key(
-        labels.SEGMENT_REQUIRED,
-        _A,
-        "The level, by its node label. Each segment runs within one domain of it.",
-        KeyReader.PODS,
-    ),
+    Key(labels.SEGMENT_SIZE, _A, "The number of pods in a segment. KAI places neighbouring pods together.", _PODS),
+    Key(labels.SEGMENT_REQUIRED, _A, "The level, by its node label. Each segment runs within one domain of it.", _PODS),
     Key(
         labels.SEGMENT_PREFERRED,
         _A,
         "The level, by its node label. A segment runs within one domain of it if it has room.",
-        KeyReader.PODS,
+        _PODS,
     ),
     Key(
         labels.POD_INDEX_LABEL,
         _A,
         "The label with the index of a pod. KAI divides pods into segments by index.",
-        KeyReader.PODS,
+        _PODS,
     ),
-    Key(labels.BATCH_MIN_MEMBER, _A, "The number of pods that must start together.", KeyReader.WORK),
-    Key(
-        labels.PREEMPTION_DELAY,
-        _A,
-        "How long work must be pending before KAI evicts other work for it.",
-        KeyReader.WORK,
-    ),
-    Key(labels.STALENESS_GRACE, _A, "How long a gang may lack pods before KAI evicts all of it.", KeyReader.WORK),
-    Key(labels.EXPECTED_RUNTIME, _A, "The time from the start of work to its end, for `forecast`.", KeyReader.WORK),
-    Key(gpus.FRACTION, _A, "The part of one GPU that a pod gets, such as 0.5.", KeyReader.PODS),
-    Key(gpus.MEMORY, _A, "The MiB of one GPU's memory that a pod gets.", KeyReader.PODS),
-    Key(gpus.DEVICES, _A, "The number of GPUs that a pod gets such a part of.", KeyReader.PODS),
-    Key(gpus.CONTAINER, _A, "The container that gets the part of a GPU.", KeyReader.PODS),
+    Key(labels.BATCH_MIN_MEMBER, _A, "The number of pods that must start together.", _WORK),
+    Key(labels.PREEMPTION_DELAY, _A, "How long work must be pending before KAI evicts other work for it.", _WORK),
+    Key(labels.STALENESS_GRACE, _A, "How long a gang may lack pods before KAI evicts all of it.", _WORK),
+    Key(labels.EXPECTED_RUNTIME, _A, "The time from the start of work to its end, for `forecast`.", _WORK),
+    Key(gpus.FRACTION, _A, "The part of one GPU that a pod gets, such as 0.5.", _PODS),
+    Key(gpus.MEMORY, _A, "The MiB of one GPU's memory that a pod gets.", _PODS),
+    Key(gpus.DEVICES, _A, "The number of GPUs that a pod gets such a part of.", _PODS),
+    Key(gpus.CONTAINER, _A, "The container that gets the part of a GPU.", _PODS),
     *(Key(name, "both") for name in (*STATE, "runai/pod-index")),
     *(Key(f"grove.io/{name}", "both") for name in ("disable-managed-resource-protection", "reconcile-trigger")),
     *(Key(f"grove.io/{name}", "both") for name in ("auto-mnnvl", "mnnvl-group")),
@@ -200,7 +170,6 @@ KEY_RESERVED = Rule.error(
 )
 _OF_GPUS = ("amd.com", "gpu", "kai.scheduler", "nvidia.com", "run.ai", "runai")
 """Domains before which people write annotations for a part of a GPU."""
-_SPARK_GROUP = "sparkoperator.k8s.io"
 _ENDINGS = (".x-k8s.io", ".io", ".dev", ".com", ".ai")
 """Endings that people wrongly append to a domain."""
 DOMAINS = ("kai.scheduler", "kubectl-tas", "grove.io", "runai")
@@ -343,7 +312,7 @@ def java_options_of(origin: Origin, section_part: Part) -> Iterator[Diagnostic]:
     each option -Dspark.NAME=VALUE as a setting (SparkSubmitCommandBuilder.java of Spark 3.5).
     """
     owner, path, mapping = section_part
-    if owner != "container" or group_of(str(origin.data.get("apiVersion"))) != _SPARK_GROUP:
+    if owner != "container" or group_of(str(origin.data.get("apiVersion"))) != "sparkoperator.k8s.io":
         return
     for variable in environment.variables(mapping):
         is_changing = variable.is_elsewhere or OPTIONS.search(environment.unquoted(str(variable.value)))

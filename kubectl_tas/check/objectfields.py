@@ -25,11 +25,9 @@ from kubectl_tas.resolve import names
 _MAX_ANNOTATIONS = 256 * 2**10
 _MAX_DATA = 2**20
 _MAX_PORT = 2**16 - 1
-_PERCENT = r"[0-9]{1,9}%"
 _BESIDE_HOST = r"^[a-z]+://|[:/].*$|\.$"
 """Matches the parts of a URL around its host."""
 _BAD_IN_PATH = ("//", "/./", "/../", "%2f", "%2F")
-_BAD_AT_END = ("/..", "/.")
 _COUNT = range(2**31)
 _POSITIVE = range(1, 2**31)
 _PORT = range(1, _MAX_PORT + 1)
@@ -140,7 +138,7 @@ def _share_refused(share: Any) -> Refusal:
             if share >= 0
             else ("must be at least 0", "Write a number of pods, or a percentage.")
         )
-    if not re.fullmatch(_PERCENT, share):
+    if not re.fullmatch(r"[0-9]{1,9}%", share):
         return "must be a number of pods or a percentage", "Write one such as 1 or 50%, the number without quotes."
     return ("must be at most 100%", "Write 100% or less.") if int(share.removesuffix("%")) > 100 else None
 
@@ -398,7 +396,7 @@ def _ingress_path(fields: Fields) -> Found:
         problem = f"has pathType {kind}, which needs a path that begins with /"
         yield fields.wrong(problem, "Write one, such as path: /.", "path")
         return
-    bad = [sequence for sequence in _BAD_IN_PATH if sequence in text] + [e for e in _BAD_AT_END if text.endswith(e)]
+    bad = [sequence for sequence in _BAD_IN_PATH if sequence in text] + [e for e in ("/..", "/.") if text.endswith(e)]
     if is_strict and bad:
         rule = f"must not have {bad[0]} where pathType is {kind}"
         yield fields.invalid(rule, text, "Write the path as clients send it.", "path")

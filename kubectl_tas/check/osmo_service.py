@@ -57,10 +57,6 @@ _LOST = {
     "max_queue_timeout": ("work waits for as long as it takes", "delete what has waited too long"),
 }
 """The lost effect of each field without OSMO's runtime, and what to do instead."""
-_FAILS = ("a code other than 0 is a failure", "let the command end with 0 where it is done")
-_NEVER_AGAIN = ("no task runs again", "render Jobs, with spec.workflowsAs of the Config")
-_ZERO = ("0 is a success", "let the command end with another code")
-_OWN = ("codes above 255 are those of OSMO", "leave them out")
 _STUCK = (
     "a task that runs again waits for ever once another one of its group has succeeded",
     "give it a group of its own, or let no task of its group succeed before it",
@@ -78,7 +74,6 @@ TOKEN_DATA = Rule.warning(
     "/osmo/data/input/N, which does not exist. Let the task fetch and store its data itself. Or mount a folder of the "
     "node at /osmo/data/output or /osmo/data/input with volumeMounts, if its platform allows it.",
 )
-_UUID = "uuid"
 
 
 def check_osmo_workflow(declared: Declared[Workflow], fleet: Fleet) -> Iterator[Diagnostic]:
@@ -139,15 +134,15 @@ def _of_codes(field: str, actions: Mapping[str, str | int], *, as_jobs: bool, se
     zero = by_code.pop(0, None)
     does = {code_range.does for code_range in by_code.values()}
     if zero is not None and zero.does != "COMPLETE":
-        yield field, _ZERO
+        yield field, ("0 is a success", "let the command end with another code")
     if "RESCHEDULE" in does and not as_jobs:
-        yield field, _NEVER_AGAIN
+        yield field, ("no task runs again", "render Jobs, with spec.workflowsAs of the Config")
     elif "RESCHEDULE" in does and several:
         yield field, _STUCK
     if "COMPLETE" in does:
-        yield field, _FAILS
+        yield field, ("a code other than 0 is a failure", "let the command end with 0 where it is done")
     if any(code_range.last > CODES[-1] for code_range in ranges):
-        yield field, _OWN
+        yield field, ("codes above 255 are those of OSMO", "leave them out")
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +174,7 @@ def check_tokens(declared: Declared[Workflow], fleet: Fleet) -> Iterator[Diagnos
 def _unknown(workflow: Workflow, use: _Use) -> Diagnostic | None:
     within = f" in {use.within}" if use.within else ""
     kind, _, name = use.token.partition(":")
-    if kind == _UUID and not use.is_file:
+    if kind == "uuid" and not use.is_file:
         message = f'nothing fills in {{{{uuid}}}} of the task "{use.task.name}"'
         return Diagnostic(TOKEN_UNKNOWN, message, use.place, hint="Write {{workflow_id}}.")
     if kind == "input" and use.token not in data_paths(use.task):

@@ -93,7 +93,6 @@ _RESERVED = {
     "labels": {labels.MANAGED_BY, *LABELS},
     "annotations": {labels.POD_GROUP, labels.SYNC_WAVE},
 }
-_RESERVED_FIELDS = ("schedulerName", "priorityClassName", "restartPolicy", "hostname", "subdomain")
 _LABEL_VALUE: TypeAdapter[str] = TypeAdapter(LabelValue, config=ConfigDict(defer_build=True))
 _FIELDS = {"USER_CPU": "cpu", "USER_GPU": "gpu", "USER_MEMORY": "memory", "USER_STORAGE": "storage"}
 """The field of a resource that fills in a token."""
@@ -270,7 +269,7 @@ def reserved_in(metadata: Mapping[str, Any], spec: Mapping[str, Any]) -> Iterato
         for key in reserved_map if isinstance(reserved_map, Mapping) else ():
             if str(key).startswith(_RESERVED_PREFIXES) or key in reserved or state_of(str(key)):
                 yield "metadata", kind, key
-    for key in _RESERVED_FIELDS:
+    for key in ("schedulerName", "priorityClassName", "restartPolicy", "hostname", "subdomain"):
         if key in spec and (key, spec[key]) != ("restartPolicy", "Never"):
             yield "spec", key
 

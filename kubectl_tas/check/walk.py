@@ -22,7 +22,6 @@ from kubectl_tas.resolve.fleet import Fleet
 
 if TYPE_CHECKING:
     from kubectl_tas.model.grovekinds import CliqueSet
-    from kubectl_tas.model.karta import Karta
     from kubectl_tas.model.manifest import PodGroup
     from kubectl_tas.model.osmo_workflow import Workflow
     from kubectl_tas.model.podtemplate import Companion
@@ -129,7 +128,6 @@ WORK: Node[Submission] = Node("work", lambda fleet: fleet.submissions)
 WORKFLOW: Node[FleetWorkflow] = Node("workflow", lambda fleet: fleet.workflows)
 WORKLOAD: Node[FleetWorkload] = Node("workload", lambda fleet: fleet.workloads)
 CLIQUE_SET: Node[FleetPodCliqueSet] = Node(SET.kind, lambda fleet: fleet.pod_clique_sets)
-SUBMITTED_SET: Node[SubmittedSet] = Node(f"{SET.kind} of a pool", lambda fleet: fleet.submitted_sets)
 POD_GROUP: Node[FleetPodGroup] = Node("PodGroup", lambda fleet: fleet.pod_groups)
 COMPANION: Node[FleetCompanion] = Node("companion", lambda fleet: fleet.companions)
 POOL_FILE: Node[Declared[Pool]] = Node("file of a pool", lambda fleet: fleet.repository.pools)
@@ -140,7 +138,6 @@ SUBPOOL_FILE: Node[Declared[Subpool]] = Node("file of a subpool", lambda fleet: 
 TOPOLOGY_FILE: Node[Declared[ClusterTopology]] = Node("file of a topology", lambda fleet: fleet.repository.topologies)
 SHARD_FILE: Node[Declared[SchedulingShard]] = Node("file of a shard", lambda fleet: fleet.repository.shards)
 SHARD: Node[FleetShard] = Node("shard of the scheduler", lambda fleet: fleet.shards)
-KARTA_FILE: Node[Declared[Karta]] = Node("file of a Karta", lambda fleet: fleet.repository.kartas)
 WORKFLOW_FILE: Node[Declared[Workflow]] = Node("file of a workflow", lambda fleet: fleet.repository.workflows)
 WORKLOAD_FILE: Node[Declared[Workload]] = Node("file of a workload", lambda fleet: fleet.repository.workloads)
 CLIQUE_SET_FILE: Node[Declared[CliqueSet]] = Node(

@@ -31,7 +31,6 @@ WITHOUT_EFFECT = Rule.warning(
     "a port that it does not name, waive the rule.",
 )
 _TYPES = frozenset(("Ingress", "Egress"))
-_ONE_POD = "ReadWriteOncePod"
 
 
 def check_policy(companion: Declared[Companion], _fleet: Fleet) -> Iterator[Diagnostic]:
@@ -95,7 +94,7 @@ def check_claims(fleet: Fleet) -> Iterator[Diagnostic]:
         (held.space, held.name)
         for part in fleet.mentions
         for held in part.held
-        if held.kind == "PersistentVolumeClaim" and _ONE_POD in (held.keys_or_ports or ())
+        if held.kind == "PersistentVolumeClaim" and "ReadWriteOncePod" in (held.keys_or_ports or ())
     }
     for part in fleet.mentions if claims else ():
         pods: dict[tuple[Any, ...], int] = {}

@@ -82,7 +82,6 @@ _PRIVILEGES = {
     "volumeMounts": "mounts paths of its node: {}",
 }
 """Effect of each field on the node of a task."""
-_RESERVED_PREFIXES = ("kai.scheduler/", "kubectl-tas/")
 _RESERVED_LABELS = (MANAGED_BY, *BACKDOOR_LABELS)
 
 
@@ -133,7 +132,7 @@ def _labels(declared: Declared[Workflow], settings: LabelsConfig) -> Iterator[Di
     for key in written_labels:
         label = f"{prefix}{key}"
         location = declared.origin.locate(("workflow", "labels", key), key=True)
-        if label.startswith(_RESERVED_PREFIXES) or label in _RESERVED_LABELS or state_of(label):
+        if label.startswith(("kai.scheduler/", "kubectl-tas/")) or label in _RESERVED_LABELS or state_of(label):
             message = f'the label "{label}" is set by {setter_of(label)}'
             yield Diagnostic(LABEL_RESERVED, message, location, hint="Remove it.")
         elif prefix and (not re.fullmatch(QUALIFIED_NAME, label) or label.find("/") > MAX_PREFIX):

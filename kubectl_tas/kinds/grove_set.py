@@ -26,7 +26,6 @@ _PODS = page.paths(
 
 _MINIMUM = "minAvailable"
 _SCOPES = ("AllReplicas", "PerReplica")
-_EXPLICIT = "CliqueStartupTypeExplicit"
 
 
 def _webhook(template: Section) -> Iterator[Refused]:
@@ -54,7 +53,7 @@ def _webhook(template: Section) -> Iterator[Refused]:
     if span is not None and span <= 0:
         hint = "Write a duration above 0, such as 4h, or remove it: the default is 4h."
         yield template.refused(f"Grove takes no terminationDelay of {delay}", hint, "terminationDelay")
-    if template.get("cliqueStartupType") == _EXPLICIT:
+    if template.get("cliqueStartupType") == "CliqueStartupTypeExplicit":
         # Checks an explicit order: each clique once, and no circle (validateCliqueDependencies).
         after = {name: listed(spec.get("startsAfter")) for name, spec in cliques.items()}
         for name, spec in cliques.items():

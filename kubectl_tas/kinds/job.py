@@ -18,13 +18,6 @@ def _batch(gathered: Gathered) -> list[int]:
     return [min(least, count) for count in gathered.counts]
 
 
-def _last_index(document: Document) -> str:
-    """Returns what the last pod of an Indexed Job appends to the name."""
-    spec = value_at(document, "spec") or {}
-    last = max(0, (spec.get("completions") or 1) - 1)
-    return f"-{last}" if spec.get("completionMode") == "Indexed" else ""
-
-
 def _is_completed_in_tandem(_before: Document, after: Document) -> bool:
     """Whether an Indexed Job has as many completions as parallelism. Both may then change together."""
     spec = value_at(after, "spec") or {}

@@ -132,7 +132,6 @@ _COUNT = range(2**31)
 _POSITIVE = range(1, 2**31)
 _PORT = range(1, 2**16)
 _SECONDS = range(2**63)
-_PROTOCOLS = ("TCP", "UDP", "SCTP")
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _RESTARTS = ("Always", "OnFailure", "Never")
 _PULLS = ("Always", "IfNotPresent", "Never")
@@ -167,7 +166,7 @@ BOUNDS: dict[str, dict[str, Bound]] = {
         "containerPort": _PORT,
         "hostPort": range(2**16),
         "name": spellings.port_name,
-        "protocol": _PROTOCOLS,
+        "protocol": ("TCP", "UDP", "SCTP"),
     },
     "ContainerResizePolicy": {
         "resourceName": ("cpu", "memory"),

@@ -10,10 +10,9 @@ from kubectl_tas.kinds import cronjob, page, sparkapplication
 from kubectl_tas.kinds.naming import Alphabet, Names, Naming
 from kubectl_tas.model.labels import MAX_LABEL
 
-_AT = "spec.template"
 _TIME = len("-1700000000000000000")
 """The characters that a run adds to the name of its SparkApplication: the time in nanoseconds (controller.go)."""
-_APPLICATION = page.embedded(sparkapplication.PAGE, _AT)
+_APPLICATION = page.embedded(sparkapplication.PAGE, "spec.template")
 PAGE = page.WorkloadKind(
     recognition=page.Recognition(
         "ScheduledSparkApplication", ("sparkoperator.k8s.io/v1beta2",), sparkapplication.OPERATOR
