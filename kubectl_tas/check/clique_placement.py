@@ -171,8 +171,7 @@ def _all_asks(clique_set: FleetPodCliqueSet) -> Iterator[tuple[tuple[_Ask, ...],
         if group is None:
             yield set_asks, (top,)
         else:
-            above = _asks(f'its scaling group "{group.name}"', group.spec.topologyConstraint, group.path)
-            yield set_asks, (above, top)
+            yield set_asks, (_asks(f'its scaling group "{group.name}"', group.spec.topologyConstraint, group.path), top)
 
 
 def _reference(clique_set: FleetPodCliqueSet) -> Iterator[Diagnostic]:

@@ -142,8 +142,7 @@ def _node_selector(fields: Fields) -> Found:
         fields.each("nodeSelectorTerms"), listed(fields.get("nodeSelectorTerms")), strict=True
     ):
         if isinstance(declared_term, dict) and not any(map(term.has, conditions)):
-            hint = "Write matchExpressions, or remove the term."
-            yield term.wrong("has no condition, and so selects no node", hint)
+            yield term.wrong("has no condition, and so selects no node", "Write matchExpressions, or remove the term.")
 
 
 def _resources(fields: Fields) -> Found:
@@ -258,8 +257,7 @@ def _node_labels(selector: Fields) -> Found:
 def _template(fields: Fields) -> Found:
     """Checks a template of Argo: its pod, without labels that Argo fills in (3.7: workflow/validate/validate.go)."""
     yield from _priority(fields)
-    selector = fields.below("nodeSelector")
-    yield from _node_labels(selector)
+    yield from _node_labels(fields.below("nodeSelector"))
     deadline = fields.get("activeDeadlineSeconds")
     if type(deadline) is int and deadline < 1:
         yield fields.invalid(

@@ -110,8 +110,7 @@ def check_repeated(
     if earlier is not companion:
         message = f'the {companion.kind} "{companion.name}" is already defined at {earlier.place}'
         related = (Related("first defined here", earlier.place),)
-        hint = "Rename or remove one of the two."
-        yield Diagnostic(NAME_DUPLICATE, message, companion.place, related, hint=hint)
+        yield Diagnostic(NAME_DUPLICATE, message, companion.place, related, hint="Rename or remove one of the two.")
 
 
 def check_named(fleet: Fleet) -> Iterator[Diagnostic]:
@@ -126,7 +125,19 @@ def check_named(fleet: Fleet) -> Iterator[Diagnostic]:
             names_there = known_names.get((use.kind, use.space), {})
             name = use.name if use.name in names_there else _NUMBER.sub(EACH, use.name)
             if name in names_there:
-                yield from _part(mentions, use, names_there[name])
+                # Reports a port or key that the named object lacks.
+                known_parts = names_there[name]
+                if use.key_or_port and known_parts is not None and use.key_or_port not in known_parts:
+                    kind_of_part = "port" if use.kind == "Service" else "key"
+                    message = f'the {use.kind} "{use.name}" has no {kind_of_part} "{use.key_or_port}"'
+                    hint = did_you_mean(
+                        use.key_or_port,
+                        known_parts,
+                        f"It has {shortened(known_parts)}." if known_parts else f"Add the {kind_of_part} there.",
+                    )
+                    yield Diagnostic(
+                        REFERENCE_UNKNOWN, message, mentions.finder(use.document)(use.part_path), hint=hint
+                    )
             else:
                 missing.setdefault((use.kind, use.space), {}).setdefault(use.name, []).append((mentions, use))
     elsewhere: dict[tuple[str, str, str], list[str]] = {}
@@ -180,20 +191,6 @@ def _known(fleet: Fleet) -> _Known:
             services = known_names.setdefault(("Service", (work.pool.backend.name, work.namespace)), {})
             services.setdefault(name.format(work.name), None)
     return known_names
-
-
-def _part(mentions: Mentions, use: Use, known_parts: Sequence[str] | None) -> Iterator[Diagnostic]:
-    """Reports a port or key that the named object lacks."""
-    if not use.key_or_port or known_parts is None or use.key_or_port in known_parts:
-        return
-    kind_of_part = "port" if use.kind == "Service" else "key"
-    message = f'the {use.kind} "{use.name}" has no {kind_of_part} "{use.key_or_port}"'
-    hint = did_you_mean(
-        use.key_or_port,
-        known_parts,
-        f"It has {shortened(known_parts)}." if known_parts else f"Add the {kind_of_part} there.",
-    )
-    yield Diagnostic(REFERENCE_UNKNOWN, message, mentions.finder(use.document)(use.part_path), hint=hint)
 
 
 def _given(fleet: Fleet, kind: str, space: Space) -> list[str]:

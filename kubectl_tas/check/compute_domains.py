@@ -135,12 +135,20 @@ def check_compute_domain(claimed: ClaimedDomain, claims: Claims) -> Iterator[Dia
         users = claims.users[key]
         gangs = dict(user.gang for user in users)
         count = sum(gangs.values())
+        places = dict.fromkeys(user.place for user in users)
         if count > 1:
             message = f"{count} gangs use this ComputeDomain: {shortened(sorted(gangs))}"
-            uses = tuple(Related("used here", location) for location in dict.fromkeys(user.place for user in users))
+            uses = tuple(Related("used here", place) for place in places)
             hint = "Write a ComputeDomain for each gang: pods of one ComputeDomain may read each other's GPU memory."
             yield Diagnostic(COMPUTE_DOMAIN, message, domain.place, uses, hint=hint)
-        yield from _nodes(domain, users)
+        declared_nodes, pods = domain.declared.origin.value(("spec", "numNodes")), sum(user.pod.count for user in users)
+        if type(declared_nodes) is int and declared_nodes > 0 and declared_nodes != pods:
+            claim = f"{plural(pods, 'pod')} {'claims' if pods == 1 else 'claim'}"
+            message = f"numNodes is {declared_nodes}, but {claim} a channel of it, each on a node of its own"
+            uses = tuple(Related("claimed here", place) for place in places)
+            hint = f"Write {pods}; or 0, which drivers from 25.8 on recommend."
+            location = domain.declared.at("spec", "numNodes")
+            yield Diagnostic(COMPUTE_DOMAIN, message, location, uses, hint=hint)
     elif domain.claim_template not in claims.of_pools:
         hint = f"Name {domain.claim_template} as resourceClaimTemplateName in resourceClaims of the pods."
         location = domain.declared.at(*CLAIM_TEMPLATE_NAME)
@@ -167,17 +175,6 @@ def _users(fleet: Fleet, work: _Work) -> list[tuple[ChannelKey, _User]]:
         for index, claim in enumerate(pod.spec.resourceClaims)
     )
     return [(key, user) for key, user in named if key in fleet.compute_domains]
-
-
-def _nodes(domain: FleetCompanion, users: Sequence[_User]) -> Iterator[Diagnostic]:
-    declared_nodes, pods = domain.declared.origin.value(("spec", "numNodes")), sum(user.pod.count for user in users)
-    if type(declared_nodes) is int and declared_nodes > 0 and declared_nodes != pods:
-        claim = f"{plural(pods, 'pod')} {'claims' if pods == 1 else 'claim'}"
-        message = f"numNodes is {declared_nodes}, but {claim} a channel of it, each on a node of its own"
-        related = tuple(Related("claimed here", location) for location in dict.fromkeys(user.place for user in users))
-        hint = f"Write {pods}; or 0, which drivers from 25.8 on recommend."
-        location = domain.declared.at("spec", "numNodes")
-        yield Diagnostic(COMPUTE_DOMAIN, message, location, related, hint=hint)
 
 
 def _spread(fleet: Fleet, work: _Work, users: Sequence[_User]) -> Iterator[Diagnostic]:

@@ -48,8 +48,7 @@ class Fields(Section):
 
     def conflict(self, message: str, hint: str, *field: str | int) -> Diagnostic:
         """Returns a finding at the key of a field, or of the whole mapping."""
-        location = self.origin.locate((*self.path, *field), key=True)
-        return Diagnostic(FIELDS_CONFLICT, message, location, hint=hint)
+        return Diagnostic(FIELDS_CONFLICT, message, self.origin.locate((*self.path, *field), key=True), hint=hint)
 
     def wrong(self, problem: str, hint: str, *field: str) -> Diagnostic:
         """Returns a finding at a field that says what is wrong with the whole mapping."""

@@ -236,8 +236,7 @@ def check_scaled(target: tuple[Autoscaler, Scaled | None], fleet: Fleet) -> Iter
     hint = f"Let {_ignoring(tool, written(path))}"
     if isinstance(work, FleetWorkload) and work.is_scaled_alone:
         hint = f"Leave replicas out of the {work.kind}. Or let {_ignoring(tool, written(path))}"
-    related = Related(f"{by.kind} {by.name}", by.place)
-    yield _owned(work, path, (tool, f"{by.kind} {by.name}"), hint, related)
+    yield _owned(work, path, (tool, f"{by.kind} {by.name}"), hint, Related(f"{by.kind} {by.name}", by.place))
 
 
 def check_controlled(workload: FleetWorkload, fleet: Fleet) -> Iterator[Diagnostic]:

@@ -76,8 +76,7 @@ def check_set_release(clique_set: FleetPodCliqueSet, _fleet: Fleet) -> Iterator[
     for clique in clique_set.cliques if not release.takes_node_selectors else ():
         path = (*clique.path, "spec", "podSpec", "nodeSelector")
         if origin.value(path) is not None:
-            location = origin.locate(path, key=True)
-            yield _needs(backend, "a nodeSelector", lambda row: row.takes_node_selectors, location)
+            yield _needs(backend, "a nodeSelector", lambda row: row.takes_node_selectors, origin.locate(path, key=True))
     asking = [(constraint, path) for constraint, path in clique_set.constraints if constraint.asks]
     if asking and not release.has_constraints:
         location = origin.locate(asking[0][1], key=True)

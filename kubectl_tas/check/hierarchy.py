@@ -112,7 +112,28 @@ def check_topology(topology: FleetTopology, fleet: Fleet) -> Iterator[Diagnostic
     key, label = _fields(topology)
     yield from _duplicates(topology, key, [level.key for level in topology.levels])
     yield from _duplicates(topology, label, [level.label for level in topology.levels])
-    yield from _order(topology)
+    # Checks the order of levels with a known domain, by Grove's words, and in pools also by node labels; and that of
+    # levels whose labels contain each other.
+    reported_indexes = set()
+    known_domains = [
+        (index, domain) for index, level in enumerate(topology.levels) if (domain := _domain(topology, level))
+    ]
+    for (_, coarse), (index, fine) in pairwise(known_domains):
+        if DOMAINS.index(fine) < DOMAINS.index(coarse):
+            message = f"{fine} is below {coarse}, but a {fine} is usually larger than a {coarse}"
+            location = _at(topology, index, _says(topology, topology.levels[index]))
+            order = f"The order is {', '.join(DOMAINS)}"
+            hint = f"{order}; levels are written from the coarsest to the finest." if topology.pool else f"{order}."
+            reported_indexes.add(index)
+            yield Diagnostic(DOMAIN_ORDER, message, location, hint=hint)
+    for index, level in enumerate(topology.levels):
+        labels_above = [upper.label for upper in topology.levels[:index] if upper.label != HOSTNAME]
+        above = [label for label in labels_above if is_coarser(level.label, label)]
+        if above and index not in reported_indexes:
+            message = f"{level.label} is below {above[-1]}, but its domains are the larger ones"
+            labels = sorted({*above, level.label}, key=rank)
+            hint = f"The order is {', '.join(labels)}; levels are written from the coarsest to the finest."
+            yield Diagnostic(DOMAIN_ORDER, message, _at(topology, index, _fields(topology)[1]), hint=hint)
     backends = (topology.backend,) if topology.backend else fleet.backends
     if any(topology.is_created_on(backend) for backend in backends):
         yield from _for_kai(topology, aliases=any(backend.has(Feature.LEVEL_ALIAS) for backend in backends))
@@ -156,32 +177,6 @@ def _duplicates(topology: FleetTopology, field: str, values: Iterable[str]) -> I
             related = (Related("the other level", _at(topology, earlier, field)),)
             location = _at(topology, index, field)
             yield Diagnostic(LEVEL_DUPLICATE, message, location, related, hint="Remove or rename one.")
-
-
-def _order(topology: FleetTopology) -> Iterator[Diagnostic]:
-    """Checks the order of levels with a known domain, by Grove's words, and in pools also by node labels; and that of
-    levels whose labels contain each other.
-    """
-    reported_indexes = set()
-    known_domains = [
-        (index, domain) for index, level in enumerate(topology.levels) if (domain := _domain(topology, level))
-    ]
-    for (_, coarse), (index, fine) in pairwise(known_domains):
-        if DOMAINS.index(fine) < DOMAINS.index(coarse):
-            message = f"{fine} is below {coarse}, but a {fine} is usually larger than a {coarse}"
-            location = _at(topology, index, _says(topology, topology.levels[index]))
-            order = f"The order is {', '.join(DOMAINS)}"
-            hint = f"{order}; levels are written from the coarsest to the finest." if topology.pool else f"{order}."
-            reported_indexes.add(index)
-            yield Diagnostic(DOMAIN_ORDER, message, location, hint=hint)
-    for index, level in enumerate(topology.levels):
-        labels_above = [upper.label for upper in topology.levels[:index] if upper.label != HOSTNAME]
-        above = [label for label in labels_above if is_coarser(level.label, label)]
-        if above and index not in reported_indexes:
-            message = f"{level.label} is below {above[-1]}, but its domains are the larger ones"
-            labels = sorted({*above, level.label}, key=rank)
-            hint = f"The order is {', '.join(labels)}; levels are written from the coarsest to the finest."
-            yield Diagnostic(DOMAIN_ORDER, message, _at(topology, index, _fields(topology)[1]), hint=hint)
 
 
 def _domain(topology: FleetTopology, level: Level) -> str | None:

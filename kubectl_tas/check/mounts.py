@@ -143,8 +143,7 @@ def _contents(fleet: Fleet, declared: Declared[Workflow], task: Task, path: KeyP
     origin, local_files = declared.origin.path, fleet.repository.local_files
     for index, file_entry in enumerate(task.files):
         file = task_file(file_entry, origin, local_files)
-        field = "localpath" if file_entry.contents is None else "contents"
-        location = declared.at(*path, "files", index, field)
+        location = declared.at(*path, "files", index, "localpath" if file_entry.contents is None else "contents")
         if file is None:
             local = None if file_entry.localpath is None else local_path(origin, file_entry.localpath)
             if file_entry.base64 and (file_entry.contents is not None if local is None else local in local_files):

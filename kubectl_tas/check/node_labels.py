@@ -137,8 +137,7 @@ def mended_level(name: str, topology: FleetTopology | None) -> str:
 def check_level_labels(topology: FleetTopology, _fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks the label of every level of a topology."""
     for index, level in enumerate(topology.levels):
-        field = "label" if topology.pool else "key"
-        location = topology.declared.at(*topology.path, index, field)
+        location = topology.declared.at(*topology.path, index, "label" if topology.pool else "key")
         old, is_old, name = level.label.partition(BEFORE_1_0)
         now = SINCE_1_0.get(name) if is_old and not old else None
         if now is not None:

@@ -79,8 +79,7 @@ def check_names(fleet: Fleet) -> Iterator[Diagnostic]:
             if len(target) > MAX_LABEL:  # its queue has a name of its own then
                 location = declared.at("metadata", "name")
                 message = f"its objects get the label {POOL}: {target}, which has {len(target)} characters"
-                hint = f"Shorten it: a label has at most {MAX_LABEL}."
-                yield Diagnostic(NAME_INVALID, message, location, hint=hint)
+                yield Diagnostic(NAME_INVALID, message, location, hint=f"Shorten it: a label has at most {MAX_LABEL}.")
         for subpool in pool.subpools:
             if len(subpool.queue) > MAX_LABEL:
                 yield _too_long(subpool.queue, subpool.declared.at("metadata", "name"), "name of the subpool")

@@ -292,8 +292,7 @@ def _tolerations(toleration: Toleration) -> Iterator[tuple[str, str, str]]:
         hint = "Remove the value, or write operator: Equal."
         yield "value", f'operator Exists compares no value, but "{toleration.value}" is given', hint
     if toleration.tolerationSeconds is not None and toleration.effect != "NoExecute":
-        hint = "Write effect: NoExecute, or remove it."
-        yield "tolerationSeconds", "tolerationSeconds needs effect: NoExecute", hint
+        yield "tolerationSeconds", "tolerationSeconds needs effect: NoExecute", "Write effect: NoExecute, or remove it."
 
 
 def check_access(document: Declared[Pool] | Declared[Subpool], _fleet: Fleet) -> Iterator[Diagnostic]:

@@ -283,8 +283,7 @@ def _own_maximum(pool: FleetPool, subpool: FleetSubpool) -> Iterator[Diagnostic]
         if quota > maximum:
             least = show(name, quota)
             message = f"the maximum of subpool {subpool.canonical} is {said(name, maximum)}, below its quota ({least})"
-            hint = f"Use {least} or more, or -1 for no limit."
-            yield Diagnostic(MAXIMUM_BELOW_QUOTA, message, location, hint=hint)
+            yield Diagnostic(MAXIMUM_BELOW_QUOTA, message, location, hint=f"Use {least} or more, or -1 for no limit.")
 
 
 def _above(

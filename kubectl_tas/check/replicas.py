@@ -52,7 +52,17 @@ def check_replicas(workload: FleetWorkload, fleet: Fleet) -> Iterator[Diagnostic
     """Checks the counts of a workload, and its annotations with durations."""
     if podgrouper.is_made_by_kai(workload):
         yield from _refused(workload, fleet.config.operators)
-        yield from _ignored(workload)
+        # Reports batch-min-member in places where KAI does not read it.
+        places = [ROOT, *(template.job_annotations[0] for template in workload.replicas if template.job_annotations)]
+        places += [template.annotations_path for template in workload.templates]
+        read = {podgrouper.minimum_path(workload)}
+        if podgrouper.makes_jobs(workload):
+            read |= {(*path, labels.BATCH_MIN_MEMBER) for path in places[1 : 1 + len(workload.replicas)]}
+        for path in dict.fromkeys((*path_of_annotations, labels.BATCH_MIN_MEMBER) for path_of_annotations in places):
+            if path not in read and workload.declared.origin.value(path) is not None:
+                message = f"KAI does not read {labels.BATCH_MIN_MEMBER} here, so the pods do not wait for each other"
+                path_of_annotations = workload.declared.origin.locate(path, key=True)
+                yield Diagnostic(ANNOTATION_IGNORED, message, path_of_annotations, hint=_instead(workload))
     for name in (labels.PREEMPTION_DELAY, labels.STALENESS_GRACE):
         for path, text in waits(workload, name):
             if podgrouper.is_made_by_kai(workload) and not reads_wait(workload, path):
@@ -98,20 +108,6 @@ def _refused(workload: FleetWorkload, operators: Mapping[str, str]) -> Iterator[
             at = f" to {wait.level_at}" if wait.level_at else ""
             hint = f"Remove it, and add {labels.PLACEMENT_REQUIRED}: {level.key}{at}. Or {hint[0].lower()}{hint[1:]}"
         yield Diagnostic(REPLICAS_REFUSED, message, workload.declared.origin.locate(wait.path, key=True), hint=hint)
-
-
-def _ignored(workload: FleetWorkload) -> Iterator[Diagnostic]:
-    """Reports batch-min-member in places where KAI does not read it."""
-    places = [ROOT, *(template.job_annotations[0] for template in workload.replicas if template.job_annotations)]
-    places += [template.annotations_path for template in workload.templates]
-    read = {podgrouper.minimum_path(workload)}
-    if podgrouper.makes_jobs(workload):
-        read |= {(*path, labels.BATCH_MIN_MEMBER) for path in places[1 : 1 + len(workload.replicas)]}
-    for path in dict.fromkeys((*path_of_annotations, labels.BATCH_MIN_MEMBER) for path_of_annotations in places):
-        if path not in read and workload.declared.origin.value(path) is not None:
-            message = f"KAI does not read {labels.BATCH_MIN_MEMBER} here, so the pods do not wait for each other"
-            path_of_annotations = workload.declared.origin.locate(path, key=True)
-            yield Diagnostic(ANNOTATION_IGNORED, message, path_of_annotations, hint=_instead(workload))
 
 
 def _instead(workload: FleetWorkload) -> str:

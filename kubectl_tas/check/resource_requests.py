@@ -118,8 +118,7 @@ def _name(origin: Origin, path: KeyPath) -> Iterator[Diagnostic]:
     intended_name, refused = _meant(name), _refused(name)
     hint = f"Did you mean {intended_name}?" if intended_name else f"Known: {', '.join(NATIVE)} and {gpus.GPU}."
     if refused:
-        message = f'"{name}" is no resource: {refused}'
-        yield Diagnostic(RESOURCE_NAME, message, origin.locate(path, key=True), hint=hint)
+        yield Diagnostic(RESOURCE_NAME, f'"{name}" is no resource: {refused}', origin.locate(path, key=True), hint=hint)
     elif intended_name:
         yield Diagnostic(GPU_NAME, f'KAI counts no GPU for "{name}"', origin.locate(path, key=True), hint=hint)
 
@@ -191,8 +190,7 @@ class CountedPod:
     def note(self, name: str) -> Location:
         """Returns the place of an annotation, which may stand in the pod template below the fields of Spark."""
         below = (*self.path, "template", "metadata", "annotations", name)
-        path = (*self.notes, name) if self.origin.value(below) is None else below
-        return self.origin.locate(path, key=True)
+        return self.origin.locate((*self.notes, name) if self.origin.value(below) is None else below, key=True)
 
 
 def check_members(group: FleetPodGroup, fleet: Fleet) -> Iterator[Diagnostic]:

@@ -59,8 +59,7 @@ def judge(
     if loaded.refused:
         return Judged(resolve(loaded.repository), loaded.diagnostics, loaded.refused)
     fleet = resolve(adjust(loaded.repository) if adjust else loaded.repository)
-    diagnostics = (*loaded.diagnostics, *check_fleet(fleet, complete=loaded.complete))
-    return Judged(fleet, diagnostics, ())
+    return Judged(fleet, (*loaded.diagnostics, *check_fleet(fleet, complete=loaded.complete)), ())
 
 
 def settled(

@@ -256,8 +256,7 @@ def _differs(workload: FleetWorkload, replica_type: ReplicaType, divided: Replic
                 "KAI takes it from either"
             )
             location = workload.declared.origin.locate((*replica_type.annotations_path, name), key=True)
-            hint = f"Write it for {divided.name} alone."
-            yield Diagnostic(SEGMENT_DIFFERS, message, location, hint=hint)
+            yield Diagnostic(SEGMENT_DIFFERS, message, location, hint=f"Write it for {divided.name} alone.")
 
 
 def _same(divided: ReplicaType, name: str) -> tuple[str, ...]:

@@ -240,8 +240,7 @@ def _settings(shard: FleetShard, backend: FleetBackend, patch: Patch) -> Iterato
     for action, depth in spec.queueDepthPerAction.items():
         if depth == 0 or depth < -1:
             message = f"a queueDepthPerAction of {depth} makes the scheduler panic as soon as work waits"
-            hint = "Write 1 or more, or -1 for no bound."
-            yield _setting(shard, message, ("queueDepthPerAction", action), hint)
+            yield _setting(shard, message, ("queueDepthPerAction", action), "Write 1 or more, or -1 for no bound.")
         if action not in settings.actions:
             known = [*settings.actions]
             message = f'queueDepthPerAction names "{action}", which does not run, so the operator refuses the shard'
@@ -270,8 +269,7 @@ def _replaced(shard: FleetShard) -> Iterator[Diagnostic]:
                 hint = f"Remove it, or write {argument} among the arguments of {name}."
         else:
             continue
-        finding = _setting(shard, f"{'.'.join(path)} has no effect: {cause}", path, hint)
-        yield replace(finding, level=Severity.WARNING)
+        yield replace(_setting(shard, f"{'.'.join(path)} has no effect: {cause}", path, hint), level=Severity.WARNING)
 
 
 def _unknown(shard: FleetShard, backend: FleetBackend, table: Table, path: KeyPath) -> Iterator[Diagnostic]:
@@ -370,8 +368,7 @@ def _usage(shard: FleetShard) -> Iterator[Diagnostic]:
         message = "a tumbling window has no tumblingWindowStartTime, and the scheduler exits at its start"
         yield _setting(shard, message, window, _SLIDING)
     elif params.windowType == "cron" and not params.cronString:
-        message = "a cron window has no cronString, and the scheduler exits at its start"
-        yield _setting(shard, message, window, _SLIDING)
+        yield _setting(shard, "a cron window has no cronString, and the scheduler exits at its start", window, _SLIDING)
     elif params.windowType != "sliding":
         message = f"Prometheus refuses KAI's query for a {params.windowType} window, so no past usage counts"
         yield Diagnostic(SHARD_USAGE, message, origin.locate(("spec", *window)), hint=_SLIDING)
@@ -404,5 +401,4 @@ def _turned_off(shard: FleetShard, backend: FleetBackend) -> Iterator[Diagnostic
 
 
 def _setting(shard: FleetShard, message: str, path: KeyPath, hint: str) -> Diagnostic:
-    location = shard.declared.origin.locate(("spec", *path), key=True)
-    return Diagnostic(SHARD_SETTING, message, location, hint=hint)
+    return Diagnostic(SHARD_SETTING, message, shard.declared.origin.locate(("spec", *path), key=True), hint=hint)

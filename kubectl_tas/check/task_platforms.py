@@ -219,8 +219,7 @@ def _of_pools(fleet: Fleet) -> Iterator[Diagnostic]:
         yield from _reserved(template for platform in every for template in platform.templates)
         for platform in every:
             if (pool.name, platform.name) not in used and not platform.is_plain:
-                task = sample_task(pool, platform)
-                yield from _pod(fleet, pool, task, pool.declared, platform.path, judged)
+                yield from _pod(fleet, pool, sample_task(pool, platform), pool.declared, platform.path, judged)
 
 
 def _allowed(workflow: FleetWorkflow, task: FleetTask) -> Iterator[Diagnostic]:

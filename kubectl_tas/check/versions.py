@@ -184,8 +184,7 @@ def _lacks(backend: FleetBackend, feature: Feature) -> bool:
 
 def _needs_subgroups(group: FleetGroup) -> bool:
     """Whether a group needs a tree of SubGroups, because its tasks have different placements."""
-    placed = {tuple((r.level, r.group) for r in resource.requirements) for resource in group.resources}
-    return len(placed) > 1
+    return len({tuple((r.level, r.group) for r in resource.requirements) for resource in group.resources}) > 1
 
 
 def _features(group_spec: PodGroupSpec | SubGroup) -> Iterator[tuple[str, Feature]]:

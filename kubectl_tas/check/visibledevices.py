@@ -103,8 +103,7 @@ def devices_of(
         for name, value in written.items():
             yield from _noted(origin, (*path, name), str(name), value)
     elif what == "container":
-        container = Fields(origin, path, written)
-        yield from _variables(container, maps, namespace, but)
+        yield from _variables(Fields(origin, path, written), maps, namespace, but)
         for note in environment.pod_annotations(written):
             yield from _noted(origin, (*path, *note.path), note.name, note.value)
     elif what == "mount":

@@ -42,11 +42,13 @@ PAGE = page.WorkloadKind(
     ),
     gang=Grouping(first_pod, one_pod_group=False, not_owned="the file does not say how many of its pods run at a time"),
     start=page.ALL_AT_ONCE,  # each step is a gang of its own
+    filled_in=page.FilledIn(),
     stop=page.Stop(suspended_by=("spec.suspend",)),
     changes=(page.Fixed(page.Effect.KEPT, page.paths("spec.templates"), "Argo's controller"),),
     ends=page.Ends(deadline=page.seconds_at("spec", "activeDeadlineSeconds")),
     growth=page.Growth((("spec", _loops),)),
     makes=page.Makes(),
+    marks=page.Marks(),
     names=Names(
         (Naming(Alphabet.SUBDOMAIN, LABELLED),),
         (PartNaming("spec.templates[].name", "template", Alphabet.MIXED, REFUSED, 128),),

@@ -23,6 +23,7 @@ PAGE = page.WorkloadKind(
     pod_rules=page.PodRules(restart=(), ports_known=True, injected=()),
     gang=Grouping(every_pod, names_its_own=True, segment_template="Remove it: a Pod is not divided."),
     start=page.ALL_AT_ONCE,  # one pod
+    filled_in=page.FilledIn(),
     stop=page.Stop(),
     changes=(
         page.Fixed(
@@ -43,6 +44,7 @@ PAGE = page.WorkloadKind(
     ends=page.Ends(is_remade=False),
     growth=page.Growth(),
     makes=page.Makes(),
+    marks=page.Marks(),
     names=ANY,
     refusals=page.Refusals(),
 )

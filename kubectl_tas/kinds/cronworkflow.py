@@ -21,6 +21,7 @@ PAGE = page.WorkloadKind(
     growth=page.Growth((("spec", cronjob.overlapping_runs), *_WORKFLOW.growth.rows)),
     changes=(),  # the next run has all changes
     makes=page.Makes((page.Made("Workflow", "argoproj.io"),), is_scheduled=True),
+    marks=page.Marks(),
     names=Names(TIMED.work, _WORKFLOW.names),
     refusals=_WORKFLOW.refusals,
 )

@@ -26,6 +26,7 @@ PAGE = page.WorkloadKind(
         default_class="inference",  # deployment_grouper.go
     ),
     start=page.ALL_AT_ONCE,  # each pod is a gang of its own
+    filled_in=page.FilledIn(),
     stop=page.Stop(
         switch=("spec", "replicas"),
         suspended_by=("spec.paused",),  # syncDeployment: a paused one makes no new ReplicaSet
@@ -37,6 +38,7 @@ PAGE = page.WorkloadKind(
     ends=page.SERVICE,
     growth=page.surge("strategy", "rollingUpdate", page.QUARTER),
     makes=page.Makes((page.Made(OWNER, "apps", ("spec", "replicas")),), pods_of=(OWNER, "{}-[a-z0-9]+")),
+    marks=page.Marks(),
     names=Names((Naming(Alphabet.SUBDOMAIN, "the names of its ReplicaSets add a hash to it", MAX_NAME - HASH),)),
     refusals=page.Refusals(),
 )

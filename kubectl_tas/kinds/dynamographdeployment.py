@@ -61,8 +61,7 @@ def _component(pods: page.GrowingPods, fields: Section) -> Iterator[page.Grown]:
         if is_made and snapshot.get("startupPolicy") != "WaitForCheckpoint":
             when, hint = " while a checkpoint is made", "Write checkpointRef, or leave room for it in the quota."
             count, one_more = pods.replicas, pods.replicas + 1
-            grown_pods = f"the pods of {pods.written}"
-            yield page.Grown(snapshot.path, count, one_more, pods.gpus, grown_pods, when, hint)
+            yield page.Grown(snapshot.path, count, one_more, pods.gpus, f"the pods of {pods.written}", when, hint)
     for annotations_path in (pods.annotations_path, (*fields.path, "annotations"), ("spec", "annotations")):
         surge = value_at(fields.document, *annotations_path, _MAX_SURGE)
         if isinstance(surge, str):
@@ -103,6 +102,7 @@ PAGE = page.WorkloadKind(
         not_owned="Grove makes its gangs",
     ),
     start=page.ALL_AT_ONCE,  # the gangs are Grove's, or each pod is one
+    filled_in=page.FilledIn(),
     stop=page.Stop(),
     changes=(
         page.Fixed(

@@ -88,8 +88,7 @@ def _span(spec: Section, field: str) -> Iterator[Refused]:
     floor = max(least, minimum, replicas if is_clique else 0)
     if type(most) is int and most < floor:
         message = f"{limits.at('maxReplicas')} is {most}, and the autoscaler needs at least {floor}"
-        hint = f"Write {floor} or more, or lower minReplicas and replicas."
-        yield limits.refused(message, hint, "maxReplicas")
+        yield limits.refused(message, f"Write {floor} or more, or lower minReplicas and replicas.", "maxReplicas")
 
 
 def _reached(name: Any, after: dict[Any, list[Any]]) -> set[Any]:
@@ -186,6 +185,7 @@ PAGE = page.WorkloadKind(
     # startsAfter holds back containers, not pods (initcontainer.go). checkAndRemovePodSchedulingGates of syncflow.go
     # (operator/internal/controller/podclique/components/pod) holds back scaled gangs.
     start=page.Start(holds_back="Grove removes the scheduling gates of its pods only then"),
+    filled_in=page.FilledIn(),
     stop=page.Stop(switch=_REPLICAS),
     changes=(  # constraints: compare/grove_changes.py. Pods: ComputePCLQPodTemplateHash, Grove 0.1.0-alpha.11
         page.Fixed(page.Effect.RESTARTED, _PODS, "Grove", only=page.unless(_ON_DELETE)),
@@ -198,6 +198,7 @@ PAGE = page.WorkloadKind(
         services=("{}-#",),
         is_set=True,
     ),
+    marks=page.Marks(),
     names=Names((Naming(Alphabet.SERVICE, SERVED, added=_last_replica),)),
     refusals=page.Refusals((("spec.template", _webhook),)),  # what depends on the release: check/grove_api.py
 )

@@ -112,6 +112,7 @@ PAGE = page.WorkloadKind(
         may_be_read=False,
     ),
     start=page.ALL_AT_ONCE,  # each pod is a gang of its own
+    filled_in=page.FilledIn(),
     stop=page.Stop(),
     changes=(
         page.Fixed(
@@ -124,6 +125,7 @@ PAGE = page.WorkloadKind(
     ends=page.SERVICE,
     growth=page.Growth((("metadata", _served),), by_default=True),
     makes=page.Makes((page.Made("Deployment", "apps", ("spec", "replicas")), page.Made("ReplicaSet", "apps"))),
+    marks=page.Marks(),
     names=Names((Naming(Alphabet.SERVICE, SERVICES, added=_longest_component),)),
     refusals=page.Refusals(tuple((f"spec.{part}", _span) for part in _PARTS)),
 )

@@ -82,6 +82,7 @@ PAGE = page.WorkloadKind(
         segment_template="Move it to the pod template.",
     ),
     start=page.ALL_AT_ONCE,  # as many as parallelism: manageJob of job_controller.go
+    filled_in=page.FilledIn(),
     stop=page.Stop(
         suspended_by=("spec.suspend",),
         deletes_itself=page.lifetime("spec.ttlSecondsAfterFinished"),  # pkg/controller/ttlafterfinished
@@ -112,6 +113,7 @@ PAGE = page.WorkloadKind(
     ends=page.Ends(deadline=page.seconds_at("spec", "activeDeadlineSeconds"), again=_again),
     growth=page.Growth(),
     makes=page.Makes(name_labels=("batch.kubernetes.io/job-name", "job-name")),
+    marks=page.Marks(),
     names=Names(
         (
             Naming(Alphabet.SUBDOMAIN, LABELLED),

@@ -356,6 +356,7 @@ PAGE = page.WorkloadKind(
     ends=page.Ends(deadline=_deadline, attempts=_attempts, again=_again),
     growth=page.Growth(),
     makes=page.Makes((page.Made("Job", "batch"),), services=("{}",), name_labels=("jobset.sigs.k8s.io/jobset-name",)),
+    marks=page.Marks(),
     names=Names(
         (Naming(Alphabet.SERVICE, "the names of its Jobs and pods begin with it", added=_longest_end),),
         (

@@ -158,6 +158,7 @@ def job(
         ),
         growth=page.Growth(),
         makes=page.Makes(services=_SERVICES, name_labels=("training.kubeflow.org/job-name",)),
+        marks=page.Marks(),
         names=Names((Naming(Alphabet.SERVICE, SERVICES, added=_longest_pod),)),
         refusals=page.Refusals(
             operator=((at, partial(_pods_of_types, kind, leader, container)),),

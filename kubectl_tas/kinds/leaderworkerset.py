@@ -128,6 +128,7 @@ PAGE = page.WorkloadKind(
         segment_template="Move it to workerTemplate.",
     ),
     start=page.Start(waits=_waits, leader_first=_is_leader_first, division=_division, copies="spec.replicas"),
+    filled_in=page.FilledIn(),
     stop=page.Stop(switch=("spec", "replicas")),
     changes=(
         page.Fixed(page.Effect.REFUSED, (_SIZE,), "LWS's webhook"),
@@ -140,6 +141,7 @@ PAGE = page.WorkloadKind(
         services=("{}",),
         name_labels=("leaderworkerset.sigs.k8s.io/name",),
     ),
+    marks=page.Marks(),
     names=Names(
         (
             Naming(Alphabet.SERVICE, SERVED),

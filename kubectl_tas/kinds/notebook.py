@@ -28,6 +28,7 @@ PAGE = page.WorkloadKind(
         default_class="build",
     ),
     start=page.ALL_AT_ONCE,  # one pod
+    filled_in=page.FilledIn(),
     stop=page.Stop(),
     changes=(page.Fixed(page.Effect.RESTARTED, page.TEMPLATE, "the Notebook"),),
     ends=page.SERVICE,
@@ -35,6 +36,7 @@ PAGE = page.WorkloadKind(
     makes=page.Makes(
         (page.Made("StatefulSet", "apps", ("spec", "replicas")),), services=("{}",), name_labels=("notebook-name",)
     ),
+    marks=page.Marks(),
     names=Names((Naming(Alphabet.SERVICE, SERVED), Naming(Alphabet.SERVICE, HASHED, MAX_LABEL - HASH))),
     refusals=page.Refusals(),
 )

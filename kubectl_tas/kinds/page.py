@@ -612,9 +612,7 @@ class Refusals:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class WorkloadKind:
-    """All that the tool knows of a kind. The defaults are those of kinds to which nothing is added, and which only KAI
-    schedules.
-    """
+    """All that the tool knows of a kind. A page has every field: a fact that does not exist is said not to exist."""
 
     recognition: Recognition
     fields: tuple[Field, ...]
@@ -622,13 +620,13 @@ class WorkloadKind:
     pod_rules: PodRules
     gang: Grouping
     start: Start
-    filled_in: FilledIn = FilledIn()
+    filled_in: FilledIn
     stop: Stop
     changes: tuple[Fixed, ...]
     ends: Ends
     growth: Growth
     makes: Makes
-    marks: Marks = Marks()
+    marks: Marks
     refusals: Refusals
     names: Names
     is_declared: bool = False
@@ -648,11 +646,13 @@ def declared(recognition: Recognition, pods: tuple[Pods, ...], gang: Grouping) -
         pod_rules=ANY_PODS,
         gang=gang,
         start=ALL_AT_ONCE,
+        filled_in=FilledIn(),
         stop=Stop(suspended_by=_SUSPENDED_BY),
         changes=(),
         ends=Ends(),
         growth=Growth(),
         makes=Makes(),
+        marks=Marks(),
         refusals=Refusals(),
         names=ANY,
         is_declared=True,

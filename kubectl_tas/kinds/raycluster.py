@@ -60,6 +60,7 @@ PAGE = page.WorkloadKind(
     ends=page.SERVICE,
     growth=page.Growth((("spec", ray.autoscaled),)),
     makes=page.Makes(services=("{}-head-svc", "{}-serve-svc"), name_labels=(ray.CLUSTER_NAME,)),
+    marks=page.Marks(),
     names=ray.names(53, "spec"),
     refusals=page.Refusals(operator=((_GROUPS, ray.group_replicas),), kai=ray.refused_groups),
 )

@@ -45,6 +45,7 @@ PAGE = page.WorkloadKind(
     ends=_JOB.ends,
     growth=page.Growth((*_JOB.growth.rows, ("spec", _second_run)), by_default=True),
     makes=page.Makes((page.Made("RayJob", "ray.io"), *rayjob.PAGE.makes.objects), is_scheduled=True),
+    marks=page.Marks(),
     refusals=replace(_JOB.refusals, operator=(*_JOB.refusals.operator, ("spec", page.schedule))),
     names=Names(
         (Naming(Alphabet.SERVICE, "KubeRay adds the minute of a run, and the RayCluster's suffix", 36),),

@@ -82,8 +82,7 @@ def _refused(gathered: Gathered, cluster: Section) -> Iterator[Refused]:
         if spec.get("submitterPodTemplate") and (spec.get("submissionMode") or "K8sJobMode") == "K8sJobMode":
             message = "with the submitter pod, KAI waits for all pods of the Ray cluster, which are in another PodGroup"
             hint = f"Remove it: the default scheduler runs KubeRay's own pod. Or add the label {labels.OWNED}: owned."
-            path = (*spec.path, "submitterPodTemplate")
-            yield Refused(path, message, hint, is_key=True, rule="replicas-refused")
+            yield Refused((*spec.path, "submitterPodTemplate"), message, hint, is_key=True, rule="replicas-refused")
         return
     yield from ray.refused_groups(gathered, cluster)
 
@@ -167,6 +166,7 @@ PAGE = page.WorkloadKind(
     ),
     growth=_CLUSTER.growth,
     makes=page.Makes((page.Made("RayCluster", "ray.io"), page.Made("Job", "batch"))),
+    marks=page.Marks(),
     refusals=replace(
         _CLUSTER.refusals,
         operator=(*_CLUSTER.refusals.operator, ("spec", _submission), ("spec", _lifetime)),

@@ -51,6 +51,7 @@ PAGE = page.WorkloadKind(
     ends=page.SERVICE,
     growth=page.Growth((*_CLUSTER.growth.rows, ("spec", _second_cluster)), by_default=True),
     makes=page.Makes((page.Made("RayCluster", "ray.io"),), services=("{}-head-svc", "{}-serve-svc")),
+    marks=page.Marks(),
     refusals=replace(_CLUSTER.refusals, yaml=("spec.serveConfigV2",)),
     names=ray.names(47, "spec.rayClusterConfig"),
 )

@@ -14,6 +14,7 @@ PAGE = page.WorkloadKind(
     pod_rules=page.PodRules(restart=("Always",), selector="spec.selector", ports_known=True, injected=()),
     gang=Grouping(first_pod),
     start=page.ALL_AT_ONCE,  # manageReplicas of replica_set.go
+    filled_in=page.FilledIn(),
     stop=page.Stop(switch=("spec", "replicas")),
     changes=(
         page.Fixed(page.Effect.REFUSED, page.paths("spec.selector"), page.SERVER),
@@ -22,6 +23,7 @@ PAGE = page.WorkloadKind(
     ends=page.SERVICE,
     growth=page.Growth(scaled_alone=True),
     makes=page.Makes(),
+    marks=page.Marks(),
     names=ANY,
     refusals=page.Refusals(),
 )

@@ -16,11 +16,13 @@ PAGE = page.WorkloadKind(
     ),
     gang=Grouping(first_pod, one_pod_group=False, has_plugin=False, may_be_read=False),
     start=page.ALL_AT_ONCE,  # each pod is a gang of its own
+    filled_in=page.FilledIn(),
     stop=page.Stop(switch=("spec", "replicas")),
     changes=(page.Fixed(page.Effect.KEPT, page.TEMPLATE, "the ReplicationController"),),
     ends=page.SERVICE,
     growth=page.Growth(scaled_alone=True),
     makes=page.Makes(),
+    marks=page.Marks(),
     names=ANY,
     refusals=page.Refusals(),
 )

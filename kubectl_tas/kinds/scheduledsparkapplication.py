@@ -28,6 +28,7 @@ PAGE = page.WorkloadKind(
     ends=page.Ends(),
     growth=page.Growth((("spec", cronjob.overlapping_runs),)),
     makes=page.Makes((page.Made("SparkApplication", "sparkoperator.k8s.io"),), is_scheduled=True),
+    marks=page.Marks(),
     refusals=replace(_APPLICATION.refusals, operator=(*_APPLICATION.refusals.operator, ("spec", page.schedule))),
     names=Names((Naming(Alphabet.SERVICE, "the time of a run is added to it", MAX_LABEL - _TIME, since="2.4"),)),
 )

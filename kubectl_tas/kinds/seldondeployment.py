@@ -52,6 +52,7 @@ PAGE = page.WorkloadKind(
     ),
     gang=Grouping(first_pod, plugin_versions=("machinelearning.seldon.io/v1", "machinelearning.seldon.io/v1alpha2")),
     start=page.ALL_AT_ONCE,  # KAI waits for one pod
+    filled_in=page.FilledIn(),
     stop=page.Stop(),
     changes=(
         page.Fixed(
@@ -64,6 +65,7 @@ PAGE = page.WorkloadKind(
     ends=page.SERVICE,
     growth=page.Growth((("spec", _update),), by_default=True),
     makes=page.Makes((page.Made("Deployment", "apps", ("spec", "replicas")), page.Made("ReplicaSet", "apps"))),
+    marks=page.Marks(),
     names=Names(
         (Naming(Alphabet.SERVICE, SERVED, MAX_NAME, only=_has_no_service_of_its_own),),
         (PartNaming("spec.predictors[].name", "predictor", Alphabet.LABEL, IN_SERVICE, MAX_NAME),),

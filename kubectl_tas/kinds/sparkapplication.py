@@ -83,11 +83,13 @@ PAGE = page.WorkloadKind(
         not_owned="the driver makes the executors once it runs",
     ),
     start=page.ALL_AT_ONCE,  # KAI waits for one pod, the driver
+    filled_in=page.FilledIn(),
     stop=page.Stop(suspended_by=("spec.suspend",)),
     changes=(page.Fixed(page.Effect.RESTARTED, page.paths("spec"), "the Spark operator"),),
     ends=page.Ends(),
     growth=page.Growth(),
     makes=page.Makes(pods_of=("Pod", "{}-driver")),  # Spark's driver makes the executors
+    marks=page.Marks(),
     names=Names((Naming(Alphabet.SERVICE, REFUSED, since="2.4"),)),
     refusals=page.Refusals((("spec", _application), ("spec.driver", _pod), ("spec.executor", _pod))),
 )

@@ -36,6 +36,7 @@ PAGE = page.WorkloadKind(
     pod_rules=page.PodRules(restart=("Always",), selector="spec.selector", ports_known=True, injected=()),
     gang=Grouping(every_pod, starts_one_by_one=True, segment_template="Move it to the pod template."),
     start=page.Start(waits=_waits),
+    filled_in=page.FilledIn(),
     stop=page.Stop(switch=("spec", "replicas")),
     changes=(  # ValidateStatefulSetUpdate of pkg/apis/apps/validation
         page.Fixed(
@@ -55,6 +56,7 @@ PAGE = page.WorkloadKind(
     ends=page.SERVICE,
     growth=page.Growth(scaled_alone=True),
     makes=page.Makes(claims="spec.volumeClaimTemplates", service="spec.serviceName"),
+    marks=page.Marks(),
     names=Names((Naming(Alphabet.LABEL, HASHED, MAX_LABEL - HASH),)),
     refusals=page.Refusals(),
 )

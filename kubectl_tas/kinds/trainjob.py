@@ -87,6 +87,7 @@ PAGE = page.WorkloadKind(
         segment_template="Remove it: the pod template of a TrainJob is in its runtime.",
     ),
     start=page.Start(waits=_waits),
+    filled_in=page.FilledIn(),
     stop=page.Stop(suspended_by=("spec.suspend",)),
     changes=(
         page.Fixed(
@@ -109,6 +110,7 @@ PAGE = page.WorkloadKind(
         services=("{}",),
         name_labels=("jobset.sigs.k8s.io/jobset-name",),
     ),
+    marks=page.Marks(),
     names=Names((Naming(Alphabet.SERVICE, REFUSED),)),
     refusals=page.Refusals(),
 )

@@ -81,6 +81,7 @@ PAGE = page.WorkloadKind(
     pod_rules=page.PodRules(restart=(), added_volumes=("{}-ssh", "{}-svc")),  # ssh.go and svc.go of job/plugins
     gang=Grouping(first_pod, one_pod_group=False, has_plugin=False, may_be_read=False),
     start=page.Start(waits=_waits),
+    filled_in=page.FilledIn(),
     stop=page.Stop(),
     changes=(
         page.Fixed(
