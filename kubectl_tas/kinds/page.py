@@ -12,7 +12,7 @@ from kubectl_tas.base.late import dataclass
 from kubectl_tas.facts import times
 from kubectl_tas.facts.gpus import Gpus
 from kubectl_tas.kinds.grouping import Gathered, Grouping
-from kubectl_tas.kinds.naming import ANY, Names, PartNaming
+from kubectl_tas.kinds.naming import ANY, Names
 from kubectl_tas.kinds.section import Document, Refused, Section, key_path, path_steps, value_at, values_at, written
 from kubectl_tas.model.base import MAX_COUNT, KeyPath
 
@@ -665,25 +665,10 @@ _PATHS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Embedded:
-    """Facts that come along with a spec that another kind embeds. The page of that kind says the rest."""
-
-    fields: tuple[Field, ...]
-    pods: tuple[Pods, ...]
-    pod_rules: PodRules
-    start: Start
-    filled_in: FilledIn
-    suspended_by: tuple[str, ...]
-    ends: Ends
-    growth: Growth
-    refusals: Refusals
-    names: tuple[PartNaming, ...]
-    """The names of parts. The embedding kind names the object."""
-
-
-def embedded(page: WorkloadKind, at: str) -> Embedded:
-    """Returns the facts of a kind whose spec stands at another path."""
+def embedded(page: WorkloadKind, at: str) -> WorkloadKind:
+    """Returns the facts of a kind whose spec another kind embeds at a path. The page of that kind says what concerns
+    the object as a whole, such as its names.
+    """
 
     def moved(path: str) -> str:
         return f"{at}{path.removeprefix(SPEC)}" if path.partition(".")[0] == SPEC else path
@@ -714,7 +699,8 @@ def embedded(page: WorkloadKind, at: str) -> Embedded:
 
     growth, refusals, rules, start = page.growth, page.refusals, page.pod_rules, page.start
     ends = page.ends
-    return Embedded(
+    return replace(
+        page,
         fields=tuple(replace(field, path=moved(field.path)) for field in page.fields),
         pods=tuple(map(of_pods, page.pods)),
         pod_rules=replace(
@@ -727,7 +713,7 @@ def embedded(page: WorkloadKind, at: str) -> Embedded:
         if start is ALL_AT_ONCE
         else Start(waits=waits, leader_first=leader_first, division=division, copies=moved(start.copies)),
         filled_in=replace(page.filled_in, at=moved(page.filled_in.at)),
-        suspended_by=tuple(map(moved, page.stop.suspended_by)),
+        stop=replace(page.stop, suspended_by=tuple(map(moved, page.stop.suspended_by))),
         ends=replace(
             ends,
             deadline=of_spec(ends.deadline),
@@ -744,5 +730,5 @@ def embedded(page: WorkloadKind, at: str) -> Embedded:
             refusals.kai,
             moved(refusals.kai_at),
         ),
-        names=tuple(replace(part_naming, path=moved(part_naming.path)) for part_naming in page.names.parts),
+        names=replace(page.names, parts=tuple(replace(naming, path=moved(naming.path)) for naming in page.names.parts)),
     )

@@ -111,7 +111,8 @@ def _lingers(document: Document) -> int:
     return page.seconds_at("spec", "ttlSecondsAfterFinished")(document) or 0
 
 
-PAGE = page.WorkloadKind(
+PAGE = replace(
+    _CLUSTER,
     recognition=page.Recognition("RayJob", ray.VERSIONS, operator=ray.OPERATOR),
     fields=(
         *_CLUSTER.fields,
@@ -139,11 +140,9 @@ PAGE = page.WorkloadKind(
             is_optional=True,
         ),
     ),
-    pod_rules=_CLUSTER.pod_rules,
     gang=ray.grouping("spec", "rayClusterSpec"),
-    start=_CLUSTER.start,
     filled_in=replace(_CLUSTER.filled_in, counts=_implied_counts),
-    stop=page.Stop(suspended_by=("spec.suspend", *_CLUSTER.suspended_by), deletes_itself=_deletes_itself),
+    stop=page.Stop(suspended_by=("spec.suspend", *_CLUSTER.stop.suspended_by), deletes_itself=_deletes_itself),
     changes=(  # its cluster is made once (getOrCreateRayClusterInstance)
         page.Fixed(
             page.Effect.KEPT,
@@ -164,9 +163,7 @@ PAGE = page.WorkloadKind(
         patience="spec.preRunningDeadlineSeconds",
         stays=_keeps_cluster,
     ),
-    growth=_CLUSTER.growth,
     makes=page.Makes((page.Made("RayCluster", "ray.io"), page.Made("Job", "batch"))),
-    marks=page.Marks(),
     refusals=replace(
         _CLUSTER.refusals,
         operator=(*_CLUSTER.refusals.operator, ("spec", _submission), ("spec", _lifetime)),
