@@ -222,12 +222,10 @@ def _cause(submission: Submission, verdict: Verdict) -> Location:
 
 def _crowded(submissions: list[Submission], demand: Amounts) -> Diagnostic:
     """Reports one finding for a queue, at its quota, that names the first few workloads in the queue."""
-    pool, subpool, target, whole = (
-        submissions[0].pool,
-        submissions[0].subpool,
-        submissions[0].target,
-        submissions[0].quota,
-    )
+    pool = submissions[0].pool
+    subpool = submissions[0].subpool
+    target = submissions[0].target
+    whole = submissions[0].quota
     over = demand.exceeding(whole)
     location = subpool.declared.at(*subpool.quota_path(over[0])) if subpool else pool.declared.at(*_guarantee(over[0]))
     named = sorted(submissions, key=lambda item: (item.place.path, item.place.line))[:MAX_NAMED]

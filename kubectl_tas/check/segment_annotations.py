@@ -261,10 +261,8 @@ def _differs(workload: FleetWorkload, replica_type: ReplicaType, divided: Replic
 
 def _same(divided: ReplicaType, name: str) -> tuple[str, ...]:
     """Returns the values that mean the same as an annotation of the divided pods."""
-    placement, divided_annotations = (
-        divided.segments.placement if divided.segments else None,
-        divided.annotations.get(name),
-    )
+    placement = divided.segments.placement if divided.segments else None
+    divided_annotations = divided.annotations.get(name)
     if name == labels.TOPOLOGY and placement is not None:
         return placement.topology, placement.fleet_topology.name if placement.fleet_topology else placement.topology
     for asked_level in placement.asked if placement else ():

@@ -246,11 +246,9 @@ def _nothing(
     carriers: Mapping[str, Mapping[str, object]],
 ) -> Diagnostic:
     """Returns a finding at the first label that no pod of the namespace has, else at the selector."""
-    path, hint, is_key = (
-        selection.path,
-        f"Select labels that pod templates in namespace {selection.space[1]} have.",
-        False,
-    )
+    path = selection.path
+    hint = f"Select labels that pod templates in namespace {selection.space[1]} have."
+    is_key = False
     lacking = "its labels"
     for key, value in required_labels.items():
         values = carriers.get(key, {})

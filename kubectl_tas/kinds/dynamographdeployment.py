@@ -31,10 +31,8 @@ def _graph(growing: page.Growing, spec: Section) -> Iterator[page.Grown]:
         yield from _component(pods, fields)
         if "planner" in (fields.get("type"), fields.get("componentType")):
             hint = "Remove it, or scale the components by hand."
-            largest, count = (
-                max(pods_of_kind.gpus for pods_of_kind in growing.pods),
-                sum(pods_of_kind.replicas for pods_of_kind in growing.pods),
-            )
+            largest = max(pods_of_kind.gpus for pods_of_kind in growing.pods)
+            count = sum(pods_of_kind.replicas for pods_of_kind in growing.pods)
             yield page.Grown(where, count, None, largest, "the pods", " by the planner", hint)
     for group in spec.below("experimental").each("componentGroups"):
         grown_parts, count = f"the replicas of {group.get('name')}", group.get("replicas")

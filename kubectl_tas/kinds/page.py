@@ -466,10 +466,8 @@ def surge(strategy: str, rolling: str, default: object, *, of_copies: bool = Fal
         if spec.below(strategy).get("type") != "Recreate":
             path = (*spec.path, strategy, rolling)
             hint = f"Write maxSurge: 0 and maxUnavailable: 1 in {written(path)}."
-            grown_parts, most = (
-                "the groups" if of_copies else "the pods",
-                start + added(default if value is None else value, start),
-            )
+            grown_parts = "the groups" if of_copies else "the pods"
+            most = start + added(default if value is None else value, start)
             yield Grown(
                 (*path, "maxSurge"), start, most, gpus, grown_parts, DURING_UPDATE, hint, is_default=value is None
             )
