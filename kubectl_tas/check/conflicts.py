@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from kubectl_tas.base.diagnostics import Diagnostic, Rule
 from kubectl_tas.kinds.backdoors import containers_in
@@ -20,6 +20,8 @@ FIELDS_CONFLICT = Rule.error(
     "folder. A term of a node selector without a condition selects no node at all. A budget without a bound lets no "
     "pod go. Write what the message says.",
 )
+K = TypeVar("K")
+V = TypeVar("V")
 Found = Iterator[Diagnostic]
 NOT_EMPTY = "must not be empty"
 
@@ -99,6 +101,15 @@ def all_of(*checks: Check) -> Check:
             yield from check_of_fields(fields)
 
     return check
+
+
+def repetitions(values_by_key: Iterable[tuple[K, V]]) -> Iterator[tuple[K, V, V]]:
+    """Yields each value whose key an earlier value has: the key, the first value of the key, and the value."""
+    first_values: dict[K, V] = {}
+    for key, value in values_by_key:
+        first_value = first_values.setdefault(key, value)
+        if first_value is not value:
+            yield key, first_value, value
 
 
 def named(mappings: Iterable[Mapping[str, Any]]) -> list[str]:

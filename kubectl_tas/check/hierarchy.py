@@ -7,12 +7,13 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule
+from kubectl_tas.check.conflicts import repetitions
 from kubectl_tas.check.versions import needs_kai
 from kubectl_tas.facts import grove
 from kubectl_tas.facts.kai import Feature
 from kubectl_tas.facts.node_places import HOSTNAME, is_coarser, rank
 from kubectl_tas.kinds import SET
-from kubectl_tas.model.base import QUALIFIED_NAME, KeyPath
+from kubectl_tas.model.base import QUALIFIED_NAME
 from kubectl_tas.model.topology_kinds import DOMAINS, ClusterTopology
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
@@ -169,14 +170,11 @@ def _for_kai(topology: FleetTopology, *, aliases: bool) -> Iterator[Diagnostic]:
 
 
 def _duplicates(topology: FleetTopology, field: str, values: Iterable[str]) -> Iterator[Diagnostic]:
-    first_indexes: dict[str, int] = {}
-    for index, value in enumerate(values):
-        earlier = first_indexes.setdefault(value, index)
-        if earlier != index:
-            message = f'the {field} "{value}" is already that of level {earlier + 1}'
-            related = (Related("the other level", _at(topology, earlier, field)),)
-            location = _at(topology, index, field)
-            yield Diagnostic(LEVEL_DUPLICATE, message, location, related, hint="Remove or rename one.")
+    for value, earlier, index in repetitions((value, index) for index, value in enumerate(values)):
+        message = f'the {field} "{value}" is already that of level {earlier + 1}'
+        related = (Related("the other level", _at(topology, earlier, field)),)
+        location = _at(topology, index, field)
+        yield Diagnostic(LEVEL_DUPLICATE, message, location, related, hint="Remove or rename one.")
 
 
 def _domain(topology: FleetTopology, level: Level) -> str | None:
@@ -201,15 +199,12 @@ def check_bindings(topology: FleetTopology, fleet: Fleet) -> Iterator[Diagnostic
         location = topology.declared.origin.locate(("spec", _FIELD), key=True)
         message = f"a ClusterTopology has no {_FIELD}; the API server drops it"
         yield Diagnostic(TOPOLOGY_BINDING, message, location, hint="Write kind: ClusterTopologyBinding, or remove it.")
-    first_indexes: dict[str, int] = {}
-    for index, binding in enumerate(topology.bindings):
-        earlier = first_indexes.setdefault(binding.schedulerName, index)
-        if earlier != index:
-            path: KeyPath = ("spec", _FIELD, index, "schedulerName")
-            related = Related("the first one", topology.declared.at("spec", _FIELD, earlier, "schedulerName"))
-            message = f'the scheduler "{binding.schedulerName}" has two bindings; one cluster topology is one Topology'
-            location = topology.declared.at(*path)
-            yield Diagnostic(TOPOLOGY_BINDING, message, location, (related,), hint="Remove one of them.")
+    names = ((binding.schedulerName, index) for index, binding in enumerate(topology.bindings))
+    for name, earlier, index in repetitions(names):
+        related = Related("the first one", topology.declared.at("spec", _FIELD, earlier, "schedulerName"))
+        message = f'the scheduler "{name}" has two bindings; one cluster topology is one Topology'
+        location = topology.declared.at("spec", _FIELD, index, "schedulerName")
+        yield Diagnostic(TOPOLOGY_BINDING, message, location, (related,), hint="Remove one of them.")
     # Bindings that Grove's webhook refuses (validateSchedulerTopologyReferences, 0.1.0-alpha.9 and later). If
     # the OperatorConfiguration names schedulers, only those are known.
     known_schedulers = tuple(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from kubectl_tas.base.diagnostics import Diagnostic, Related, Rule
 from kubectl_tas.base.words import did_you_mean, shortened
 from kubectl_tas.check.companion_names import REFERENCE_UNKNOWN
-from kubectl_tas.check.conflicts import Fields
+from kubectl_tas.check.conflicts import Fields, repetitions
 from kubectl_tas.facts import spellings
 from kubectl_tas.facts.node_places import fulfils
 from kubectl_tas.kinds import page_of_document
@@ -210,13 +210,10 @@ def _ports(container: Fields, on_node: dict[str, KeyPath], *, is_shared: bool) -
 
 
 def _duplicates(origin: Origin, what: str, found: Iterable[tuple[str, KeyPath]]) -> Iterator[Diagnostic]:
-    first: dict[str, KeyPath] = {}
-    for text, path in found:
-        earlier = first.setdefault(text, path)
-        if earlier != path:
-            related = (Related("first here", origin.locate(earlier)),)
-            message = f'the {what} "{text}" appears twice'
-            yield Diagnostic(ITEM_DUPLICATE, message, origin.locate(path), related, hint="Rename or remove one.")
+    for text, earlier, path in repetitions(found):
+        related = (Related("first here", origin.locate(earlier)),)
+        message = f'the {what} "{text}" appears twice'
+        yield Diagnostic(ITEM_DUPLICATE, message, origin.locate(path), related, hint="Rename or remove one.")
 
 
 def _selector(declared: Declared[Workload]) -> Iterator[Diagnostic]:

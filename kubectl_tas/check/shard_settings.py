@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Severity, Suggestion, Waiving
 from kubectl_tas.base.words import closest, did_you_mean, shortened
+from kubectl_tas.check.conflicts import repetitions
 from kubectl_tas.check.versions import VERSION_UNSUPPORTED
 from kubectl_tas.facts.kai import Patch
 from kubectl_tas.facts.scheduler_plugins import OPERATOR_SINCE, SchedulerPart, Table, rows, rows_of
@@ -90,15 +91,12 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\
 
 def check_shard_values(fleet: Fleet) -> Iterator[Diagnostic]:
     """Compares the values of shards with each other and with the pools."""
-    first_of_value: dict[str, FleetShard] = {}
-    for shard in fleet.shards:
-        first = first_of_value.setdefault(shard.value, shard)
-        if first is not shard:
-            served = f"partitionLabelValue {shard.value}" if shard.value else "no partitionLabelValue"
-            message = f"two SchedulingShards have {served}: {first.name} and {shard.name}"
-            related = (Related("the other one", _value_of(first)),)
-            hint = "Give each its own value, or remove one of them."
-            yield Diagnostic(SHARD_DUPLICATE, message, _value_of(shard), related, hint=hint)
+    for value, first, shard in repetitions((shard.value, shard) for shard in fleet.shards):
+        served = f"partitionLabelValue {value}" if value else "no partitionLabelValue"
+        message = f"two SchedulingShards have {served}: {first.name} and {shard.name}"
+        related = (Related("the other one", _value_of(first)),)
+        hint = "Give each its own value, or remove one of them."
+        yield Diagnostic(SHARD_DUPLICATE, message, _value_of(shard), related, hint=hint)
 
 
 def check_undeclared(fleet: Fleet) -> Iterator[Diagnostic]:

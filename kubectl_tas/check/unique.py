@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule
 from kubectl_tas.base.late import dataclass
+from kubectl_tas.check.conflicts import repetitions
 from kubectl_tas.check.object_names import workflow_names
 from kubectl_tas.gangs.podgrouper import pod_group_name
 from kubectl_tas.gangs.workflow_gang import gangs_of_workflow
@@ -100,26 +101,19 @@ class _Named:
 
 
 def _repeated(kind: str, named: Iterable[_Named]) -> Iterator[Diagnostic]:
-    seen: dict[str, _Named] = {}
-    for named_document in named:
-        first_document = seen.setdefault(named_document.name, named_document)
-        if first_document is not named_document:
-            message = f'the {kind} "{named_document.name}" is already defined at {first_document.place}'
-            related = (Related("first defined here", first_document.place),)
-            hint = "Rename or remove one of the two."
-            yield Diagnostic(NAME_DUPLICATE, message, named_document.place, related, hint=hint)
+    for name, first_document, document in repetitions((document.name, document) for document in named):
+        message = f'the {kind} "{name}" is already defined at {first_document.place}'
+        related = (Related("first defined here", first_document.place),)
+        yield Diagnostic(NAME_DUPLICATE, message, document.place, related, hint="Rename or remove one of the two.")
 
 
 def check_folded_names(declared: Declared[Workflow], _fleet: Fleet) -> Iterator[Diagnostic]:
     """Finds groups, tasks, resources and topology groups with two spellings of one name."""
-    seen: dict[tuple[str, str], tuple[str, str, KeyPath]] = {}
-    for named in workflow_names(declared.spec):
-        kind, name, _ = named
-        before = seen.setdefault((kind, names.fold(name)), named)
-        if before is not named:
-            is_key = kind == "resource"
-            first_named, second = (_Named(name, declared, path, is_key=is_key) for _, name, path in (before, named))
-            yield _two_names(kind, first_named, second)
+    folded = (((named[0], names.fold(named[1])), named) for named in workflow_names(declared.spec))
+    for (kind, _), *pair in repetitions(folded):
+        is_key = kind == "resource"
+        first_named, second = (_Named(name, declared, path, is_key=is_key) for _, name, path in pair)
+        yield _two_names(kind, first_named, second)
     spelled: dict[tuple[str, str], _Named] = {}
     for _, resource, path in declared.spec.all_resources:
         for index, requirement in enumerate(resource.topology):
@@ -131,13 +125,10 @@ def check_folded_names(declared: Declared[Workflow], _fleet: Fleet) -> Iterator[
 
 def check_part_names(declared: Declared[Workload], _fleet: Fleet) -> Iterator[Diagnostic]:
     """Finds repeated replica types, replicated jobs and worker groups."""
-    seen: dict[str, _Named] = {}
-    for name in (named_part.written for named_part in declared.spec.pod_sets):
-        if name is not None:
-            named_part = _Named(name.text, declared, name.path, is_key=name.is_key)
-            first_part = seen.setdefault(name.compared, named_part)
-            if first_part is not named_part:
-                yield _two_names(name.what, first_part, named_part, "case does not count")
+    written_names = (pods.written for pods in declared.spec.pod_sets if pods.written is not None)
+    for _, *pair in repetitions((name.compared, name) for name in written_names):
+        first_part, part = (_Named(name.text, declared, name.path, is_key=name.is_key) for name in pair)
+        yield _two_names(pair[1].what, first_part, part, "case does not count")
 
 
 def _two_names(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from kubectl_tas.base.diagnostics import Diagnostic, Related, Rule, Waiving
 from kubectl_tas.base.words import did_you_mean, shortened
-from kubectl_tas.check.conflicts import Fields
+from kubectl_tas.check.conflicts import Fields, repetitions
 from kubectl_tas.kinds.backdoors import LABELS as BACKDOOR_LABELS
 from kubectl_tas.kinds.backdoors import setter_of, state_of
 from kubectl_tas.load.schema import INVALID_VALUE
@@ -96,15 +96,13 @@ def check_workflow(declared: Declared[Workflow], fleet: Fleet) -> Iterator[Diagn
         location = declared.origin.locate(("workflow",), key=True)
         yield Diagnostic(WORKFLOW_TASKS, "the workflow has no tasks", location, hint="Add groups or tasks.")
     for name, resource, path in declared.spec.all_resources:
-        first_indexes: dict[str, int] = {}
-        for index, requirement in enumerate(resource.topology):
-            earlier = first_indexes.setdefault(requirement.key, index)
-            if earlier != index:
-                message = f'the resource "{name}" names the topology key "{requirement.key}" twice'
-                related = (Related("first here", declared.at(*path, "topology", earlier, "key")),)
-                location = declared.at(*path, "topology", index, "key")
-                hint = "A task is in one group of each level; remove one."
-                yield Diagnostic(TOPOLOGY_KEY_REPEATED, message, location, related, hint=hint)
+        keys = ((requirement.key, index) for index, requirement in enumerate(resource.topology))
+        for key, earlier, index in repetitions(keys):
+            message = f'the resource "{name}" names the topology key "{key}" twice'
+            related = (Related("first here", declared.at(*path, "topology", earlier, "key")),)
+            location = declared.at(*path, "topology", index, "key")
+            hint = "A task is in one group of each level; remove one."
+            yield Diagnostic(TOPOLOGY_KEY_REPEATED, message, location, related, hint=hint)
     yield from _labels(declared, fleet.config.labels_config)
     yield from _unnamed(declared)
     for _, task, path in declared.spec.all_tasks:
