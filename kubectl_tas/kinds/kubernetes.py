@@ -137,17 +137,17 @@ _RESTARTS = ("Always", "OnFailure", "Never")
 _PULLS = ("Always", "IfNotPresent", "Never")
 _PROFILES = ("Localhost", "RuntimeDefault", "Unconfined")
 _KEPT = ("Retain", "Delete")
+
+
+def _counts(*fields: str) -> dict[str, Bound]:
+    return dict.fromkeys(fields, _COUNT)
+
+
 _KEY: dict[str, Bound] = {"key": spellings.config_key, "name": spellings.subdomain}
 _FILES: dict[str, Bound] = {"defaultMode": spellings.mode}
 _USER: dict[str, Bound] = {"runAsGroup": _COUNT, "runAsUser": _COUNT}
-_PROBE: dict[str, Bound] = {
-    "failureThreshold": _COUNT,
-    "initialDelaySeconds": _COUNT,
-    "periodSeconds": _COUNT,
-    "successThreshold": _COUNT,
-    "terminationGracePeriodSeconds": range(1, 2**63),
-    "timeoutSeconds": _COUNT,
-}
+_OF_PROBES = ("failureThreshold", "initialDelaySeconds", "periodSeconds", "successThreshold", "timeoutSeconds")
+_OF_REPLICAS = ("minReadySeconds", "replicas")
 BOUNDS: dict[str, dict[str, Bound]] = {
     "AppArmorProfile": {"type": _PROFILES},
     "CSIVolumeSource": {"driver": spellings.subdomain},
@@ -173,19 +173,13 @@ BOUNDS: dict[str, dict[str, Bound]] = {
         "restartPolicy": ("NotRequired", "RestartContainer"),
     },
     "CronJobSpec": {
+        **_counts("failedJobsHistoryLimit", "successfulJobsHistoryLimit"),
         "concurrencyPolicy": ("Allow", "Forbid", "Replace"),
-        "failedJobsHistoryLimit": _COUNT,
         "schedule": times.schedule_refused,
         "startingDeadlineSeconds": _SECONDS,
-        "successfulJobsHistoryLimit": _COUNT,
         "timeZone": times.zone_refused,
     },
-    "DeploymentSpec": {
-        "minReadySeconds": _COUNT,
-        "progressDeadlineSeconds": _COUNT,
-        "replicas": _COUNT,
-        "revisionHistoryLimit": _COUNT,
-    },
+    "DeploymentSpec": _counts(*_OF_REPLICAS, "progressDeadlineSeconds", "revisionHistoryLimit"),
     "DeploymentStrategy": {"type": ("Recreate", "RollingUpdate")},
     "DownwardAPIVolumeFile": {"mode": spellings.mode, "path": spellings.file_path},
     "DownwardAPIVolumeSource": _FILES,
@@ -202,16 +196,12 @@ BOUNDS: dict[str, dict[str, Bound]] = {
     },
     "ImageVolumeSource": {"pullPolicy": _PULLS},
     "JobSpec": {
+        **_counts("backoffLimit", "backoffLimitPerIndex", "completions", "maxFailedIndexes", "parallelism"),
+        **_counts("ttlSecondsAfterFinished"),
         "activeDeadlineSeconds": _SECONDS,
-        "backoffLimit": _COUNT,
-        "backoffLimitPerIndex": _COUNT,
         "completionMode": ("NonIndexed", "Indexed"),
-        "completions": _COUNT,
         "managedBy": spellings.domain_path,
-        "maxFailedIndexes": _COUNT,
-        "parallelism": _COUNT,
         "podReplacementPolicy": ("TerminatingOrFailed", "Failed"),
-        "ttlSecondsAfterFinished": _COUNT,
     },
     "KeyToPath": {"key": spellings.some, "mode": spellings.mode, "path": spellings.file_path},
     "LabelSelectorRequirement": {
@@ -260,10 +250,9 @@ BOUNDS: dict[str, dict[str, Bound]] = {
         "terminationGracePeriodSeconds": _SECONDS,
     },
     "PreferredSchedulingTerm": {"weight": range(1, 101)},
-    "Probe": _PROBE,
+    "Probe": {**_counts(*_OF_PROBES), "terminationGracePeriodSeconds": range(1, 2**63)},
     "ProjectedVolumeSource": _FILES,
-    "ReplicaSetSpec": {"minReadySeconds": _COUNT, "replicas": _COUNT},
-    "ReplicationControllerSpec": {"minReadySeconds": _COUNT, "replicas": _COUNT},
+    **dict.fromkeys(("ReplicaSetSpec", "ReplicationControllerSpec"), _counts(*_OF_REPLICAS)),
     "RollingUpdateDeployment": {"maxSurge": spellings.share, "maxUnavailable": spellings.share_of_all},
     "RollingUpdateStatefulSetStrategy": {"maxUnavailable": spellings.share_of_all, "partition": _COUNT},
     "SeccompProfile": {"localhostProfile": spellings.local_path, "type": _PROFILES},
@@ -276,10 +265,8 @@ BOUNDS: dict[str, dict[str, Bound]] = {
     "StatefulSetOrdinals": {"start": _COUNT},
     "StatefulSetPersistentVolumeClaimRetentionPolicy": {"whenDeleted": _KEPT, "whenScaled": _KEPT},
     "StatefulSetSpec": {
-        "minReadySeconds": _COUNT,
+        **_counts(*_OF_REPLICAS, "revisionHistoryLimit"),
         "podManagementPolicy": ("OrderedReady", "Parallel"),
-        "replicas": _COUNT,
-        "revisionHistoryLimit": _COUNT,
         "serviceName": spellings.or_empty(spellings.label),
     },
     "StatefulSetUpdateStrategy": {"type": ("RollingUpdate", "OnDelete")},
