@@ -213,26 +213,21 @@ def _hierarchy(clique_set: FleetPodCliqueSet) -> Iterator[Diagnostic]:
                     *(n for n in known_asks if n.kind == "required" and n is not ask),
                 ]
                 narrowest = max(limits, key=lambda limit: (order.index(limit.domain), limit.owner == ask.owner))
-                yield _broader(clique_set, ask, wider, order, narrowest)
+                # A domain broader than the parent's. The hint offers the domains that `narrowest` still
+                # allows.
+                between = order[order.index(ask.domain) : order.index(wider.domain) + 1]
+                message = (
+                    f"rule 2: {ask.owner} asks for one {ask.domain}, but {wider.owner} for one {wider.domain}, "
+                    f"which is narrower ({' > '.join(between)}); a child asks for the same or less"
+                )
+                related = (Related(f"{wider.owner} asks for {wider.domain}", clique_set.declared.at(*wider.path)),)
+                narrower = order[order.index(narrowest.domain) + (narrowest.owner == ask.owner) :]
+                advice = f"Ask for {' or '.join(narrower)} here" if narrower else "Leave it out"
+                hint = f"{advice}, or ask for a broader domain above."
+                yield Diagnostic(PACK_HIERARCHY, message, clique_set.declared.at(*ask.path), related, hint=hint)
         if len(known_asks) == 2:
             required, preferred = known_asks
             yield from check_order(order, required.domain, preferred.domain, clique_set.declared.at(*preferred.path))
-
-
-def _broader(
-    clique_set: FleetPodCliqueSet, ask: _Ask, parent: _Ask, order: tuple[str, ...], narrowest: _Ask
-) -> Diagnostic:
-    """Reports a domain broader than the parent's. The hint offers the domains that ``narrowest`` still allows."""
-    between = order[order.index(ask.domain) : order.index(parent.domain) + 1]
-    message = (
-        f"rule 2: {ask.owner} asks for one {ask.domain}, but {parent.owner} for one {parent.domain}, "
-        f"which is narrower ({' > '.join(between)}); a child asks for the same or less"
-    )
-    related = (Related(f"{parent.owner} asks for {parent.domain}", clique_set.declared.at(*parent.path)),)
-    narrower = order[order.index(narrowest.domain) + (narrowest.owner == ask.owner) :]
-    advice = f"Ask for {' or '.join(narrower)} here" if narrower else "Leave it out"
-    hint = f"{advice}, or ask for a broader domain above."
-    return Diagnostic(PACK_HIERARCHY, message, clique_set.declared.at(*ask.path), related, hint=hint)
 
 
 def _scheduler(clique_set: FleetPodCliqueSet) -> Iterator[Diagnostic]:

@@ -309,8 +309,14 @@ def check_access(document: Declared[Pool] | Declared[Subpool], _fleet: Fleet) ->
                 message, hint = wrong
                 yield Diagnostic(ACCESS_NOBODY, f'"{group}" is {message}', location, hint=hint)
             elif group in first_locations:
-                yield _repeated(
-                    group, location, first_locations[group], submits=field == "view" and group in access.submit
+                problem = (
+                    "may submit already, and so may view"
+                    if (field == "view" and group in access.submit)
+                    else "is listed twice"
+                )
+                related = (Related("listed here", first_locations[group]),)
+                yield Diagnostic(
+                    ACCESS_REPEATED, f'the group "{group}" {problem}', location, related, hint="Remove one of the two."
                 )
             first_locations.setdefault(group, location)
 
@@ -323,14 +329,6 @@ def _no_group(name: str) -> tuple[str, str] | None:
         group = f"system:serviceaccounts:{name.split(':')[2]}".rstrip(":")
         return "a user, not a group", f"Name the group {group}."
     return None
-
-
-def _repeated(group: str, location: Location, first_location: Location, *, submits: bool) -> Diagnostic:
-    problem = "may submit already, and so may view" if submits else "is listed twice"
-    related = (Related("listed here", first_location),)
-    return Diagnostic(
-        ACCESS_REPEATED, f'the group "{group}" {problem}', location, related, hint="Remove one of the two."
-    )
 
 
 def check_guarded_access(fleet: Fleet) -> Iterator[Diagnostic]:

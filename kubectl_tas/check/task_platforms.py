@@ -346,17 +346,14 @@ def _faults(fleet: Fleet, origin: _Made, pool: FleetPool, reported_names: Collec
         try:
             spec = read_spec(origin.data["spec"])
         except ValidationError as error:
-            yield _unsound(origin, error)
+            first_error = error.errors()[0]
+            path = ("spec", *(step for step in first_error["loc"]))
+            message = f'"{first_error["input"]}" cannot be what a pod asks for'
+            yield Diagnostic(
+                INVALID_VALUE, message, origin.locate(path), hint="Write a whole number of GPUs, or a quantity."
+            )
         else:
             yield from check_pod_gpus(origin, spec, notes.get("annotations", {}))
-
-
-def _unsound(origin: _Made, error: ValidationError) -> Diagnostic:
-    """Returns a finding for a value that cannot be counted, for example half a GPU in limits."""
-    first_error = error.errors()[0]
-    path = ("spec", *(step for step in first_error["loc"]))
-    message = f'"{first_error["input"]}" cannot be what a pod asks for'
-    return Diagnostic(INVALID_VALUE, message, origin.locate(path), hint="Write a whole number of GPUs, or a quantity.")
 
 
 def _told(validation: PlatformValidation, task: FleetTask) -> str:

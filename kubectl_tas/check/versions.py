@@ -17,7 +17,7 @@ from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.handwritten import FleetPodGroup
 from kubectl_tas.resolve.pools import FleetPool
-from kubectl_tas.resolve.workflows import FleetGroup, FleetWorkflow
+from kubectl_tas.resolve.workflows import FleetWorkflow
 
 if TYPE_CHECKING:
     from kubectl_tas.model.manifest import PodGroupSpec, SubGroup
@@ -60,7 +60,9 @@ def check_pool_release(pool: FleetPool, _fleet: Fleet) -> Iterator[Diagnostic]:
 def check_workflow_release(workflow: FleetWorkflow, _fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks the gangs of a workflow against the release of its backend."""
     for group in workflow.groups:
-        if _needs_subgroups(group) and _lacks(workflow.pool.backend, Feature.SUBGROUP_TREE):
+        if len(
+            {tuple((r.level, r.group) for r in resource.requirements) for resource in group.resources}
+        ) > 1 and _lacks(workflow.pool.backend, Feature.SUBGROUP_TREE):
             feature = f"the group {group.name}, whose tasks have different topology requirements,"
             location = workflow.declared.at(*group.path, "name")
             instead = "write the same requirements for all its tasks"
@@ -180,11 +182,6 @@ def _needs_kai(backend: FleetBackend, feature: str, location: Location) -> Diagn
 def _lacks(backend: FleetBackend, feature: Feature) -> bool:
     """Whether the backend's release is known and lacks ``feature``."""
     return backend.release is not None and not backend.has(feature)
-
-
-def _needs_subgroups(group: FleetGroup) -> bool:
-    """Whether a group needs a tree of SubGroups, because its tasks have different placements."""
-    return len({tuple((r.level, r.group) for r in resource.requirements) for resource in group.resources}) > 1
 
 
 def _features(group_spec: PodGroupSpec | SubGroup) -> Iterator[tuple[str, Feature]]:

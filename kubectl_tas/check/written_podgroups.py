@@ -289,7 +289,13 @@ def _pods(fleet: Fleet, pod_group: FleetPodGroup) -> Iterator[Diagnostic]:
     if pod_group.pods and not _starts(pod_group, None, minimums, pods_by_sub_group):
         for name, least in minimums.items():
             if pods_by_sub_group[name] < least:
-                yield _short(pod_group, name, pods_by_sub_group[name], least)
+                pods_there = pods_by_sub_group[name]
+                paths = [path for sub_group, path in pod_group.sub_groups if sub_group.name == name]
+                location = pod_group.declared.at(*(paths[0] if paths else ("spec",)), "minMember")
+                group_name = f'SubGroup "{name}"' if paths else f'PodGroup "{pod_group.name}"'
+                are = "is 1 Pod" if pods_there == 1 else f"are {pods_there} Pods"
+                message = f"{group_name} needs {least} Pods before any starts, and there {are}: it waits for ever"
+                yield Diagnostic(PODGROUP_SHORT, message, location, hint="Declare the others too, or lower minMember.")
 
 
 def _starts(
@@ -305,15 +311,6 @@ def _starts(
     asked_minimum = spec.minSubGroup if name is None else next(s.minSubGroup for s in spec.subGroups if s.name == name)
     ready = sum(_starts(pod_group, child, minimums, pods_by_sub_group) for child in below if child != name)
     return ready >= (len(below) if asked_minimum is None else asked_minimum)
-
-
-def _short(pod_group: FleetPodGroup, name: str, pods_there: int, least: int) -> Diagnostic:
-    paths = [path for sub_group, path in pod_group.sub_groups if sub_group.name == name]
-    location = pod_group.declared.at(*(paths[0] if paths else ("spec",)), "minMember")
-    group_name = f'SubGroup "{name}"' if paths else f'PodGroup "{pod_group.name}"'
-    are = "is 1 Pod" if pods_there == 1 else f"are {pods_there} Pods"
-    message = f"{group_name} needs {least} Pods before any starts, and there {are}: it waits for ever"
-    return Diagnostic(PODGROUP_SHORT, message, location, hint="Declare the others too, or lower minMember.")
 
 
 def _no_leaf(pod_group: FleetPodGroup, pod: Declared[Workload], minimums: Mapping[str, int]) -> Diagnostic:
