@@ -79,10 +79,10 @@ def check_grove(clique_set: FleetPodCliqueSet, fleet: Fleet) -> Iterator[Diagnos
     for constraint, path in clique_set.constraints:
         if constraint.packDomain is not None and constraint.pack is not None and constraint.pack.required is not None:
             message = "packDomain and pack.required are two spellings of one thing; write one of them"
-            location = clique_set.declared.origin.locate((*path, "packDomain"), key=True)
+            location = clique_set.declared.at_key(*path, "packDomain")
             yield Diagnostic(PACK_EMPTY, message, location, hint="Remove packDomain or pack.required.")
         elif not constraint.asks and (constraint.topologyName is None or constraint.pack is not None):
-            location = clique_set.declared.origin.locate(path, key=True)
+            location = clique_set.declared.at_key(*path)
             domains = [level.key for level in clique_set.topology.levels] if clique_set.topology else DOMAINS
             hint = f"Add pack.required with one of {', '.join(domains)}, or remove topologyConstraint."
             yield Diagnostic(PACK_EMPTY, "this topologyConstraint names no domain", location, hint=hint)
@@ -233,6 +233,6 @@ def _hierarchy(clique_set: FleetPodCliqueSet) -> Iterator[Diagnostic]:
 def _scheduler(clique_set: FleetPodCliqueSet) -> Iterator[Diagnostic]:
     if clique_set.backend is not None and not clique_set.backend.is_kai and clique_set.asks:
         message = needs_kai(clique_set.backend, "topologyConstraint")
-        location = clique_set.declared.origin.locate(clique_set.constraints[0][1], key=True)
+        location = clique_set.declared.at_key(*clique_set.constraints[0][1])
         hint = "Remove the constraints, or use a pool of another backend."
         yield Diagnostic(TOPOLOGY_SCHEDULER, message, location, hint=hint, cause=clique_set.backend.type_place)

@@ -68,7 +68,7 @@ SET_PREVIEW = Rule.info(
 def check_cliques(clique_set: FleetPodCliqueSet, _fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks a PodCliqueSet by itself, and against the KAI release of its backend."""
     if "replicas" not in clique_set.declared.spec.spec.model_fields_set:
-        location = clique_set.declared.origin.locate(("spec",), key=True)
+        location = clique_set.declared.at_key("spec")
         yield Diagnostic(
             SET_REPLICAS, "spec.replicas is not set, so Grove starts nothing", location, hint="Add replicas."
         )
@@ -93,9 +93,7 @@ def check_cliques(clique_set: FleetPodCliqueSet, _fleet: Fleet) -> Iterator[Diag
             message = (
                 f'clique {clique.name} has restartPolicy "{restart_policy}": Grove\'s webhook warns that it sets Always'
             )
-            yield Diagnostic(
-                CLIQUE_RESTART, message, clique_set.declared.origin.locate(path, key=True), hint="Remove it."
-            )
+            yield Diagnostic(CLIQUE_RESTART, message, clique_set.declared.at_key(*path), hint="Remove it.")
     for clique in clique_set.cliques:
         spec, path = clique.spec.spec, (*clique.path, "spec")
         owner = f'the clique "{clique.name}"'
@@ -225,4 +223,4 @@ def _versions(clique_set: FleetPodCliqueSet) -> Iterator[Diagnostic]:
         feature = Feature.SCALING_GROUPS if path in scaled else Feature.GROVE_CONSTRAINTS
         if constraint.asks and not backend.has(feature):
             used_field = "a topologyConstraint of a scaling group" if path in scaled else "a topologyConstraint here"
-            yield unsupported(backend, feature, used_field, clique_set.declared.origin.locate(path, key=True))
+            yield unsupported(backend, feature, used_field, clique_set.declared.at_key(*path))

@@ -147,8 +147,7 @@ def check_compute_domain(claimed: ClaimedDomain, claims: Claims) -> Iterator[Dia
             message = f"numNodes is {declared_nodes}, but {claim} a channel of it, each on a node of its own"
             uses = tuple(Related("claimed here", place) for place in places)
             hint = f"Write {pods}; or 0, which drivers from 25.8 on recommend."
-            location = domain.declared.at("spec", "numNodes")
-            yield Diagnostic(COMPUTE_DOMAIN, message, location, uses, hint=hint)
+            yield Diagnostic(COMPUTE_DOMAIN, message, domain.declared.at("spec", "numNodes"), uses, hint=hint)
     elif domain.claim_template not in claims.of_pools:
         hint = f"Name {domain.claim_template} as resourceClaimTemplateName in resourceClaims of the pods."
         location = domain.declared.at(*CLAIM_TEMPLATE_NAME)

@@ -196,7 +196,7 @@ def check_finished(workload: FleetWorkload, fleet: Fleet) -> Iterator[Diagnostic
         lasts = f"{field} deletes finished work that the repository still has"
         message = f"{lasts}: {tool} makes it anew {again}, and it runs again"
         hint = f"Leave {path[-1]} out." if path[-1] == _TTL else "Use another deletion policy than DeleteSelf."
-        yield Diagnostic(FINISHED_RECREATED, message, workload.declared.origin.locate(path, key=True), hint=hint)
+        yield Diagnostic(FINISHED_RECREATED, message, workload.declared.at_key(*path), hint=hint)
 
 
 def check_platform(companion: FleetCompanion, fleet: Fleet) -> Iterator[Diagnostic]:
@@ -293,4 +293,4 @@ def _owned(
     tool, other_owner = owners
     value, owned_field = str(_rendered(workload, path)).lower(), f"{written(path)} of {workload.kind} {workload.name}"
     message = f"{tool} and {other_owner} both set {owned_field}: {tool} puts it back to {value}"
-    return Diagnostic(TWO_OWNERS, message, workload.declared.origin.locate(path, key=True), related, hint=hint)
+    return Diagnostic(TWO_OWNERS, message, workload.declared.at_key(*path), related, hint=hint)

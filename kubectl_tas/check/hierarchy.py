@@ -99,11 +99,10 @@ def check_pool_topology(pool: FleetPool, _fleet: Fleet) -> Iterator[Diagnostic]:
     if spec.topology is not None and spec.topology_keys:
         message = f"pool {pool.name} has topology_keys and a topology; it can have one hierarchy"
         hint = "Remove one of the two fields."
-        location = declared.origin.locate(("spec", "topology_keys"), key=True)
-        yield Diagnostic(TOPOLOGY_TWICE, message, location, hint=hint)
+        yield Diagnostic(TOPOLOGY_TWICE, message, declared.at_key("spec", "topology_keys"), hint=hint)
     if not pool.backend.is_kai and (spec.topology is not None or spec.topology_keys):
         message = needs_kai(pool.backend, field)
-        location = declared.origin.locate(("spec", field), key=True)
+        location = declared.at_key("spec", field)
         hint = f"Remove {field}, or set scheduler.type of the backend to kai."
         yield Diagnostic(TOPOLOGY_SCHEDULER, message, location, hint=hint, cause=pool.backend.type_place)
 
@@ -173,8 +172,7 @@ def _duplicates(topology: FleetTopology, field: str, values: Iterable[str]) -> I
     for value, earlier, index in repetitions((value, index) for index, value in enumerate(values)):
         message = f'the {field} "{value}" is already that of level {earlier + 1}'
         related = (Related("the other level", _at(topology, earlier, field)),)
-        location = _at(topology, index, field)
-        yield Diagnostic(LEVEL_DUPLICATE, message, location, related, hint="Remove or rename one.")
+        yield Diagnostic(LEVEL_DUPLICATE, message, _at(topology, index, field), related, hint="Remove or rename one.")
 
 
 def _domain(topology: FleetTopology, level: Level) -> str | None:
@@ -196,7 +194,7 @@ def check_bindings(topology: FleetTopology, fleet: Fleet) -> Iterator[Diagnostic
     """Checks the bindings of a cluster topology."""
     spec = topology.declared.spec
     if isinstance(spec, ClusterTopology) and spec.kind == "ClusterTopology" and topology.bindings:
-        location = topology.declared.origin.locate(("spec", _FIELD), key=True)
+        location = topology.declared.at_key("spec", _FIELD)
         message = f"a ClusterTopology has no {_FIELD}; the API server drops it"
         yield Diagnostic(TOPOLOGY_BINDING, message, location, hint="Write kind: ClusterTopologyBinding, or remove it.")
     names = ((binding.schedulerName, index) for index, binding in enumerate(topology.bindings))
@@ -260,7 +258,7 @@ def check_bound_levels(backend: FleetBackend, fleet: Fleet) -> Iterator[Diagnost
                 f'the Topology "{name}" is bound here with the levels {" > ".join(labels)}, '
                 f"but has {' > '.join(earlier_labels)}"
             )
-            related = (Related(f"the levels of {name}", earlier.declared.origin.locate(earlier.path, key=True)),)
+            related = (Related(f"the levels of {name}", earlier.declared.at_key(*earlier.path)),)
             hint = "Bind a Topology that has these levels, or declare the same ones here."
             yield Diagnostic(TOPOLOGY_BINDING, message, _place(topology, backend), related, hint=hint)
 

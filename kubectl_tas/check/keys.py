@@ -347,8 +347,7 @@ def joining_of(section_part: Part, declared_value: object) -> Iterator[Diagnosti
         read = [pod.notes for pod in pods_of(declared_value)] if isinstance(declared_value, FleetWorkload) else []
         for key in joining_keys if path not in read else ():
             message = f"an operator may copy {key} from here to pods, and they would join a PodGroup that nobody checks"
-            location = declared_value.declared.origin.locate((*path, key), key=True)
-            yield Diagnostic(QUOTA_BYPASS, message, location, hint="Remove it.")
+            yield Diagnostic(QUOTA_BYPASS, message, declared_value.declared.at_key(*path, key), hint="Remove it.")
 
 
 def _opened(

@@ -167,12 +167,12 @@ def _credentials(declared: Declared[Workflow], task: Task, path: KeyPath) -> Ite
         secret = names.fold(name)
         if not names.is_object_name(secret):
             hint = "Letters, digits, '-', '_' and '.', a letter or digit at both ends."
-            yield _wrong(f'"{name}" cannot be the name of a Secret', declared.origin.locate(where, key=True), hint)
+            yield _wrong(f'"{name}" cannot be the name of a Secret', declared.at_key(*where), hint)
         if isinstance(keys, str):
             first_name = mounted.setdefault(secret, name)
             if first_name != name:
                 message = f'"{first_name}" and "{name}" are one Secret, and are mounted twice'
-                yield _wrong(message, declared.origin.locate(where, key=True), "Mount it once.")
+                yield _wrong(message, declared.at_key(*where), "Mount it once.")
             continue
         for variable, key in keys.items():
             if _KEY.fullmatch(str(key)) is None:
@@ -181,7 +181,7 @@ def _credentials(declared: Declared[Workflow], task: Task, path: KeyPath) -> Ite
             owner = variables.setdefault(variable, f'the credential "{name}"')
             if owner != f'the credential "{name}"':
                 message = f'the variable "{variable}" of the task "{task.name}" is set by {owner} too'
-                yield _wrong(message, declared.origin.locate((*where, variable), key=True), "Remove one of the two.")
+                yield _wrong(message, declared.at_key(*where, variable), "Remove one of the two.")
 
 
 def _wrong(message: str, location: Location, hint: str) -> Diagnostic:

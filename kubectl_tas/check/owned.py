@@ -96,7 +96,7 @@ def _elsewhere(fleet: Fleet, workload: FleetWorkload) -> Iterator[Diagnostic]:
         else:
             rule, path = PODGROUP_NONE, skipping
             message = f"{pods} never run: KAI's PodGrouper leaves them alone, and they name no PodGroup"
-        yield Diagnostic(rule, message, workload.declared.origin.locate(path, key=True), hint=hint)
+        yield Diagnostic(rule, message, workload.declared.at_key(*path), hint=hint)
 
 
 def _joined(
@@ -132,7 +132,7 @@ def _owned(workload: FleetWorkload) -> Iterator[Diagnostic]:
         reason = f"backend {workload.pool.backend.name} has no KAI Scheduler"
     if reason:
         message = f"the PodGroup of {workload.kind} {workload.name} cannot be written here: {reason}"
-        location = workload.declared.origin.locate(("metadata", "labels", _label(workload)), key=True)
+        location = workload.declared.at_key("metadata", "labels", _label(workload))
         yield Diagnostic(PODGROUP_OWNED, message, location, hint="Remove the label.")
         return
     for wait in podgrouper.waits(workload):

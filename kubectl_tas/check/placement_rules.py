@@ -193,7 +193,7 @@ def check_pod_placement(workload: FleetWorkload, _fleet: Fleet) -> Iterator[Diag
                 f'the topology "{written_topology}" is left out: no level of it is asked for, and KAI would never run '
                 "the pods"
             )
-            where = workload.declared.origin.locate((*path_of_placement, labels.TOPOLOGY), key=True)
+            where = workload.declared.at_key(*path_of_placement, labels.TOPOLOGY)
             hint = f"Ask for a level with {labels.PLACEMENT_REQUIRED}, or remove it."
             yield Diagnostic(PLACEMENT_WITHOUT_LEVEL, message, where, hint=hint)
     # Checks the combined levels of a workload, its jobs and their pod template, if all apply to the same pods.
@@ -203,7 +203,7 @@ def check_pod_placement(workload: FleetWorkload, _fleet: Fleet) -> Iterator[Diag
         yield from _order(workload, whole)
     for asked_level in lost:
         message = f'nothing keeps the pods within one "{asked_level.text}": their template asks for another placement'
-        location = workload.declared.origin.locate(asked_level.path, key=True)
+        location = workload.declared.at_key(*asked_level.path)
         hint = "Ask for it on the pod template, or leave it out."
         yield Diagnostic(PLACEMENT_OVERRIDDEN, message, location, hint=hint)
 
@@ -244,7 +244,7 @@ def _nowhere(workload: FleetWorkload, placement: Placement | None, reason: str, 
     if placement is None:
         return
     for asked_level in placement.asked:
-        location = workload.declared.origin.locate(asked_level.path, key=True)
+        location = workload.declared.at_key(*asked_level.path)
         if asked_level is placement.required:
             message = f'{reason}, so nothing keeps its pods within one "{asked_level.text}"'
             yield Diagnostic(PLACEMENT_UNSUPPORTED, message, location, hint=hint)

@@ -212,7 +212,7 @@ def check_queue_labels(fleet: Fleet) -> Iterator[Diagnostic]:
         for field, keys in (("labels", queue.labels), ("annotations", queue.annotations)):
             for key in keys:
                 if (tool := setter(key)) is not None:
-                    location = declared.origin.locate((*path, field, key), key=True)
+                    location = declared.at_key(*path, field, key)
                     message = f'the {field[:-1]} "{key}" is set by {tool}'
                     hint = "Remove it."
                     if key == NODE_POOL:

@@ -388,7 +388,7 @@ DRAINING_UNUSED = Rule.info(
 def check_draining(fleet: Fleet) -> Iterator[Diagnostic]:
     """Finds entries of spec.draining and spec.overQuota that have no effect or are misspelled."""
     for leaf, name, reason in needless_over_quota(fleet):
-        location = leaf.declared.origin.locate(("spec", "overQuota", name), key=True)
+        location = leaf.declared.at_key("spec", "overQuota", name)
         submissions = [submission for submission in fleet.submissions if submission.target == leaf.name]
         unlisted_work = sorted(work_name(s.kind, s.name) for s in submissions if s.over_quota_key is None)
         is_there = any(submission.over_quota_key == name for submission in submissions)
@@ -404,7 +404,7 @@ def check_draining(fleet: Fleet) -> Iterator[Diagnostic]:
         listed = subpool.declared.spec.spec.draining
         if listed and subpool.state != "DELETING":
             message = f"subpool {subpool.canonical} is {subpool.state}, so draining has no effect"
-            location = subpool.declared.origin.locate(("spec", "draining"), key=True)
+            location = subpool.declared.at_key("spec", "draining")
             yield Diagnostic(DRAINING_UNUSED, message, location, hint="Remove it.")
             continue
         work_in_subpool = set(fleet.work_in(subpool.pool, subpool.queue)) if listed else set()

@@ -112,7 +112,7 @@ def _levels(dangling: Dangling, fleet: Fleet) -> Location | None:
     if dangling.what != "topology key":
         return None
     topology = _topology(dangling, fleet)
-    return topology.declared.origin.locate(topology.path, key=True) if topology else None
+    return topology.declared.at_key(*topology.path) if topology else None
 
 
 def _topology(dangling: Dangling, fleet: Fleet) -> FleetTopology | None:

@@ -61,14 +61,14 @@ def check_replicas(workload: FleetWorkload, fleet: Fleet) -> Iterator[Diagnostic
         for path in dict.fromkeys((*path_of_annotations, labels.BATCH_MIN_MEMBER) for path_of_annotations in places):
             if path not in read and workload.declared.origin.value(path) is not None:
                 message = f"KAI does not read {labels.BATCH_MIN_MEMBER} here, so the pods do not wait for each other"
-                path_of_annotations = workload.declared.origin.locate(path, key=True)
+                path_of_annotations = workload.declared.at_key(*path)
                 yield Diagnostic(ANNOTATION_IGNORED, message, path_of_annotations, hint=_instead(workload))
     for name in (labels.PREEMPTION_DELAY, labels.STALENESS_GRACE):
         for path, text in waits(workload, name):
             if podgrouper.is_made_by_kai(workload) and not reads_wait(workload, path):
                 message = f"KAI does not read {name} here: it has no effect"
                 read_at = ".".join(map(str, podgrouper.places_at(workload))) or "the pod templates"
-                location = workload.declared.origin.locate(path, key=True)
+                location = workload.declared.at_key(*path)
                 yield Diagnostic(ANNOTATION_IGNORED, message, location, hint=f"Move it to {read_at}.")
             if not _is_wait(text, is_delay=name == labels.PREEMPTION_DELAY):
                 yield _no_duration(name, text, workload, path)
@@ -107,7 +107,7 @@ def _refused(workload: FleetWorkload, operators: Mapping[str, str]) -> Iterator[
         if level is not None:
             at = f" to {wait.level_at}" if wait.level_at else ""
             hint = f"Remove it, and add {labels.PLACEMENT_REQUIRED}: {level.key}{at}. Or {hint[0].lower()}{hint[1:]}"
-        yield Diagnostic(REPLICAS_REFUSED, message, workload.declared.origin.locate(wait.path, key=True), hint=hint)
+        yield Diagnostic(REPLICAS_REFUSED, message, workload.declared.at_key(*wait.path), hint=hint)
 
 
 def _instead(workload: FleetWorkload) -> str:

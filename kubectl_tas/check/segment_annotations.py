@@ -200,7 +200,7 @@ def check_segments(workload: FleetWorkload, _fleet: Fleet) -> Iterator[Diagnosti
         is_read = name == labels.SEGMENT_SIZE and podgrouper.row(workload).reads_size
         if not is_read and name in workload.declared.spec.metadata.annotations:
             message = f"{name} is ignored on the workload: segments belong to the pods of one template"
-            location = workload.declared.origin.locate(("metadata", "annotations", name), key=True)
+            location = workload.declared.at_key("metadata", "annotations", name)
             yield Diagnostic(SEGMENT_IGNORED, message, location, hint=podgrouper.row(workload).segment_template)
     divided = next((replica_type for replica_type in workload.replicas if replica_type.is_divided), None)
     differing = [d for t in workload.replicas if divided for d in _differs(workload, t, divided)]
@@ -255,7 +255,7 @@ def _differs(workload: FleetWorkload, replica_type: ReplicaType, divided: Replic
                 f'{name} is "{written_value}" for {replica_type.name} and {there} for {divided.name}: '
                 "KAI takes it from either"
             )
-            location = workload.declared.origin.locate((*replica_type.annotations_path, name), key=True)
+            location = workload.declared.at_key(*replica_type.annotations_path, name)
             yield Diagnostic(SEGMENT_DIFFERS, message, location, hint=f"Write it for {divided.name} alone.")
 
 
@@ -293,7 +293,7 @@ def _why(workload: FleetWorkload, ignored: Ignored) -> tuple[str, str]:
 
 
 def _size_place(workload: FleetWorkload, replica_type: ReplicaType) -> Location | None:
-    return workload.declared.origin.locate(replica_type.segments.size_path, key=True) if replica_type.segments else None
+    return workload.declared.at_key(*replica_type.segments.size_path) if replica_type.segments else None
 
 
 def _incomplete(workload: FleetWorkload, replica_type: ReplicaType) -> Iterator[Diagnostic]:
@@ -311,7 +311,7 @@ def _incomplete(workload: FleetWorkload, replica_type: ReplicaType) -> Iterator[
             yield Diagnostic(SEGMENT_INCOMPLETE, message, _size_place(workload, replica_type), hint=hint)
     elif other_annotations and labels.SEGMENT_SIZE not in annotations and not replica_type.ignored:
         message = f"{other_annotations[0]} is not read without {labels.SEGMENT_SIZE}"
-        location = workload.declared.origin.locate((*path, other_annotations[0]), key=True)
+        location = workload.declared.at_key(*path, other_annotations[0])
         yield Diagnostic(SEGMENT_INCOMPLETE, message, location, hint=f"Add {labels.SEGMENT_SIZE}.")
 
 
@@ -377,6 +377,6 @@ def _elastic(workload: FleetWorkload, replica_type: ReplicaType, minimum: int, w
             f"KAI {release.version} waits for {waited} of {replica_type.replicas} pods of "
             f"{replica_type.name}, {first_release} for {enough}"
         )
-        location = workload.declared.origin.locate(podgrouper.minimum_path(workload) or replica_type.path, key=True)
+        location = workload.declared.at_key(*(podgrouper.minimum_path(workload) or replica_type.path))
         hint = f"Update KAI there to {first_release} or later, or raise the minimum to all replicas."
         yield Diagnostic(SEGMENT_ELASTIC, message, location, hint=hint)

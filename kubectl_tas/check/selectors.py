@@ -81,7 +81,7 @@ def check_selectors(companion: FleetCompanion, fleet: Fleet) -> Iterator[Diagnos
             f"{companion.namespace}, where "
             f"several queues run work: {shortened(queue_owners)}"
         )
-        location = companion.declared.origin.locate(("spec", field), key=True)
+        location = companion.declared.at_key("spec", field)
         yield Diagnostic(SELECTS_OTHERS, message, location, hint="Write matchLabels with labels of your own pods.")
 
 

@@ -188,8 +188,7 @@ def check_shard(shard: FleetShard, fleet: Fleet) -> Iterator[Diagnostic]:
                 )
                 message += f" {backend.spec.scheduler.version}"
                 hint = f"Update KAI there to {_short(row.since)} or later, or leave it out."
-                location = shard.declared.origin.locate(("spec", *path), key=True)
-                yield Diagnostic(VERSION_UNSUPPORTED, message, location, hint=hint)
+                yield Diagnostic(VERSION_UNSUPPORTED, message, shard.declared.at_key("spec", *path), hint=hint)
         yield from _settings(shard, backend, release.patch)
         yield from _turned_off(shard, backend)
 
@@ -399,4 +398,4 @@ def _turned_off(shard: FleetShard, backend: FleetBackend) -> Iterator[Diagnostic
 
 
 def _setting(shard: FleetShard, message: str, path: KeyPath, hint: str) -> Diagnostic:
-    return Diagnostic(SHARD_SETTING, message, shard.declared.origin.locate(("spec", *path), key=True), hint=hint)
+    return Diagnostic(SHARD_SETTING, message, shard.declared.at_key("spec", *path), hint=hint)

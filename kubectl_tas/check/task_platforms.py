@@ -177,9 +177,7 @@ def _of_task(workflow: FleetWorkflow, task: FleetTask, judged: JudgedTasks) -> I
             names = ", ".join(pool.platforms.by_name)
             message = f'the task "{task.name}" has no platform: pool {pool.name} has {names}, and no default_platform'
             hint = "Name one in its resource: platform."
-            yield Diagnostic(
-                PLATFORM_UNNAMED, message, workflow.declared.origin.locate(resource.path, key=True), hint=hint
-            )
+            yield Diagnostic(PLATFORM_UNNAMED, message, workflow.declared.at_key(*resource.path), hint=hint)
         yield from _allowed(workflow, task)
     # Checks a task against resource validations. Follows `ResourceAssertion.evaluate` of OSMO
     # (src/utils/connectors/postgres.py). Skips a validation if one of its tokens has no value.
@@ -231,7 +229,7 @@ def _allowed(workflow: FleetWorkflow, task: FleetTask) -> Iterator[Diagnostic]:
     related = (Related(called, platform.pool.origin.locate(platform.path, key=True)),)
     for field, allowed in (("privileged", spec.privileged_allowed), ("hostNetwork", spec.host_network_allowed)):
         if getattr(task.spec, field) and not allowed:
-            location = workflow.declared.origin.locate((*task.path, field), key=True)
+            location = workflow.declared.at_key(*task.path, field)
             message = f'{called} does not allow {field}, which the task "{task.name}" asks for'
             yield Diagnostic(
                 PLATFORM_FORBIDS, message, location, related, hint="Remove it, or choose another platform."
@@ -381,7 +379,7 @@ def _place(workflow: FleetWorkflow, task: FleetTask, validation: PlatformValidat
     for token, name in _FIELDS.items():
         if token in used and name in resource.spec.model_fields_set:
             return workflow.declared.at(*resource.path, name)
-    return workflow.declared.origin.locate(resource.path, key=True)
+    return workflow.declared.at_key(*resource.path)
 
 
 def _used(validation: PlatformValidation) -> frozenset[str]:

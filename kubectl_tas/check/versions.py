@@ -47,13 +47,12 @@ def check_pool_release(pool: FleetPool, _fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks a pool against the release of its backend."""
     if pool.topology and _lacks(pool.backend, Feature.TOPOLOGY):
         field = "topology" if pool.declared.spec.spec.topology is not None else "topology_keys"
-        location = pool.declared.origin.locate(("spec", field), key=True)
-        yield unsupported(pool.backend, Feature.TOPOLOGY, "a topology", location)
+        yield unsupported(pool.backend, Feature.TOPOLOGY, "a topology", pool.declared.at_key("spec", field))
     if pool.declared.spec.spec.nodePool is not None and not pool.backend.is_kai:
-        yield _needs_kai(pool.backend, "nodePool", pool.declared.origin.locate(("spec", "nodePool"), key=True))
+        yield _needs_kai(pool.backend, "nodePool", pool.declared.at_key("spec", "nodePool"))
     for field in ("preemptMinRuntime", "reclaimMinRuntime"):
         if getattr(pool.declared.spec.spec, field) is not None and _lacks(pool.backend, Feature.MIN_RUNTIME):
-            location = pool.declared.origin.locate(("spec", field), key=True)
+            location = pool.declared.at_key("spec", field)
             yield unsupported(pool.backend, Feature.MIN_RUNTIME, field, location)
 
 
@@ -73,17 +72,17 @@ def check_workload_release(workload: FleetWorkload, fleet: Fleet) -> Iterator[Di
     """Checks the gang and the placements of a workload against the release of its backend."""
     if workload.is_owned and _lacks(workload.pool.backend, Feature.SKIP_PODGROUPER):
         label = labels.GANG if workload.gang is not None else labels.OWNED
-        location = workload.declared.origin.locate(("metadata", "labels", label), key=True)
+        location = workload.declared.at_key("metadata", "labels", label)
         yield unsupported(workload.pool.backend, Feature.SKIP_PODGROUPER, label, location)
     yield from _beside_karta(workload, fleet)
     # Features of a workload that the podgrouper of the release lacks, or that KAI's webhook refuses.
     backend, missing = workload.pool.backend, podgrouper.missing_gang(workload)
     minimum = podgrouper.minimum_path(workload)
     if minimum is not None and missing is not None:
-        yield unsupported(backend, missing, str(minimum[-1]), workload.declared.origin.locate(minimum, key=True))
+        yield unsupported(backend, missing, str(minimum[-1]), workload.declared.at_key(*minimum))
     for replica_type in workload.replicas:
         if replica_type.segments and podgrouper.is_refused(workload, replica_type):
-            location = workload.declared.origin.locate(replica_type.segments.size_path, key=True)
+            location = workload.declared.at_key(*replica_type.segments.size_path)
             used_feature = f"a {workload.kind} with segments, whose PodGroup KAI's own webhook refuses,"
             yield unsupported(backend, Feature.SEGMENT_PARENTS, used_feature, location, "leave the segments out")
     # Checks the placement of a workload, and of its templates if KAI reads those (check.placement_rules).
@@ -94,7 +93,7 @@ def check_workload_release(workload: FleetWorkload, fleet: Fleet) -> Iterator[Di
     placements = [workload.placement, *(template.placement for template in workload.templates if is_read)]
     for placement in filter(None, placements):
         for asked_level in placement.asked:
-            backend, location = workload.pool.backend, workload.declared.origin.locate(asked_level.path, key=True)
+            backend, location = workload.pool.backend, workload.declared.at_key(*asked_level.path)
             if not backend.is_kai:
                 yield _needs_kai(backend, "a placement", location)
             elif not _lacks(backend, needed):
@@ -111,7 +110,7 @@ def check_workload_release(workload: FleetWorkload, fleet: Fleet) -> Iterator[Di
         (labels.STALENESS_GRACE, Feature.STALENESS_GRACE),
     ):
         for path, _ in waits(workload, name) if _lacks(workload.pool.backend, feature) else ():
-            yield unsupported(workload.pool.backend, feature, name, workload.declared.origin.locate(path, key=True))
+            yield unsupported(workload.pool.backend, feature, name, workload.declared.at_key(*path))
 
 
 def check_workflow_jobs(fleet: Fleet) -> Iterator[Diagnostic]:
@@ -202,9 +201,9 @@ def check_pod_group_release(pod_group: FleetPodGroup, _fleet: Fleet) -> Iterator
     spec = declared.spec.spec
     for field, feature in _features(spec):
         if _lacks(backend, feature):
-            yield unsupported(backend, feature, f"spec.{field}", declared.origin.locate(("spec", field), key=True))
+            yield unsupported(backend, feature, f"spec.{field}", declared.at_key("spec", field))
     for field in sorted(backend.release.removed_fields & spec.model_fields_set):
-        location = declared.origin.locate(("spec", field), key=True)
+        location = declared.at_key("spec", field)
         last = kai.last_with_field(field)
         message = f"KAI {backend.spec.scheduler.version} no longer has spec.{field}; the last release with it is {last}"
         yield Diagnostic(VERSION_UNSUPPORTED, message, location, hint="Remove the field.")
@@ -218,8 +217,7 @@ def check_pod_group_release(pod_group: FleetPodGroup, _fleet: Fleet) -> Iterator
             yield unsupported(backend, Feature.MIXED_SUBGROUPS, used_feature, declared.at(*path, "name"), instead)
         for field, feature in _features(sub_group):
             if _lacks(backend, feature):
-                location = declared.origin.locate((*path, field), key=True)
-                yield unsupported(backend, feature, f"{field} on a SubGroup", location)
+                yield unsupported(backend, feature, f"{field} on a SubGroup", declared.at_key(*path, field))
         if sub_group.minMember == 0 and _lacks(backend, Feature.ZERO_MIN_MEMBER):
             yield unsupported(backend, Feature.ZERO_MIN_MEMBER, "minMember: 0", declared.at(*path, "minMember"))
 

@@ -89,11 +89,11 @@ def check_workflow(declared: Declared[Workflow], fleet: Fleet) -> Iterator[Diagn
     """Checks a workflow, whether its pool exists or not."""
     spec = declared.spec.workflow
     if spec.groups and spec.tasks:
-        location = declared.origin.locate(("workflow", "tasks"), key=True)
+        location = declared.at_key("workflow", "tasks")
         message = "a workflow has either groups or tasks, not both"
         yield Diagnostic(WORKFLOW_TASKS, message, location, hint="Move the tasks into a group.")
     elif not spec.groups and not spec.tasks:
-        location = declared.origin.locate(("workflow",), key=True)
+        location = declared.at_key("workflow")
         yield Diagnostic(WORKFLOW_TASKS, "the workflow has no tasks", location, hint="Add groups or tasks.")
     for name, resource, path in declared.spec.all_resources:
         keys = ((requirement.key, index) for index, requirement in enumerate(resource.topology))
@@ -118,7 +118,7 @@ def check_workflow(declared: Declared[Workflow], fleet: Fleet) -> Iterator[Diagn
         for _, task, path in declared.spec.all_tasks:
             for field, effect in _PRIVILEGES.items():
                 if getattr(task, field):
-                    location = declared.origin.locate((*path, field), key=True)
+                    location = declared.at_key(*path, field)
                     message = f'the task "{task.name}" {effect.format(", ".join(task.volumeMounts))}'
                     hint = "Remove it, or let spec.rules of the Config allow it."
                     yield Diagnostic(PRIVILEGED_TASK, message, location, hint=hint)
@@ -129,7 +129,7 @@ def _labels(declared: Declared[Workflow], settings: LabelsConfig) -> Iterator[Di
     written_labels, prefix = declared.spec.workflow.labels, settings.pod_label_prefix
     for key in written_labels:
         label = f"{prefix}{key}"
-        location = declared.origin.locate(("workflow", "labels", key), key=True)
+        location = declared.at_key("workflow", "labels", key)
         if label.startswith(("kai.scheduler/", "kubectl-tas/")) or label in _RESERVED_LABELS or state_of(label):
             message = f'the label "{label}" is set by {setter_of(label)}'
             yield Diagnostic(LABEL_RESERVED, message, location, hint="Remove it.")
@@ -165,7 +165,7 @@ def _unnamed(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
         return
     used = {names.fold(task.resource) for _, task, _ in spec.all_tasks}
     unused = next((name for name in defined if name not in used), "")
-    location = declared.origin.locate(defined[unused], key=True) if unused else declared.at(*without[0][1], "name")
+    location = declared.at_key(*defined[unused]) if unused else declared.at(*without[0][1], "name")
     other_tasks = f" (and {len(without) - 1} more)" if len(without) > 1 else ""
     message = f'the task "{without[0][0].name}"{other_tasks} names no resource, and none is called "{DEFAULT_RESOURCE}"'
     message += f'; no task names "{defined[unused][-1]}"' if unused else ""

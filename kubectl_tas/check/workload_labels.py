@@ -158,8 +158,7 @@ def _pool(declared: _Sent) -> Iterator[Diagnostic]:
     elif not _says_pool(metadata):
         message = f"{declared.spec.kind} {declared.spec.metadata.name} does not say which pool it belongs to"
         hint = "Add the label kubectl-tas/pool with the name of a pool, or pool--subpool."
-        location = declared.origin.locate(("metadata", "labels", labels.POOL), key=True)
-        yield Diagnostic(WORKLOAD_POOL, message, location, hint=hint)
+        yield Diagnostic(WORKLOAD_POOL, message, declared.at_key("metadata", "labels", labels.POOL), hint=hint)
 
 
 def _says_pool(metadata: Meta) -> bool:

@@ -112,7 +112,7 @@ _SYSTEM = "system-"
 
 def check_pod_groups(pod_group: FleetPodGroup, fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks a hand-written PodGroup."""
-    location = pod_group.declared.origin.locate(("spec", "subGroups"), key=True)
+    location = pod_group.declared.at_key("spec", "subGroups")
     if pod_group.declared.spec.spec.subGroups and location.source[location.column - 1 :].startswith("subgroups"):
         message = "the API calls this field subGroups and drops subgroups without a word; it is rendered as subGroups"
         yield Diagnostic(PODGROUP_SPELLING, message, location, hint="Write subGroups.")
@@ -346,7 +346,7 @@ def _constraint(
         lacking = "topology" if constraint.topology is None else "level"
         message = f"the constraint names no {lacking}"
         hint = "It needs topology, and requiredTopologyLevel or preferredTopologyLevel."
-        yield Diagnostic(CONSTRAINT_TOPOLOGY, message, pod_group.declared.origin.locate(path, key=True), hint=hint)
+        yield Diagnostic(CONSTRAINT_TOPOLOGY, message, pod_group.declared.at_key(*path), hint=hint)
         return
     topology = topologies.get(constraint.topology)
     if topology is None:
