@@ -11,6 +11,7 @@ from kubectl_tas.base.late import dataclass, late_pattern
 from kubectl_tas.base.words import closest, did_you_mean, shortened
 from kubectl_tas.facts import gpus, quantities
 from kubectl_tas.kinds.backdoors import Part, metadata_in
+from kubectl_tas.kinds.section import children
 from kubectl_tas.kinds.section import written as dotted
 from kubectl_tas.load.kinds import without_nulls
 from kubectl_tas.model.base import KeyPath
@@ -396,15 +397,7 @@ def _place_of(origin: Origin, path: KeyPath, name: str) -> Location:
     waiting = [path]
     while waiting:
         path = waiting.pop()
-        annotation = origin.value(path)
-        paths_of_parts = (
-            annotation.items()
-            if isinstance(annotation, dict)
-            else enumerate(annotation)
-            if isinstance(annotation, list)
-            else ()
-        )
-        for key, value in paths_of_parts:
+        for key, value in children(origin.value(path)):
             if name in (key, value):
                 return origin.locate((*path, key), key=key == name)
             waiting.append((*path, key))

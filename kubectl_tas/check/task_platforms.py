@@ -23,6 +23,7 @@ from kubectl_tas.gangs.task_files import data_paths, normal
 from kubectl_tas.gangs.task_files import filled as with_tokens
 from kubectl_tas.gangs.task_pods import is_pod, mounted_secrets, on_platform, pod_spec
 from kubectl_tas.kinds.backdoors import LABELS, parts, setter_of, state_of
+from kubectl_tas.kinds.section import value_at
 from kubectl_tas.load.schema import INVALID_VALUE
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath, LabelValue
@@ -132,13 +133,7 @@ class _Made:
 
     def value(self, path: KeyPath) -> object:
         """Returns the value at ``path``; None if there is no value."""
-        node: Any = self.pod.data
-        for step in path:
-            if isinstance(node, dict):
-                node = node.get(step)
-            else:
-                node = node[step] if isinstance(node, list) and isinstance(step, int) and step < len(node) else None
-        return node
+        return value_at(self.pod.data, *path)
 
     def source_text(self, path: KeyPath) -> str | None:
         """Returns None: no file contains the text of the whole pod."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Waiving
 from kubectl_tas.facts import times
 from kubectl_tas.gangs.task_pods import CodeRange, code_ranges, seconds
+from kubectl_tas.kinds.section import children
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve.fleet import Fleet
@@ -142,10 +143,8 @@ def _grace_periods(document: object) -> Iterator[tuple[KeyPath, object]]:
     waiting: list[tuple[KeyPath, object]] = [((), document)]
     while waiting:
         path, value = waiting.pop()
-        if isinstance(value, list):
-            waiting += (((*path, index), below) for index, below in enumerate(value))
         is_probe = str(path[-1] if path else "").endswith("Probe")
-        for key, below in value.items() if isinstance(value, dict) else ():
+        for key, below in children(value):
             if key == _GRACE and not is_probe:
                 yield (*path, key), below
             elif isinstance(below, dict | list):

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from kubectl_tas.kinds import page, ray, raycluster
 from kubectl_tas.kinds.grouping import Gathered
-from kubectl_tas.kinds.section import Document, Refused, Section, value_at
+from kubectl_tas.kinds.section import Document, Refused, Section, children, value_at
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
 
@@ -22,8 +22,7 @@ def deletion_policies(value: object, path: KeyPath) -> Iterator[KeyPath]:
     """Yields the policies of a deletion strategy that are DeleteSelf, at any depth (executeDeletionPolicy)."""
     if value == "DeleteSelf":
         yield path
-    children = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, below in children:
+    for key, below in children(value):
         yield from deletion_policies(below, (*path, key))
 
 

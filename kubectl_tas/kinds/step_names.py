@@ -12,7 +12,7 @@ from typing import Any
 
 from kubectl_tas.base.late import late_pattern
 from kubectl_tas.base.words import closest, did_you_mean, question, shortened
-from kubectl_tas.kinds.section import Refused, Section, listed, mappings
+from kubectl_tas.kinds.section import Refused, Section, children, listed, mappings
 from kubectl_tas.kinds.step_pods import needed_tasks
 from kubectl_tas.model.base import KeyPath
 
@@ -126,8 +126,7 @@ def _texts(value: Any) -> Iterator[tuple[KeyPath, str]]:
         path, each = waiting.pop()
         if isinstance(each, str) and "{{" in each:
             yield path, each
-        below = each.items() if isinstance(each, dict) else enumerate(each) if isinstance(each, list) else ()
-        waiting += (((*path, key), inner) for key, inner in below)
+        waiting += (((*path, key), inner) for key, inner in children(each))
 
 
 def _unknown(
