@@ -150,9 +150,7 @@ def blamed(findings: Iterable[Diagnostic], before: Fleet, after: Fleet) -> Itera
     """
     # The files of `after` whose content differs from `before`.
     earlier = _contents(before.repository)
-    changed = frozenset(
-        path for path, documents in _contents(after.repository).items() if earlier.get(path) != documents
-    )
+    changed = frozenset(p for p, d in _contents(after.repository).items() if earlier.get(p) != d)
     references = False
     for finding in quota.blamed(findings, before, after):
         if finding.rule in RULES:

@@ -80,14 +80,7 @@ def check_autoscaler(target: tuple[Autoscaler, Scaled | None], fleet: Fleet) -> 
             name = metric.get("container")
             if isinstance(name, str):
                 every = (listed(pod.origin.value((*pod.path, "containers"))) for pod in pods_of(scaled.item))
-                container_names = sorted(
-                    {
-                        str(container.get("name"))
-                        for containers in every
-                        for container in containers
-                        if isinstance(container, dict)
-                    }
-                )
+                container_names = sorted({str(x.get("name")) for c in every for x in c if isinstance(x, dict)})
                 if container_names and name not in container_names:
                     hint = did_you_mean(name, container_names, f"Name {shortened(container_names)}.")
                     location = spec.origin.locate((*metric.path, "container"))
@@ -107,9 +100,7 @@ def check_scale_targets(fleet: Fleet) -> Iterator[Diagnostic]:
     lost = [(mentions, use) for mentions in fleet.mentions for use in mentions.uses if use.path == SCALED]
     lost = [(m, u) for m, u in lost if m is not fleet.own_mentions or u.document not in numbers]
     repository = fleet.repository
-    specs = [document.spec for document in repository.workloads] + [
-        document.spec for document in repository.pod_clique_sets
-    ]
+    specs = [document.spec for document in repository.workloads] + [x.spec for x in repository.pod_clique_sets]
     declared = {(document.kind, document.metadata.name) for document in specs if lost}
     placed: dict[tuple[str, Space], set[str]] = {}
     for document in fleet.submissions if lost else ():

@@ -244,9 +244,7 @@ def _key(origin: Origin, where: str, path: KeyPath) -> Iterator[Diagnostic]:
     intended_domain = domain if domain in DOMAINS else next(filter(None, likely), None)
     if intended_domain is None:
         return
-    known_keys = sorted(
-        known_key for keys in KNOWN.values() for known_key in keys if known_key.startswith(f"{intended_domain}/")
-    )
+    known_keys = sorted(x for k in KNOWN.values() for x in k if x.startswith(f"{intended_domain}/"))
     keys_here = [known_key for known_key in known_keys if known_key not in KNOWN[other_map] and known_key not in STATE]
     namesakes = (f"{known_domain}/{name}" for known_domain in DOMAINS if f"{known_domain}/{name}" in _ALL)
     near = closest(f"{intended_domain}/{name}", known_keys) or next(namesakes, None)
