@@ -44,7 +44,7 @@ PAGE = page.WorkloadKind(
     start=page.ALL_AT_ONCE,  # each step is a gang of its own
     filled_in=page.FilledIn(),
     stop=page.Stop(suspended_by=("spec.suspend",)),
-    changes=(page.Fixed(page.Effect.KEPT, page.paths("spec.templates"), "Argo's controller"),),
+    changes=(page.kept("Argo's controller", "spec.templates"),),
     ends=page.Ends(deadline=page.seconds_at("spec", "activeDeadlineSeconds")),
     growth=page.Growth((("spec", _loops),)),
     makes=page.Makes(),

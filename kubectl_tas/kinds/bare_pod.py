@@ -26,10 +26,9 @@ PAGE = page.WorkloadKind(
     filled_in=page.FilledIn(),
     stop=page.Stop(),
     changes=(
-        page.Fixed(
-            page.Effect.REFUSED,
-            page.paths("spec"),
+        page.refused(
             page.SERVER,
+            "spec",
             but=page.paths(
                 *("containers.*.image", "initContainers.*.image", "activeDeadlineSeconds", "schedulingGates"),
                 "tolerations",
@@ -37,9 +36,9 @@ PAGE = page.WorkloadKind(
             ),
             filled={("spec", "restartPolicy"): "Always"},
         ),
-        page.Fixed(page.Effect.REFUSED, page.paths("spec.tolerations"), page.SERVER, only=_loses_tolerations),
+        page.refused(page.SERVER, "spec.tolerations", only=_loses_tolerations),
         # the kubelet starts a container of another image anew (containerChanged of pkg/kubelet/kuberuntime)
-        page.Fixed(page.Effect.RESTARTED, page.paths("spec.containers.*.image"), "the kubelet"),
+        page.restarted("the kubelet", "spec.containers.*.image"),
     ),
     ends=page.Ends(is_remade=False),
     growth=page.Growth(),

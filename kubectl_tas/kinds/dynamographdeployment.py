@@ -103,11 +103,8 @@ PAGE = page.WorkloadKind(
     filled_in=page.FilledIn(),
     stop=page.Stop(),
     changes=(
-        page.Fixed(
-            page.Effect.RESTARTED,
-            page.paths("spec"),
-            "Dynamo's operator",
-            but=page.paths("spec.services.*.replicas", "spec.components.*.replicas"),
+        page.restarted(
+            "Dynamo's operator", "spec", but=page.paths("spec.services.*.replicas", "spec.components.*.replicas")
         ),
     ),
     ends=page.SERVICE,

@@ -88,24 +88,18 @@ PAGE = page.WorkloadKind(
         deletes_itself=page.lifetime("spec.ttlSecondsAfterFinished"),  # pkg/controller/ttlafterfinished
     ),
     changes=(  # ValidateJobSpecUpdate of pkg/apis/batch/validation/validation.go
-        page.Fixed(
-            page.Effect.REFUSED,
-            page.paths(
-                *("selector", "completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy"),
-                "successPolicy",
-                below="spec",
-            ),
+        page.refused(
             page.SERVER,
+            *("selector", "completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy"),
+            "successPolicy",
+            below="spec",
             filled={("spec", "completionMode"): "NonIndexed"},
         ),
-        page.Fixed(
-            page.Effect.REFUSED, page.paths("spec.completions"), page.SERVER, only=page.unless(_is_completed_in_tandem)
-        ),
-        page.Fixed(page.Effect.REFUSED, page.TEMPLATE, page.SERVER, only=page.unless(_IS_SUSPENDED)),
-        page.Fixed(
-            page.Effect.REFUSED,
-            page.TEMPLATE,
+        page.refused(page.SERVER, "spec.completions", only=page.unless(_is_completed_in_tandem)),
+        page.refused(page.SERVER, "spec.template", only=page.unless(_IS_SUSPENDED)),
+        page.refused(
             page.SERVER,
+            "spec.template",
             but=page.paths(*page.SCHEDULING, "spec.affinity.nodeAffinity", below="spec.template"),
             only=_IS_SUSPENDED,
         ),

@@ -330,17 +330,14 @@ PAGE = page.WorkloadKind(
         deletes_itself=page.lifetime("spec.ttlSecondsAfterFinished"),  # pkg/controllers/ttl_after_finished.go
     ),
     changes=(  # ValidateUpdate of jobset_webhook.go
-        page.Fixed(
-            page.Effect.REFUSED, page.paths("spec.replicatedJobs"), _WEBHOOK, only=page.unless(page.either_suspended)
-        ),
-        page.Fixed(
-            page.Effect.REFUSED,
-            page.paths("spec.replicatedJobs"),
+        page.refused(_WEBHOOK, "spec.replicatedJobs", only=page.unless(page.either_suspended)),
+        page.refused(
             _WEBHOOK,
+            "spec.replicatedJobs",
             but=page.paths(*page.SCHEDULING, below="spec.replicatedJobs.*.template.spec.template"),
             only=page.either_suspended,
         ),
-        page.Fixed(page.Effect.REFUSED, page.paths("spec.managedBy"), _WEBHOOK),
+        page.refused(_WEBHOOK, "spec.managedBy"),
         page.Fixed(
             page.Effect.REFUSED,
             page.paths(*("network", "successPolicy", "startupPolicy"), below="spec"),

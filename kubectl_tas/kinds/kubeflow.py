@@ -201,4 +201,4 @@ def templates_kept(field: str) -> tuple[page.Fixed, ...]:
     ReconcilePods of pkg/controller.v1/common/pod.go, and getOrCreateWorker of the MPI operator.
     """
     runs = page.unless(page.suspended("spec.runPolicy.suspend"))
-    return (page.Fixed(page.Effect.KEPT, page.paths(f"spec.{field}.*.template"), "its operator", only=runs),)
+    return (page.kept("its operator", f"spec.{field}.*.template", only=runs),)

@@ -132,7 +132,7 @@ PAGE = page.WorkloadKind(
     stop=page.Stop(switch=("spec", "replicas")),
     changes=(
         page.Fixed(page.Effect.REFUSED, (_SIZE,), "LWS's webhook"),
-        page.Fixed(page.Effect.RESTARTED, page.paths(_AT), "the LeaderWorkerSet", but=(_SIZE,)),
+        page.restarted("the LeaderWorkerSet", _AT, but=(_SIZE,)),
     ),
     ends=page.SERVICE,
     growth=page.surge("rolloutStrategy", "rollingUpdateConfiguration", 0, of_copies=True),  # from 0.7

@@ -24,6 +24,7 @@ PAGE = replace(
     fields=(),
     pods=(page.Pods(f"{_AT}.*.template", f"{_AT}.*.replicas"),),
     gang=Grouping(first_pod, one_pod_group=False, has_plugin=False, may_be_read=False),
+    filled_in=page.FilledIn(),
     growth=kubeflow.elastic(_FIELD),
     refusals=replace(_JOB.refusals, kai=None),
 )

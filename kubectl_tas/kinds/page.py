@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum, auto
+from functools import partial
 from typing import Any, TypeGuard
 
 from kubectl_tas.base.late import dataclass
@@ -331,7 +332,6 @@ class Fixed:
 
 SERVER = "the API server"
 OF_CRD = "a rule of its CRD"
-TEMPLATE: tuple[KeyPath, ...] = (("spec", "template"),)
 SCHEDULING = (
     *("metadata.labels", "metadata.annotations"),
     *("spec.nodeSelector", "spec.tolerations", "spec.schedulingGates"),
@@ -342,6 +342,14 @@ SCHEDULING = (
 def paths(*fields: str, below: str = "") -> tuple[KeyPath, ...]:
     """Returns key paths from texts with dots between the steps."""
     return tuple(key_path(f"{below}.{field}".strip(".")) for field in fields)
+
+
+def _fixed(effect: Effect, by: str, *fields: str, below: str = "", **conditions: Any) -> Fixed:
+    """Returns the row of fields, with the ``conditions`` of ``Fixed``."""
+    return Fixed(effect, paths(*fields, below=below), by, **conditions)
+
+
+refused, kept, restarted = (partial(_fixed, effect) for effect in Effect)
 
 
 def unless(condition: Holds) -> Holds:

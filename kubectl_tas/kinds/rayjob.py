@@ -143,13 +143,10 @@ PAGE = replace(
     filled_in=replace(_CLUSTER.filled_in, counts=_implied_counts),
     stop=page.Stop(suspended_by=("spec.suspend", *_CLUSTER.stop.suspended_by), deletes_itself=_deletes_itself),
     changes=(  # its cluster is made once (getOrCreateRayClusterInstance)
-        page.Fixed(
-            page.Effect.KEPT,
-            page.paths(
-                *("rayClusterSpec", "clusterSelector", "entrypoint", "runtimeEnvYAML", "submitterPodTemplate"),
-                below="spec",
-            ),
+        page.kept(
             ray.BY,
+            *("rayClusterSpec", "clusterSelector", "entrypoint", "runtimeEnvYAML", "submitterPodTemplate"),
+            below="spec",
             only=page.unless(page.suspended("spec.suspend")),
         ),
     ),

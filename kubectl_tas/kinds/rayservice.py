@@ -38,13 +38,7 @@ PAGE = replace(
     ),
     gang=ray.grouping("spec", "rayClusterConfig"),
     stop=page.Stop(suspended_by=("spec.suspend", *_CLUSTER.stop.suspended_by)),
-    changes=(
-        page.Fixed(
-            page.Effect.RESTARTED,
-            page.paths(*ray.POD_FIELDS, below=_AT),
-            "a second cluster next to the first",
-        ),
-    ),
+    changes=(page.restarted("a second cluster next to the first", *ray.POD_FIELDS, below=_AT),),
     ends=page.SERVICE,
     growth=page.Growth((*_CLUSTER.growth.rows, ("spec", _second_cluster)), by_default=True),
     makes=page.Makes((page.Made("RayCluster", "ray.io"),), services=("{}-head-svc", "{}-serve-svc")),

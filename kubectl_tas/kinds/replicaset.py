@@ -17,8 +17,8 @@ PAGE = page.WorkloadKind(
     filled_in=page.FilledIn(),
     stop=page.Stop(switch=("spec", "replicas")),
     changes=(
-        page.Fixed(page.Effect.REFUSED, page.paths("spec.selector"), page.SERVER),
-        page.Fixed(page.Effect.KEPT, page.TEMPLATE, "the ReplicaSet"),
+        page.refused(page.SERVER, "spec.selector"),
+        page.kept("the ReplicaSet", "spec.template"),
     ),
     ends=page.SERVICE,
     growth=page.Growth(scaled_alone=True),

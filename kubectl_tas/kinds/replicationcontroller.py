@@ -18,7 +18,7 @@ PAGE = page.WorkloadKind(
     start=page.ALL_AT_ONCE,  # each pod is a gang of its own
     filled_in=page.FilledIn(),
     stop=page.Stop(switch=("spec", "replicas")),
-    changes=(page.Fixed(page.Effect.KEPT, page.TEMPLATE, "the ReplicationController"),),
+    changes=(page.kept("the ReplicationController", "spec.template"),),
     ends=page.SERVICE,
     growth=page.Growth(scaled_alone=True),
     makes=page.Makes(),

@@ -54,14 +54,7 @@ PAGE = page.WorkloadKind(
     start=page.ALL_AT_ONCE,  # KAI waits for one pod
     filled_in=page.FilledIn(),
     stop=page.Stop(),
-    changes=(
-        page.Fixed(
-            page.Effect.RESTARTED,
-            page.paths("spec"),
-            "Seldon's operator",
-            but=page.paths("spec.predictors.*.replicas"),
-        ),
-    ),
+    changes=(page.restarted("Seldon's operator", "spec", but=page.paths("spec.predictors.*.replicas")),),
     ends=page.SERVICE,
     growth=page.Growth((("spec", _update),), by_default=True),
     makes=page.Makes((page.Made("Deployment", "apps", ("spec", "replicas")), page.Made("ReplicaSet", "apps"))),

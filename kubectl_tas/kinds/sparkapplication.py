@@ -85,7 +85,7 @@ PAGE = page.WorkloadKind(
     start=page.ALL_AT_ONCE,  # KAI waits for one pod, the driver
     filled_in=page.FilledIn(),
     stop=page.Stop(suspended_by=("spec.suspend",)),
-    changes=(page.Fixed(page.Effect.RESTARTED, page.paths("spec"), "the Spark operator"),),
+    changes=(page.restarted("the Spark operator", "spec"),),
     ends=page.Ends(),
     growth=page.Growth(),
     makes=page.Makes(pods_of=("Pod", "{}-driver")),  # Spark's driver makes the executors

@@ -39,10 +39,9 @@ PAGE = page.WorkloadKind(
     filled_in=page.FilledIn(),
     stop=page.Stop(switch=("spec", "replicas")),
     changes=(  # ValidateStatefulSetUpdate of pkg/apis/apps/validation
-        page.Fixed(
-            page.Effect.REFUSED,
-            page.paths("spec"),
+        page.refused(
             page.SERVER,
+            "spec",
             but=page.paths(
                 *("replicas", "ordinals", "template", "updateStrategy", "revisionHistoryLimit"),
                 *("persistentVolumeClaimRetentionPolicy", "minReadySeconds"),
@@ -50,8 +49,8 @@ PAGE = page.WorkloadKind(
             ),
             filled={("spec", "podManagementPolicy"): "OrderedReady"},
         ),
-        page.Fixed(page.Effect.RESTARTED, page.TEMPLATE, "the StatefulSet", only=page.unless(_ON_DELETE)),
-        page.Fixed(page.Effect.KEPT, page.TEMPLATE, "the update strategy OnDelete", only=_ON_DELETE),
+        page.restarted("the StatefulSet", "spec.template", only=page.unless(_ON_DELETE)),
+        page.kept("the update strategy OnDelete", "spec.template", only=_ON_DELETE),
     ),
     ends=page.SERVICE,
     growth=page.Growth(scaled_alone=True),

@@ -83,14 +83,7 @@ PAGE = page.WorkloadKind(
     start=page.Start(waits=_waits),
     filled_in=page.FilledIn(),
     stop=page.Stop(),
-    changes=(
-        page.Fixed(
-            page.Effect.REFUSED,
-            page.paths("spec"),
-            "Volcano's webhook",
-            but=page.paths("spec.minAvailable", "spec.tasks.*.replicas"),
-        ),
-    ),
+    changes=(page.refused("Volcano's webhook", "spec", but=page.paths("spec.minAvailable", "spec.tasks.*.replicas")),),
     ends=page.Ends(),
     growth=page.Growth(),
     makes=page.Makes(),
