@@ -76,7 +76,7 @@ TAS_DISABLED = Rule.error(
 
 def check_grove(clique_set: FleetPodCliqueSet, fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks the placement of a PodCliqueSet."""
-    for constraint, path in clique_set.constraints:
+    for constraint, path in clique_set.spec.constraints:
         if constraint.packDomain is not None and constraint.pack is not None and constraint.pack.required is not None:
             message = "packDomain and pack.required are two spellings of one thing; write one of them"
             location = clique_set.declared.at_key(*path, "packDomain")
@@ -94,7 +94,7 @@ def check_grove(clique_set: FleetPodCliqueSet, fleet: Fleet) -> Iterator[Diagnos
         else:
             related = (Related("disabled here", operator.at(block, "enabled")),)
         hint = f"Set {block}.enabled to true in the OperatorConfiguration, or remove this from the set."
-        for name, path in clique_set.named:
+        for name, path in clique_set.spec.named:
             message = (
                 f'rule 3: the {SET.kind} names the cluster topology "{name}", but topology-aware scheduling is disabled'
             )
@@ -125,13 +125,15 @@ def check_grove(clique_set: FleetPodCliqueSet, fleet: Fleet) -> Iterator[Diagnos
 def check_default_topology(clique_set: FleetPodCliqueSet, fleet: Fleet) -> Iterator[Diagnostic]:
     """Finds a PodCliqueSet that uses grove-topology although no file declares grove-topology."""
     is_unknown = clique_set.topology is None and not fleet.grove.is_disabled
-    if clique_set.topology_name == DEFAULT_TOPOLOGY and is_unknown and clique_set.asks:
+    if clique_set.spec.topology_name == DEFAULT_TOPOLOGY and is_unknown and clique_set.spec.asks:
         message = f"the {SET.kind} uses {DEFAULT_TOPOLOGY}, which is not declared here, so its domains are not checked"
         hint = "Add Grove's OperatorConfiguration, or name a cluster topology."
         if clique_set.backend is not None and clique_set.backend.grove_release.has_names:
             message = f"{message}; where the cluster has no such ClusterTopologyBinding, Grove refuses the set"
             hint = "Declare it under topologies/, or name another cluster topology."
-        yield Diagnostic(SET_TOPOLOGY_DEFAULT, message, clique_set.place_of(clique_set.references[0][1]), hint=hint)
+        yield Diagnostic(
+            SET_TOPOLOGY_DEFAULT, message, clique_set.place_of(clique_set.spec.references[0][1]), hint=hint
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,16 +178,16 @@ def _all_asks(clique_set: FleetPodCliqueSet) -> Iterator[tuple[tuple[_Ask, ...],
 
 def _reference(clique_set: FleetPodCliqueSet) -> Iterator[Diagnostic]:
     declared = clique_set.declared
-    if clique_set.named and not clique_set.asks:
-        name, path = clique_set.named[0]
+    if clique_set.spec.named and not clique_set.spec.asks:
+        name, path = clique_set.spec.named[0]
         message = (
             f'rule 3: the {SET.kind} names the cluster topology "{name}", but neither it nor a scaling group or '
             "clique asks for a domain"
         )
         hint = "Add a topologyConstraint, or remove the name."
         yield Diagnostic(SET_TOPOLOGY_UNUSED, message, declared.at(*path), hint=hint)
-    for name, path in clique_set.references[1:]:
-        first_path, where = clique_set.references[0]
+    for name, path in clique_set.spec.references[1:]:
+        first_path, where = clique_set.spec.references[0]
         if name != first_path:
             is_default = path[-1] == "topologyConstraint"
             meaning = f'this constraint names none, so it means "{name}"' if is_default else f'this is "{name}"'
@@ -231,8 +233,8 @@ def _hierarchy(clique_set: FleetPodCliqueSet) -> Iterator[Diagnostic]:
 
 
 def _scheduler(clique_set: FleetPodCliqueSet) -> Iterator[Diagnostic]:
-    if clique_set.backend is not None and not clique_set.backend.is_kai and clique_set.asks:
+    if clique_set.backend is not None and not clique_set.backend.is_kai and clique_set.spec.asks:
         message = needs_kai(clique_set.backend, "topologyConstraint")
-        location = clique_set.declared.at_key(*clique_set.constraints[0][1])
+        location = clique_set.declared.at_key(*clique_set.spec.constraints[0][1])
         hint = "Remove the constraints, or use a pool of another backend."
         yield Diagnostic(TOPOLOGY_SCHEDULER, message, location, hint=hint, cause=clique_set.backend.type_place)

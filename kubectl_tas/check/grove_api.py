@@ -77,15 +77,15 @@ def check_set_release(clique_set: FleetPodCliqueSet, _fleet: Fleet) -> Iterator[
         path = (*clique.path, "spec", "podSpec", "nodeSelector")
         if origin.value(path) is not None:
             yield _needs(backend, "a nodeSelector", lambda row: row.takes_node_selectors, origin.locate(path, key=True))
-    asking = [(constraint, path) for constraint, path in clique_set.constraints if constraint.asks]
+    asking = [(constraint, path) for constraint, path in clique_set.spec.constraints if constraint.asks]
     if asking and not release.has_constraints:
         location = origin.locate(asking[0][1], key=True)
         yield _needs(backend, "a topologyConstraint", lambda row: row.has_constraints, location)
         return
-    name = clique_set.topology_name
+    name = clique_set.spec.topology_name
     if asking and name not in (None, DEFAULT_TOPOLOGY) and not release.has_names:
         feature = f'a cluster topology other than {DEFAULT_TOPOLOGY}, such as "{name}",'
-        yield _needs(backend, feature, lambda row: row.has_names, clique_set.place_of(clique_set.references[0][1]))
+        yield _needs(backend, feature, lambda row: row.has_names, clique_set.place_of(clique_set.spec.references[0][1]))
     for constraint, path in asking:
         if constraint.preferred is not None and not release.has_pack:
             location = clique_set.declared.at(*path, "pack", "preferred")

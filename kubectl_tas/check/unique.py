@@ -125,7 +125,7 @@ def check_folded_names(declared: Declared[Workflow], _fleet: Fleet) -> Iterator[
 
 def check_part_names(declared: Declared[Workload], _fleet: Fleet) -> Iterator[Diagnostic]:
     """Finds repeated replica types, replicated jobs and worker groups."""
-    written_names = (pods.written for pods in declared.spec.pod_sets if pods.written is not None)
+    written_names = (pods.given_name for pods in declared.spec.pod_sets if pods.given_name is not None)
     for _, *pair in repetitions((name.compared, name) for name in written_names):
         first_part, part = (_Named(name.text, declared, name.path, is_key=name.is_key) for name in pair)
         yield _two_names(pair[1].what, first_part, part, "case does not count")
