@@ -195,6 +195,7 @@ def test_work_is_moved_if_the_flag_allows_it(flag: str, action: str) -> None:
     shard = {"args": {"max-consolidation-preemptees": flag}, "actions": {"reclaim": {"enabled": False}}}
     found = turns(case(shard, running, [["g", "left", 50, 1, 8, None, 1]], nodes=nodes))
     assert found["g"].action == action
+    assert not found["g"].is_cut
 
 
 @pytest.mark.parametrize(
