@@ -75,9 +75,7 @@ def least_of(pod_group: FleetPodGroup) -> Amounts:
     def most(name: str) -> Amounts:
         """Adds up, for each resource, the largest requests of the needed number of Pods in a SubGroup."""
         pods = minimums.get(name, 0)
-        return each(
-            lambda resource: sum(sorted((x.of(resource) for x in requests_by_sub_group[name]), reverse=True)[:pods])
-        )
+        return each(lambda each: sum(sorted((x.of(each) for x in requests_by_sub_group[name]), reverse=True)[:pods]))
 
     return total(map(most, requests_by_sub_group))
 

@@ -396,9 +396,7 @@ def resolve_work(repository: Repository, context: Context) -> Fleet:
         pod_groups=tuple(sorted(pod_groups, key=lambda pod_group: (pod_group.namespace, pod_group.name))),
         grove=grove,
         pod_clique_sets=tuple(sorted(sets, key=lambda clique_set: (*clique_set.key, clique_set.declared.origin.path))),
-        workloads=join_shared_gangs(
-            sorted(workloads, key=lambda workload: (workload.name, workload.kind, workload.namespace))
-        ),
+        workloads=join_shared_gangs(sorted(workloads, key=lambda each: (each.name, each.kind, each.namespace))),
         companions=tuple(
             sorted(
                 companions,
