@@ -550,9 +550,8 @@ def _asked(submission: Submission) -> object:
 def _state(submission: Submission | None, admission: Admission) -> WorkState | None:
     if submission is None:
         return None
-    return WorkState(
-        submission.target, submission.queue, submission.priority, submission.asks, admission.verdict(submission)
-    )
+    verdict = admission.verdict(submission)
+    return WorkState(submission.target, submission.queue, submission.priority, submission.asks, verdict)
 
 
 def _told(state: WorkState | None) -> object:

@@ -221,9 +221,8 @@ def _subresources(guarded: _Guarded) -> PolicySpec:
     cannot. Kubelets often write the status of every pod, so one condition decides, and only refused requests go
     further.
     """
-    changed = " || ".join(
-        (cel.any_label_changed(), cel.joins_another(), cel.gpu_notes_changed(), cel.device_notes_changed())
-    )
+    changes = (cel.any_label_changed(), cel.joins_another(), cel.gpu_notes_changed(), cel.device_notes_changed())
+    changed = " || ".join(changes)
     reach = f"{_inside(guarded)} || {_may_be_ours(guarded, cel.label('object', labels.QUEUE))}"
     return PolicySpec(
         failurePolicy=guarded.failure_policy,
@@ -472,9 +471,8 @@ def _may_be_ours(guarded: _Guarded, queue: str) -> str:
     """Returns CEL for: by its name a queue may be a leaf queue here. The test is cheap enough for every pod."""
     prefix = names.pool_queue(guarded.fleet.config.queuePrefix, guarded.backend.namespace, "")
     further_queues = tuple(sorted(x for x in guarded.fleet.leaf_queues(guarded.backend) if not x.startswith(prefix)))
-    return f"({queue}).startsWith({cel.text(prefix)})" + (
-        f" || ({queue}) in {cel.listed(further_queues)}" if further_queues else ""
-    )
+    further = f" || ({queue}) in {cel.listed(further_queues)}" if further_queues else ""
+    return f"({queue}).startsWith({cel.text(prefix)}){further}"
 
 
 def _queues(guarded: _Guarded, queue: str) -> Iterator[Expression]:

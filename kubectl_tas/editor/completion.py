@@ -183,11 +183,10 @@ def _schemas_at(schemas: Iterable[Mapping[str, Any]], path: KeyPath) -> Iterator
             if not path:
                 yield alternative
                 continue
-            child_schema = (
-                alternative.get("items") if isinstance(path[0], int) else alternative.get("properties", {}).get(path[0])
-            )
-            if child_schema is None and not isinstance(path[0], int):
-                child_schema = alternative.get("additionalProperties")
+            if isinstance(path[0], int):
+                child_schema = alternative.get("items")
+            else:
+                child_schema = alternative.get("properties", {}).get(path[0], alternative.get("additionalProperties"))
             if isinstance(child_schema, dict):
                 yield from _schemas_at([child_schema], path[1:])
 

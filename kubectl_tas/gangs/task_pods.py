@@ -170,9 +170,8 @@ def on_platform(task: FleetTask, spec: dict[str, Any]) -> Merged:
     if not is_pod(spec_on_platform):
         return pod
     if "affinity" in spec:
-        spec_on_platform["affinity"] = _with_avoided_hosts(
-            spec_on_platform.get("affinity"), away_from(task.resource.spec.nodesExcluded)
-        )
+        away = away_from(task.resource.spec.nodesExcluded)
+        spec_on_platform["affinity"] = _with_avoided_hosts(spec_on_platform.get("affinity"), away)
     spec_on_platform["containers"] = [_without_empty_values(container) for container in spec_on_platform["containers"]]
     if spec_on_platform.get("tolerations"):
         spec_on_platform["tolerations"] = tolerated(spec_on_platform["tolerations"])
@@ -271,9 +270,8 @@ def seconds(duration: str | int | float) -> int:
     iso = _ISO.fullmatch(duration)
     if iso is None:
         raise ValueError(f"not a time: {duration!r}")
-    return math.ceil(
-        sum(Fraction(number or "0") * _UNITS[unit] for number, unit in zip(iso.groups(), "dhms", strict=True))
-    )
+    amounts = zip(iso.groups(), "dhms", strict=True)
+    return math.ceil(sum(Fraction(number or "0") * _UNITS[unit] for number, unit in amounts))
 
 
 def deadline(timeout: Timeout, pool: PoolSpec) -> dict[str, int]:

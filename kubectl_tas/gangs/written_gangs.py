@@ -151,9 +151,8 @@ def _base(clique_set: FleetPodCliqueSet, index: int) -> Gang:
                 least = sum(clique.minimum or 0 for clique in cliques_of_replica)
                 parents.append(SubGroup(parent, pods, least, gpus, constraint, needs_all_parts=True))
             cliques += cliques_of_replica
-    return _gang(
-        name, [*parents, *cliques], _set_constraint(clique_set, clique_set.spec.spec.template.topologyConstraint)
-    )
+    whole = _set_constraint(clique_set, clique_set.spec.spec.template.topologyConstraint)
+    return _gang(name, [*parents, *cliques], whole)
 
 
 def _scaled(clique_set: FleetPodCliqueSet, group: FleetScalingGroup, index: int, number: int) -> Gang:

@@ -219,9 +219,8 @@ def _adopted_text(text: str, documents: Sequence[Document], adopting: _Adopting,
     for document in leaving:
         kind, name = _text_at(document, "kind"), _name_or_prefix(document)
         priority = adopting.classes.get(name) if kind.endswith("PriorityClass") else None
-        reason = (
-            f"its work is {priority} here" if priority else belongs_elsewhere(_text_at(document, "apiVersion"), kind)
-        )
+        elsewhere = belongs_elsewhere(_text_at(document, "apiVersion"), kind)
+        reason = f"its work is {priority} here" if priority else elsewhere
         if kind not in _GROUP_KINDS:
             reason = reason or "only the other scheduler reads it"
             adopting.adopted.unequal.append(Unplaced(kind, name, f"{TAKEN_OUT}: {reason}"))
@@ -553,9 +552,8 @@ class _Work:
         fields = self._said.get(Says.HERE, {}).items()
         schedulers = {value for path, value in fields if path[-1] == "schedulerName"}
         kai = {backend.scheduler_name for backend in self._adopting.fleet.backends if backend.is_kai}
-        return bool(schedulers & {*kai, "kai-scheduler"}) or any(
-            path[-1] in (labels.QUEUE, labels.RUNAI_QUEUE) for path in self._said.get(Says.QUEUE, {})
-        )
+        keys = {path[-1] for path in self._said.get(Says.QUEUE, {})}
+        return bool(schedulers & {*kai, "kai-scheduler"} or keys & {labels.QUEUE, labels.RUNAI_QUEUE})
 
     @property
     def _is_of_kueue(self) -> bool:

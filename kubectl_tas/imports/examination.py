@@ -204,9 +204,8 @@ def _other_shards(fleet: Fleet, backend: FleetBackend, live: Sequence[Mapping[st
         is_rendered = fleet.config.shards == "rendered"
         todo = f"Apply {'the rendered one' if is_rendered else 'the file, or render it with spec.shards: rendered'}."
         if name not in spec_by_name:
-            yield Check(
-                "", "shards", PROBLEM, f"the cluster has no SchedulingShard {name}, which {path} declares", todo
-            )
+            message = f"the cluster has no SchedulingShard {name}, which {path} declares"
+            yield Check("", "shards", PROBLEM, message, todo)
         elif differing := differing_fields(spec_by_name[name], declared.spec):
             told = shortened([f"{field.path} is {field.before}, not {field.after}" for field in differing], _MAX_NAMED)
             yield Check("", "shards", PROBLEM, f"SchedulingShard {name} is not as in {path}: {told}", todo)
@@ -271,9 +270,8 @@ def _levels(fleet: Fleet, backend: FleetBackend, read: Read) -> Iterator[Check]:
 
 def _guard(fleet: Fleet, backend: FleetBackend, read: Read) -> Iterator[Check]:
     if not fleet.config.guard:
-        yield Check(
-            "", "guard", NOTE, "the guard is off: only review keeps quotas", "Set spec.guard: true in tas.yaml."
-        )
+        message = "the guard is off: only review keeps quotas"
+        yield Check("", "guard", NOTE, message, "Set spec.guard: true in tas.yaml.")
         return
     for kind in ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"):
         resource = "policies" if kind.endswith("Policy") else "policybindings"

@@ -176,9 +176,7 @@ def _clash(options: ImportOptions, pool: LivePool, name: str, new_name: str) -> 
         return said_of
     guarantees = ((name, existing_pool.guarantee.of(name), pool.guarantee.of(name)) for name in RESOURCES)
     quotas = [f"{said(name, old)} there, {said(name, new)} here" for name, old, new in guarantees if old != new]
-    return (
-        f"{said_of} on backend {existing_pool.backend.name}, with {'; '.join(quotas) if quotas else 'the same quota'}"
-    )
+    return f"{said_of} on backend {existing_pool.backend.name}, with {'; '.join(quotas) or 'the same quota'}"
 
 
 def _subpool_name(pool: LivePool, name: str, queue: LiveQueue) -> str:
@@ -428,12 +426,9 @@ def compared(artifacts: Iterable[Artifact], record: Record) -> list[Compared]:
         kind, name = str(manifest["kind"]), str(manifest["metadata"]["name"])
         if kind in COMPARED:
             live_object = live.get((kind, name))
-            if live_object is None:
-                comparisons.append(Compared(kind, name, None))
-            else:
-                comparisons.append(
-                    Compared(kind, name, tuple(_differences(live_object, manifest)), tuple(_marks(live_object)))
-                )
+            differences = None if live_object is None else tuple(_differences(live_object, manifest))
+            marks = () if live_object is None else tuple(_marks(live_object))
+            comparisons.append(Compared(kind, name, differences, marks))
     return comparisons
 
 

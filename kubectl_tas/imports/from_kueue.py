@@ -349,9 +349,8 @@ def _write_pool(
         if name in node.covered
     }
     spec |= placings.get(queue_nodes[0].name, {}) if queue_nodes[0].kind == "ClusterQueue" else {}
-    making.write(
-        f"pools/{node.target}.yaml", f"Imported: {node.kind} {node.name}.", document("Pool", node.target, spec)
-    )
+    data = document("Pool", node.target, spec)
+    making.write(f"pools/{node.target}.yaml", f"Imported: {node.kind} {node.name}.", data)
     making.becomes.append(f"{node.kind} {node.name}: pool {node.target}")
     room = MAX_LABEL - len(f"{node.target}{names.SEPARATOR}") - _NUMBER
     plain = (names.shorten(plain_name(queue_node.name), room) for queue_node in subpools)

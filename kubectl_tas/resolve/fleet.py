@@ -189,9 +189,8 @@ class Fleet:
         domains: dict[tuple[str, str, str], list[FleetCompanion]] = {}
         for companion in self.companions:
             if companion.claim_template:
-                domains.setdefault((companion.backend.name, companion.namespace, companion.claim_template), []).append(
-                    companion
-                )
+                key = companion.backend.name, companion.namespace, companion.claim_template
+                domains.setdefault(key, []).append(companion)
         return domains
 
     @cached_property
