@@ -469,12 +469,8 @@ def _queue_states(fleet: Fleet) -> dict[tuple[str, str], QueueState]:
         for subpool in pool.subpools:
             if subpool.state != "ARCHIVED":
                 own_priority, meta = subpool.declared.spec.spec.priority, subpool.declared.spec.spec.queue
-                amounts = (
-                    subpool.quota,
-                    subpool.maximum,
-                    subpool.weight,
-                    priority if own_priority is None else own_priority,
-                )
+                counting = priority if own_priority is None else own_priority
+                amounts = (subpool.quota, subpool.maximum, subpool.weight, counting)
                 state = QueueState(subpool.canonical, pool.queue, *amounts, meta.labels, meta.annotations)
                 states[backend, subpool.queue] = state
     return states
@@ -506,12 +502,8 @@ def _listed(change: Change) -> Iterator[str]:
         {leaf.name: leaf.over_quota for pool in x.pools for leaf in pool.leaves} for x in (change.before, change.after)
     )
     for target, later in after.items():
-        earlier = before.get(target, {})
-        longer = [
-            name
-            for name, lent in later.items()
-            if lent.amounts.exceeding(earlier[name].amounts if name in earlier else NOTHING)
-        ]
+        before_of = {name: lent.amounts for name, lent in before.get(target, {}).items()}
+        longer = [name for name, lent in later.items() if lent.amounts.exceeding(before_of.get(name, NOTHING))]
         if longer:
             yield f"overQuota of {target} lists {shortened(longer)}"
 

@@ -201,8 +201,7 @@ def unappliable_changes(change: Change) -> Iterator[Diagnostic]:
         elif gitops == "argocd" and object_change.before.is_replaced and object_change.after.is_replaced:
             message = (
                 f"{object_change.after.kind} {object_change.after.name} has the label {REPLACE} as at "
-                f"{change.revision}: each sync of "
-                "Argo CD that it takes part in ends it and starts it again"
+                f"{change.revision}: each sync of Argo CD that it takes part in ends it and starts it again"
             )
             location = object_change.after.origin.locate(("metadata", "labels", REPLACE), key=True)
             hint = "Remove the label when its pods may end: the sync that removes it makes the object anew once more."

@@ -77,10 +77,8 @@ def _pods(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup, gang: Gang) 
     names_in_file = {task.name: task.spec.name for task in group.tasks}
     for unit in (gang, *gang.leaves):
         for member in unit.members:
-            own_labels = {
-                TASK: names.shorten(names_in_file[member.name]),
-                **({} if unit is gang else {SUBGROUP: unit.name}),
-            }
+            own_labels = {} if unit is gang else {SUBGROUP: unit.name}
+            own_labels[TASK] = names.shorten(names_in_file[member.name])
             meta = metadata(
                 fleet,
                 names.pod(gang.name, workflow.name, group.name, member.name),

@@ -469,10 +469,8 @@ async def _code_action(server: Server, params: types.CodeActionParams) -> list[t
     for finding, location in judgement.shown_in(path):
         edit_of_finding = fix(finding, location, text)
         if edit_of_finding is not None and edit_of_finding.start <= last and selection_start <= edit_of_finding.end:
-            edit = types.TextEdit(
-                types.Range(text.position(edit_of_finding.start), text.position(edit_of_finding.end)),
-                edit_of_finding.text,
-            )
+            start, end = text.position(edit_of_finding.start), text.position(edit_of_finding.end)
+            edit = types.TextEdit(types.Range(start, end), edit_of_finding.text)
             actions.append(
                 types.CodeAction(
                     printable(edit_of_finding.title),

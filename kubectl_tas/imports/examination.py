@@ -175,11 +175,9 @@ def _shards(fleet: Fleet, backend: FleetBackend, read: Read) -> Iterator[Check]:
     served = {(shard.get("spec") or {}).get("partitionLabelValue") or None for shard in shards}
     for value, pool in sorted(pool_by_shard.items(), key=lambda pair: str(pair[0])):
         if value not in served:
-            reason = (
-                f"no SchedulingShard has the nodePool {value} of pool {pool}"
-                if value
-                else (f"no SchedulingShard serves pool {pool}, which has no nodePool")
-            )
+            reason = f"no SchedulingShard serves pool {pool}, which has no nodePool"
+            if value:
+                reason = f"no SchedulingShard has the nodePool {value} of pool {pool}"
             todo = f"Make a SchedulingShard with partitionLabelValue: {value or ''}, or correct nodePool of the pool."
             yield Check("", "shards", PROBLEM, f"{reason}: its work stays Pending", todo)
     if set(pool_by_shard) <= served:

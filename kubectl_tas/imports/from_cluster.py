@@ -366,12 +366,8 @@ def _backend(making: _ClusterMaking, queue_forest: Forest, version: str | None, 
         scheme = names.root_queue(making.prefix, making.namespace)
         root_queue: object = _queue_fields(queue_forest.root, scheme, scheme) if queue_forest.root else "none"
         backend |= {"rootQueue": root_queue} if root_queue else {}
-    levels = [
-        level
-        for x in record.objects
-        if x.get("kind") == "Topology"
-        for level in (x.get("spec") or {}).get("levels") or ()
-    ]
+    topologies = [x.get("spec") or {} for x in record.objects if x.get("kind") == "Topology"]
+    levels = [level for spec in topologies for level in spec.get("levels") or ()]
     if making.release.has(Feature.LEVEL_ALIAS) and levels and not any(level.get("alias") for level in levels):
         backend["levelAliases"] = False
     return backend
@@ -410,10 +406,8 @@ class Compared:
         """Whether the cluster has a different object with this name: a Topology with other levels, or a PriorityClass
         with another value. Neither can be changed in place.
         """
-        return any(
-            not each.is_same and each.path.startswith({"Topology": "spec", "PriorityClass": "value"}[self.kind])
-            for each in (self.differences or () if self.kind != "Queue" else ())
-        )
+        start = {"Topology": "spec", "PriorityClass": "value"}.get(self.kind, "-")
+        return any(not each.is_same and each.path.startswith(start) for each in self.differences or ())
 
 
 def compared(artifacts: Iterable[Artifact], record: Record) -> list[Compared]:
