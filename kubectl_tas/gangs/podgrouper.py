@@ -179,10 +179,8 @@ def skipping(workload: FleetWorkload, replica_type: ReplicaType) -> KeyPath | No
     if not workload.pool.backend.has(Feature.SKIP_PODGROUPER):
         return None
     root: KeyPath = ("metadata", "annotations")
-    places = [
-        (replica_type.annotations_path, replica_type.annotations),
-        *([replica_type.job_annotations] if replica_type.job_annotations else []),
-    ]
+    places = [(replica_type.annotations_path, replica_type.annotations)]
+    places += [replica_type.job_annotations] if replica_type.job_annotations else []
     places.append((root, workload.declared.spec.metadata.annotations))
     skipping_paths = (path for path, annotations in places if annotations.get(labels.SKIP_PODGROUPER) == "true")
     return next(((*path, labels.SKIP_PODGROUPER) for path in skipping_paths), None)
@@ -311,10 +309,8 @@ def has_sub_group(workload: FleetWorkload, replica_type: ReplicaType) -> bool:
     segments = replica_type.segments
     if not row(workload).leads_segments or segments is None or not makes_segments(workload, replica_type):
         return True
-    return (
-        not segments.leader_excluded
-        and worker_segment(replica_type.replicas, replica_type.replicas, segments.size) == 0
-    )
+    workers = replica_type.replicas
+    return not segments.leader_excluded and worker_segment(workers, workers, segments.size) == 0
 
 
 @fact

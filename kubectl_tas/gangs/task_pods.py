@@ -75,10 +75,8 @@ def tolerated(tolerations: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Adds the tolerations that a server would add: kubectl and Argo CD compare the whole list in each apply."""
     every = (None, "")
     keys = [toleration.get("key") for toleration in tolerations if toleration.get("effect") in (*every, "NoExecute")]
-    return [
-        *tolerations,
-        *(default for default in _FILLED_IN if not any(key in (*every, default["key"]) for key in keys)),
-    ]
+    missing = (default for default in _FILLED_IN if not any(key in (*every, default["key"]) for key in keys))
+    return [*tolerations, *missing]
 
 
 def _container(task: Task, resource: Resource, mounts: list[dict[str, Any]]) -> dict[str, Any]:
@@ -228,10 +226,8 @@ def _with_avoided_hosts(affinity: dict[str, Any] | None, away: dict[str, Any]) -
         return affinity or away
     (term,) = away["nodeAffinity"][_REQUIRED]["nodeSelectorTerms"]
     combined_terms = [_with_condition(own_term, term["matchExpressions"][0]) for own_term in terms] or [term]
-    return {
-        **(affinity or {}),
-        "nodeAffinity": {**node_affinity, _REQUIRED: {**required, "nodeSelectorTerms": combined_terms}},
-    }
+    node_affinity = {**node_affinity, _REQUIRED: {**required, "nodeSelectorTerms": combined_terms}}
+    return {**(affinity or {}), "nodeAffinity": node_affinity}
 
 
 def _with_condition(term: Any, condition: dict[str, Any]) -> Any:
