@@ -232,6 +232,9 @@ SYNC_BYPASS = Rule(
 _TABLES = {"labels": LABELS, "annotations": ANNOTATIONS, "keys": {**LABELS, **ANNOTATIONS}}
 _JOINING = (labels.POD_GROUP, labels.SKIP_PODGROUPER)
 """Annotations by which a pod joins a PodGroup that KAI's podgrouper does not make."""
+_NAMED = frozenset({*_TABLES, "field"})
+_OF_DEVICES = frozenset({"annotations", "container", "mount", "runtime"})
+"""The types of parts in which names of keys count, and those by which a pod takes devices."""
 PLAIN = (labels.PRIORITY_CLASS, labels.POD_GROUP, *gpus.ANNOTATIONS)
 """Keys of KAI without a domain."""
 _BY_NOBODY = frozenset(key.name for key in KEYS if key.reader is KeyReader.NOBODY)
@@ -245,16 +248,14 @@ _ALL = frozenset(key.name for key in KEYS)
 def keys_of(origin: Origin, section_part: Part) -> Iterator[Diagnostic]:
     """Checks the keys of labels and annotations."""
     where, path, keys = section_part
-    if where in ("labels", "annotations"):
-        for key in keys:
+    for key in keys if where in KNOWN else ():
+        if key not in KNOWN[where] and key not in KNOWN["both"]:
             yield from _key(origin, where, (*path, key))
 
 
 def _key(origin: Origin, where: str, path: KeyPath) -> Iterator[Diagnostic]:
     key = str(path[-1])
     other_map = "labels" if where == "annotations" else "annotations"
-    if key in KNOWN[where] or key in KNOWN["both"]:
-        return
     if (finding := _part_of_gpu(origin, path) or leftover(origin, path)) is not None:
         yield finding
         return
@@ -349,8 +350,8 @@ def java_options_of(origin: Origin, section_part: Part) -> Iterator[Diagnostic]:
     """Reports variables with options for Java by which Spark makes other pods than those of the file. The driver takes
     each option -Dspark.NAME=VALUE as a setting (SparkSubmitCommandBuilder.java of Spark 3.5).
     """
-    owner, path, mapping = section_part
-    if owner != "container" or group_of(str(origin.data.get("apiVersion"))) != _SPARK_GROUP:
+    _, path, mapping = section_part
+    if group_of(str(origin.data.get("apiVersion"))) != _SPARK_GROUP:
         return
     for variable in environment.variables(mapping):
         is_changing = variable.is_elsewhere or OPTIONS.search(environment.unquoted(str(variable.value)))
@@ -378,7 +379,7 @@ def joining_of(section_part: Part, declared_value: object) -> Iterator[Diagnosti
     ``item`` is the work of the document, or None. ``check.owned`` judges those of its pod templates.
     """
     owner, path, mapping = section_part
-    if owner not in ("annotations", "keys") or not isinstance(declared_value, FleetWorkload | SubmittedSet):
+    if not isinstance(declared_value, FleetWorkload | SubmittedSet):
         return
     joining_keys = [key for key in _JOINING if key in mapping]
     if joining_keys and path not in notes_above(declared_value):
@@ -464,14 +465,23 @@ def check_document(document: WorkDocument, around: Surroundings) -> Iterator[Dia
     origin, values = document.origin, around.agreed(document)
     namespace = values.get(Decides.NAMESPACE, ("", ""))[0]
     for section_part in parts(origin.data):
-        yield from keys_of(origin, section_part)
-        yield from labels_below(origin, section_part)
-        yield from reserved_of(origin, section_part)
-        yield from backdoors_of(origin, section_part, values)
-        yield from queue_of_project(origin, section_part, around.queues, values)
-        yield from resources_of(origin, section_part)
-        yield from java_options_of(origin, section_part)
-        yield from joining_of(section_part, document.sent)
-        yield from devices_of(origin, section_part, around.maps, namespace, channels=around.channels.get(namespace, ()))
-        yield from secrets_of(origin, section_part)
-        yield from expressions_of(origin, section_part)
+        owner = section_part[0]
+        if owner in _NAMED:
+            yield from keys_of(origin, section_part)
+            yield from labels_below(origin, section_part)
+            yield from reserved_of(origin, section_part)
+            yield from backdoors_of(origin, section_part, values)
+            yield from queue_of_project(origin, section_part, around.queues, values)
+        if owner in ("amounts", "annotations"):
+            yield from resources_of(origin, section_part)
+        if owner == "container":
+            yield from java_options_of(origin, section_part)
+        if owner in ("annotations", "keys"):
+            yield from joining_of(section_part, document.sent)
+        if owner in _OF_DEVICES:
+            channels = around.channels.get(namespace, ())
+            yield from devices_of(origin, section_part, around.maps, namespace, channels=channels)
+        if owner == "container":
+            yield from secrets_of(origin, section_part)
+        if owner in ("container", "key", "mount"):
+            yield from expressions_of(origin, section_part)

@@ -22,6 +22,7 @@ from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
 from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Severity
 from kubectl_tas.base.late import dataclass, late_pattern
+from kubectl_tas.kinds.section import value_at
 from kubectl_tas.load import syntax
 from kubectl_tas.load.compose import MAX_DEPTH, MAX_NODES, DocumentRoot, TooDeepError, TooManyError, compose
 from kubectl_tas.load.reader import MERGE_KEY, FoundError, Reader
@@ -130,15 +131,7 @@ class Document:
 
     def value(self, path: KeyPath) -> object:
         """Returns the value at ``path``; None if the value is absent or empty."""
-        value: Any = self.data
-        for step in path:
-            if isinstance(value, dict):
-                value = value.get(step)
-            elif isinstance(value, list) and isinstance(step, int) and step < len(value):
-                value = value[step]
-            else:
-                return None
-        return value
+        return value_at(self.data, *path)
 
     def _child(self, node: Any, step: str | int) -> tuple[Any, Any] | None:
         """Returns the key node (None in a sequence) and the value node one step below ``node``."""
