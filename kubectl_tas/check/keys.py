@@ -378,7 +378,7 @@ def joining_of(section_part: Part, declared_value: object) -> Iterator[Diagnosti
     """Reports annotations by which pods join a PodGroup, in a place from which an operator may copy them to pods.
     ``item`` is the work of the document, or None. ``check.owned`` judges those of its pod templates.
     """
-    owner, path, mapping = section_part
+    _, path, mapping = section_part
     if not isinstance(declared_value, FleetWorkload | SubmittedSet):
         return
     joining_keys = [key for key in _JOINING if key in mapping]

@@ -181,7 +181,8 @@ def _of_task(workflow: FleetWorkflow, task: FleetTask, judged: JudgedTasks) -> I
     if workflow.pool.platforms.by_name:
         yield from _named(workflow, task)
         yield from _allowed(workflow, task)
-    yield from _validated(workflow, task)
+    if task.platform.validations:
+        yield from _validated(workflow, task)
     if not task.platform.is_plain:
         name_path: KeyPath = (*task.path, "name")
         yield from _pod(judged.fleet, workflow.pool, task, workflow.declared, name_path, judged.pods)

@@ -151,14 +151,11 @@ def _grace_periods(document: object) -> Iterator[tuple[KeyPath, object]]:
     """Yields the grace periods of pods anywhere in a document, since operators take them in many places. A probe has a
     period of its own, for the container alone.
     """
-    waiting: list[tuple[KeyPath, object]] = [((), document)]
+    waiting: list[tuple[KeyPath, Any]] = [((), document)]
     while waiting:
         path, value = waiting.pop()
-        if isinstance(value, list):
-            waiting += (((*path, index), below) for index, below in enumerate(value))
-        is_probe = str(path[-1] if path else "").endswith("Probe")
-        for key, below in value.items() if isinstance(value, dict) else ():
-            if key == _GRACE and not is_probe:
-                yield (*path, key), below
-            elif isinstance(below, dict | list):
+        if _GRACE in value and isinstance(value, dict) and not str(path[-1] if path else "").endswith("Probe"):
+            yield (*path, _GRACE), value[_GRACE]
+        for key, below in value.items() if isinstance(value, dict) else enumerate(value):
+            if isinstance(below, dict | list):
                 waiting.append(((*path, key), below))
