@@ -5,8 +5,9 @@ misspelled or misplaced, and keys that bypass the pool.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from enum import Flag, auto
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from kubectl_tas.base.diagnostics import Diagnostic, Rule, Severity, Waiving
@@ -362,7 +363,7 @@ def java_options_of(origin: Origin, section_part: Part) -> Iterator[Diagnostic]:
 
 
 def queue_of_project(
-    origin: Origin, section_part: Part, queues: Collection[str], values: Mapping[Decides, tuple[str, str]]
+    origin: Origin, section_part: Part, around: Surroundings, values: Mapping[Decides, tuple[str, str]]
 ) -> Iterator[Diagnostic]:
     """Reports a label ``project`` that names another queue: it counts for pods without a queue, such as those of a
     runtime. Follows calculateQueueName of KAI 0.17 (default_grouper.go).
@@ -370,7 +371,7 @@ def queue_of_project(
     owner, path, mapping = section_part
     queue = mapping.get(labels.PROJECT) if owner == "labels" else None
     value, reason = values.get(Decides.QUEUE, ("", ""))
-    if value and isinstance(queue, str) and queue in queues and queue != value:
+    if value and isinstance(queue, str) and queue != value and queue in around.queues:
         yield conflict(origin, (*path, labels.PROJECT), value, reason, queue)
 
 
@@ -448,7 +449,11 @@ class Surroundings:
         self.fleet, self.maps, self.channels = fleet, config_maps(fleet), dict[str, list[str]]()
         for _, space, template in fleet.compute_domains:
             self.channels.setdefault(space, []).append(template)
-        self.queues = frozenset(queue for backend in fleet.backends for queue in fleet.leaf_queues(backend))
+
+    @cached_property
+    def queues(self) -> frozenset[str]:
+        """The queues that work may be in."""
+        return frozenset(queue for backend in self.fleet.backends for queue in self.fleet.leaf_queues(backend))
 
     def agreed(self, document: WorkDocument) -> Mapping[Decides, tuple[str, str]]:
         """Returns what the pool, or the PodGroup, of a document decides, with the reason."""
@@ -471,7 +476,7 @@ def check_document(document: WorkDocument, around: Surroundings) -> Iterator[Dia
             yield from labels_below(origin, section_part)
             yield from reserved_of(origin, section_part)
             yield from backdoors_of(origin, section_part, values)
-            yield from queue_of_project(origin, section_part, around.queues, values)
+            yield from queue_of_project(origin, section_part, around, values)
         if owner in ("amounts", "annotations"):
             yield from resources_of(origin, section_part)
         if owner == "container":
