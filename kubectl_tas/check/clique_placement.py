@@ -98,7 +98,7 @@ def check_grove(clique_set: FleetPodCliqueSet, fleet: Fleet) -> Iterator[Diagnos
 def check_default_topology(clique_set: FleetPodCliqueSet, fleet: Fleet) -> Iterator[Diagnostic]:
     """Finds a PodCliqueSet that uses grove-topology although no file declares grove-topology."""
     is_unknown = clique_set.topology is None and not fleet.grove.is_disabled
-    if clique_set.topology_name == DEFAULT_TOPOLOGY and is_unknown and clique_set.asks:
+    if clique_set.topology_name == DEFAULT_TOPOLOGY and is_unknown and clique_set.spec.asks:
         message = f"the {SET.kind} uses {DEFAULT_TOPOLOGY}, which is not declared here, so its domains are not checked"
         hint = "Add Grove's OperatorConfiguration, or name a cluster topology."
         if clique_set.backend is not None and clique_set.backend.grove_release.has_names:
@@ -149,7 +149,7 @@ def _all_asks(clique_set: FleetPodCliqueSet) -> Iterator[tuple[tuple[_Ask, ...],
 
 
 def _spelling(clique_set: FleetPodCliqueSet) -> Iterator[Diagnostic]:
-    for constraint, path in clique_set.constraints:
+    for constraint, path in clique_set.spec.constraints:
         if constraint.packDomain is not None and constraint.pack is not None and constraint.pack.required is not None:
             message = "packDomain and pack.required are two spellings of one thing; write one of them"
             location = clique_set.declared.origin.locate((*path, "packDomain"), key=True)
@@ -169,7 +169,7 @@ def _disabled(clique_set: FleetPodCliqueSet, grove: Grove) -> Iterator[Diagnosti
     else:
         related = (Related("disabled here", operator.at(block, "enabled")),)
     hint = f"Set {block}.enabled to true in the OperatorConfiguration, or remove this from the set."
-    for name, path in clique_set.named:
+    for name, path in clique_set.spec.named:
         message = (
             f'rule 3: the {SET.kind} names the cluster topology "{name}", but topology-aware scheduling is disabled'
         )
@@ -182,8 +182,8 @@ def _disabled(clique_set: FleetPodCliqueSet, grove: Grove) -> Iterator[Diagnosti
 
 def _reference(clique_set: FleetPodCliqueSet) -> Iterator[Diagnostic]:
     declared = clique_set.declared
-    if clique_set.named and not clique_set.asks:
-        name, path = clique_set.named[0]
+    if clique_set.spec.named and not clique_set.spec.asks:
+        name, path = clique_set.spec.named[0]
         message = (
             f'rule 3: the {SET.kind} names the cluster topology "{name}", but neither it nor a scaling group or '
             "clique asks for a domain"
@@ -273,8 +273,8 @@ def _order(clique_set: FleetPodCliqueSet) -> tuple[str, ...]:
 
 
 def _scheduler(clique_set: FleetPodCliqueSet) -> Iterator[Diagnostic]:
-    if clique_set.backend is not None and not clique_set.backend.is_kai and clique_set.asks:
+    if clique_set.backend is not None and not clique_set.backend.is_kai and clique_set.spec.asks:
         message = needs_kai(clique_set.backend, "topologyConstraint")
-        location = clique_set.declared.origin.locate(clique_set.constraints[0][1], key=True)
+        location = clique_set.declared.origin.locate(clique_set.spec.constraints[0][1], key=True)
         hint = "Remove the constraints, or use a pool of another backend."
         yield Diagnostic(TOPOLOGY_SCHEDULER, message, location, hint=hint, cause=clique_set.backend.type_place)

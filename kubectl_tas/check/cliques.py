@@ -250,7 +250,7 @@ def _versions(clique_set: FleetPodCliqueSet) -> Iterator[Diagnostic]:
     if backend is None or backend.release is None or backend.writes_pod_groups_of_sets:
         return
     scaled = {(*group.path, "topologyConstraint") for group in clique_set.groups}
-    for constraint, path in clique_set.constraints:
+    for constraint, path in clique_set.spec.constraints:
         feature = Feature.SCALING_GROUPS if path in scaled else Feature.GROVE_CONSTRAINTS
         if constraint.asks and not backend.has(feature):
             used_field = "a topologyConstraint of a scaling group" if path in scaled else "a topologyConstraint here"

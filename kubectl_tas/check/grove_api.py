@@ -80,7 +80,7 @@ def check_set_release(clique_set: FleetPodCliqueSet, _fleet: Fleet) -> Iterator[
         if origin.value(path) is not None:
             location = origin.locate(path, key=True)
             yield _needs(backend, "a nodeSelector", lambda row: row.takes_node_selectors, location)
-    asking = [(constraint, path) for constraint, path in clique_set.constraints if constraint.asks]
+    asking = [(constraint, path) for constraint, path in clique_set.spec.constraints if constraint.asks]
     if asking and not release.has_constraints:
         location = origin.locate(asking[0][1], key=True)
         yield _needs(backend, "a topologyConstraint", lambda row: row.has_constraints, location)

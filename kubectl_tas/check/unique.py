@@ -142,7 +142,7 @@ def check_folded_names(declared: Declared[Workflow], _fleet: Fleet) -> Iterator[
 def check_part_names(declared: Declared[Workload], _fleet: Fleet) -> Iterator[Diagnostic]:
     """Finds repeated replica types, replicated jobs and worker groups."""
     seen: dict[str, _Named] = {}
-    for name in (named_part.written for named_part in declared.spec.pod_sets):
+    for name in (named_part.given_name for named_part in declared.spec.pod_sets):
         if name is not None:
             named_part = _Named(name.text, declared, name.path, is_key=name.is_key)
             first_part = seen.setdefault(name.compared, named_part)

@@ -16,6 +16,7 @@ from kubectl_tas.facts.gpus import GPU
 from kubectl_tas.facts.quantities import NOTHING, RESOURCES, Amounts, said
 from kubectl_tas.live import cliquesets, kubectl
 from kubectl_tas.live.kubectl import ClusterAccess, ForbiddenError, NoSuchResourceError
+from kubectl_tas.live.owners import owners_of
 from kubectl_tas.model.labels import POD_GROUP, WORKFLOW
 
 QUEUES = "queues.scheduling.run.ai"
@@ -312,21 +313,19 @@ def state_of(objects: Iterable[Mapping[str, Any]], *, is_whole: bool = False) ->
         if kind in by_kind:
             by_kind[kind].append(fields)
     queues = _usage(by_kind["Queue"], by_kind["PodGroup"], is_whole=is_whole)
-    running = tuple(_running_group(fields) for fields in by_kind["PodGroup"] if _running(fields) > 0)
-    return ClusterState(queues, tuple(by_kind["Queue"]), running)
-
-
-def _running_group(fields: Mapping[str, Any]) -> RunningGroup:
-    metadata, status = fields["metadata"], fields.get("status") or {}
-    owners = tuple((str(owner.get("kind")), str(owner.get("name"))) for owner in metadata.get("ownerReferences") or ())
-    return RunningGroup(
-        metadata.get("namespace", "default"),
-        metadata["name"],
-        str((fields.get("spec") or {}).get("queue")),
-        owners,
-        _amounts(status.get("resourcesStatus") or {}, "allocated"),
-        work_of(fields),
+    running = tuple(
+        RunningGroup(
+            fields["metadata"].get("namespace", "default"),
+            fields["metadata"]["name"],
+            str((fields.get("spec") or {}).get("queue")),
+            owners_of(fields),
+            _amounts((fields.get("status") or {}).get("resourcesStatus") or {}, "allocated"),
+            work_of(fields),
+        )
+        for fields in by_kind["PodGroup"]
+        if _running(fields) > 0
     )
+    return ClusterState(queues, tuple(by_kind["Queue"]), running)
 
 
 def work_of(fields: Mapping[str, Any]) -> str:

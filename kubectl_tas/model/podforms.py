@@ -21,8 +21,8 @@ from kubectl_tas.model.base import (
     Text,
     nothing,
 )
+from kubectl_tas.model.podsets import HOLDERS
 from kubectl_tas.model.podtemplate import (
-    HOLDERS,
     Amounts,
     Container,
     Meta,

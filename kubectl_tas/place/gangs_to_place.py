@@ -368,7 +368,7 @@ def _of_set(fleet: Fleet, submitted: SubmittedSet) -> Iterator[GangToPlace]:
     clique_set = submitted.set
     if not clique_set.is_previewed:
         raise _Unknown("its gangs are too many to be listed")
-    if clique_set.asks and clique_set.topology is None:
+    if clique_set.spec.asks and clique_set.topology is None:
         raise _Unknown("its topology is not declared")
     manifest = demanded(clique_set.declared.origin, demands(fleet, submitted))
     shapes = {
