@@ -47,7 +47,7 @@ DURATION_INVALID = Rule(
     "durations: numbers with units (ns, us, ms, s, m, h), such as 90s or 1h30m. KAI's webhook refuses a PodGroup with "
     "another value, and KAI's podgrouper ignores an annotation with another value. A preemption delay must not be "
     "negative. With a negative grace period, KAI never evicts a gang below its minimum. `forecast` reads "
-    "kubectl-tas/expected-runtime in the same form.",
+    "kubectl-tas/expected-runtime in the same form, and it must be more than 0.",
 )
 
 
@@ -70,8 +70,9 @@ def check_replicas(workload: FleetWorkload, fleet: Fleet) -> Iterator[Diagnostic
 
 def _expected_runtime(submitted: FleetWorkload | FleetPodGroup) -> Iterator[Diagnostic]:
     text = submitted.declared.spec.metadata.annotations.get(labels.EXPECTED_RUNTIME)
-    if text is not None and not _is_wait(text, is_delay=True):
-        yield _no_duration(labels.EXPECTED_RUNTIME, text, submitted, (*ROOT, labels.EXPECTED_RUNTIME))
+    if text is not None and (times.nanoseconds(text) or 0) <= 0:
+        path = (*ROOT, labels.EXPECTED_RUNTIME)
+        yield _no_duration(labels.EXPECTED_RUNTIME, text, submitted, path, "a duration of more than 0")
 
 
 def check_durations(group: FleetPodGroup, _fleet: Fleet) -> Iterator[Diagnostic]:
@@ -136,8 +137,14 @@ def _is_wait(text: str, *, is_delay: bool) -> bool:
     return nanoseconds is not None and (nanoseconds >= 0 or not is_delay)
 
 
-def _no_duration(name: str, text: str, submitted: FleetWorkload | FleetPodGroup, path: KeyPath) -> Diagnostic:
-    expected = "a duration of 0 or more" if times.nanoseconds(text) is not None else "a duration"
+def _no_duration(
+    name: str,
+    text: str,
+    submitted: FleetWorkload | FleetPodGroup,
+    path: KeyPath,
+    possible: str = "a duration of 0 or more",
+) -> Diagnostic:
+    expected = possible if times.nanoseconds(text) is not None else "a duration"
     message = f'{name} must be {expected}, such as 90s or 1h30m, not "{text}"'
     return Diagnostic(
         DURATION_INVALID, message, submitted.declared.at(*path), hint="Write a number with a unit: s, m or h."

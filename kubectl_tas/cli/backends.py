@@ -210,6 +210,7 @@ class NodeSource:
         self._files = files
         self._clusters = None if files else given_clusters(fleet, cluster, live=live)
         self._objects: dict[str, list[dict[str, Any]]] = {}
+        self._queued: dict[str, list[dict[str, Any]]] = {}
         self._nodes: dict[str, ClusterNodes] = {}
 
     def objects(self, backend: str) -> list[dict[str, Any]]:
@@ -231,7 +232,9 @@ class NodeSource:
         """
         from kubectl_tas.live import kubectl
 
-        found = self._with(backend, lambda cluster: cluster.queued())
+        if backend in self._queued:
+            return self._queued[backend]
+        found = self._queued[backend] = self._with(backend, lambda cluster: cluster.queued())
         namespace = kubectl.only_namespace(found)
         if namespace is not None:
             message = f"the state of the cluster has PodGroups of the namespace {namespace} alone: of pods in others it"

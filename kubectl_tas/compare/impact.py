@@ -21,6 +21,7 @@ from kubectl_tas.emit.foreign import FileBeside
 from kubectl_tas.facts.quantities import NOTHING, RESOURCES, Amounts
 from kubectl_tas.gangs.admission import Admission, Verdict
 from kubectl_tas.gangs.lasting import Past
+from kubectl_tas.gangs.start_moves import StartMoves
 from kubectl_tas.gangs.workflow_gang import gangs_of_workflow
 from kubectl_tas.kinds.page import Effect
 from kubectl_tas.load.source import CONFIG_FILE
@@ -226,7 +227,7 @@ class Risk(NamedTuple):
 
 @json_fields(
     "version:1 base=revision risk settings beside queues subpools topologies work restarts guard=guard_change objects "
-    "diagnostics=findings notCompared=unread shards=changed_shards?"
+    "diagnostics=findings notCompared=unread shards=changed_shards? starts?"
 )
 @dataclass(frozen=True)
 class Impact:
@@ -253,6 +254,8 @@ class Impact:
     listed: tuple[str, ...] = ()
     """Work that overQuota of a pool or subpool lists anew, or with larger amounts."""
     shards: tuple[ShardChange, ...] = ()
+    starts: tuple[StartMoves, ...] | None = None
+    """The starts that the change moves, for each shard of a scheduler; None without nodes."""
 
     @property
     def is_empty(self) -> bool:
@@ -325,6 +328,8 @@ class Impact:
         yield from _phrase(sum(shard.kind == "made" for shard in self.shards), "shard is new", "shards are new")
         yield from _phrase(milder, "rule counts for less", "rules count for less")
         yield from _phrase(warned, "warning", "warnings")
+        later = sum(move.is_later for shard in self.starts or () for move in shard.gangs)
+        yield from _phrase(later, "gang starts later", "gangs start later")
         if self.unread:
             yield "not all could be compared"
         if self.guard is not None and self.guard[1] == "warn":
