@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Waiving
 from kubectl_tas.facts import times
 from kubectl_tas.gangs.task_pods import CodeRange, code_ranges, seconds
-from kubectl_tas.kinds.section import children
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve.fleet import Fleet
@@ -140,12 +139,11 @@ def _grace_periods(document: object) -> Iterator[tuple[KeyPath, object]]:
     """Yields the grace periods of pods anywhere in a document, since operators take them in many places. A probe has a
     period of its own, for the container alone.
     """
-    waiting: list[tuple[KeyPath, object]] = [((), document)]
+    waiting: list[tuple[KeyPath, Any]] = [((), document)]
     while waiting:
         path, value = waiting.pop()
-        is_probe = str(path[-1] if path else "").endswith("Probe")
-        for key, below in children(value):
-            if key == _GRACE and not is_probe:
-                yield (*path, key), below
-            elif isinstance(below, dict | list):
+        if _GRACE in value and isinstance(value, dict) and not str(path[-1] if path else "").endswith("Probe"):
+            yield (*path, _GRACE), value[_GRACE]
+        for key, below in value.items() if isinstance(value, dict) else enumerate(value):
+            if isinstance(below, dict | list):
                 waiting.append(((*path, key), below))
