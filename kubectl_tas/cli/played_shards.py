@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from kubectl_tas.base.words import shortened
@@ -18,12 +19,14 @@ from kubectl_tas.model import manifest
 from kubectl_tas.place.earlier_starts import without_gangs
 from kubectl_tas.place.fairshare_report import called
 from kubectl_tas.place.gangs_to_place import GangToPlace, LeftOut, unplaced
+from kubectl_tas.place.node_resources import ClusterNodes
 from kubectl_tas.place.queues import trees
 from kubectl_tas.place.run_limits import Clock, planned
 from kubectl_tas.place.schedulers import SeenCluster, ShardScheduler, schedulers
 from kubectl_tas.place.scheduling_session import ShardStart, sum_of
-from kubectl_tas.place.timeline import play
+from kubectl_tas.place.timeline import Awaited, play
 from kubectl_tas.report.text import plural
+from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import FleetPool
 
@@ -41,15 +44,23 @@ def shard_schedulers(
         own = [item for item in gangs if item.sent.pool.backend == backend]
         if not own:
             continue
-        artifacts = (item.manifest for item in compile_queues(fleet) if item.backend == backend.name)
         nodes, objects = source.nodes(backend.name), source.queued(backend.name)
-        there = [item for item in objects if item.get("kind") == "Queue"]
-        queues = trees((item for item in artifacts if isinstance(item, manifest.Queue)), there)
-        names = {queue: item.name for queue, item in called(fleet, backend.name).items()}
-        for scheduler in schedulers(backend, own, SeenCluster(nodes, objects, queues, names, source.now(backend.name))):
+        seen = seen_cluster(fleet, backend, nodes, objects, source.now(backend.name))
+        for scheduler in schedulers(backend, own, seen):
             if tells:
                 _tell_unknown(scheduler)
             yield scheduler
+
+
+def seen_cluster(
+    fleet: Fleet, backend: FleetBackend, nodes: ClusterNodes, objects: Sequence[Mapping[str, Any]], now: datetime
+) -> SeenCluster:
+    """Returns the state of a cluster, with the queues that the repository renders and all others that are there."""
+    artifacts = (item.manifest for item in compile_queues(fleet) if item.backend == backend.name)
+    there = [item for item in objects if item.get("kind") == "Queue"]
+    queues = trees((item for item in artifacts if isinstance(item, manifest.Queue)), there)
+    names = {queue: item.name for queue, item in called(fleet, backend.name).items()}
+    return SeenCluster(nodes, objects, queues, names, now)
 
 
 def _tell_unknown(scheduler: ShardScheduler) -> None:
@@ -71,9 +82,12 @@ def forecasted(
     objects: Sequence[Mapping[str, Any]],
     times: Clock,
     named: frozenset[int] | None = None,
+    *,
+    effort: tuple[int, int] | None = None,
 ) -> Forecasted | None:
     """Plays one scheduler of a cluster with these objects. ``named``: identities of the work that is shown; None: all.
-    Returns None if the scheduler has no such work.
+    With ``effort``, most turns and tries, it stops when that work has started, or earlier. Returns None without such
+    work.
     """
     scheduler = replace(scheduler, start=replace(scheduler.start, now=times.now.replace(tzinfo=None)))
     plan = planned(scheduler, objects, times)
@@ -83,7 +97,8 @@ def forecasted(
         if not shown and not any(id(gang.sent) in named for gang in (*plan.suspended, *plan.without_runs)):
             return None
     with progress("Forecasting") as tick:
-        forecast = play(scheduler.start, plan.gangs, times.horizon, tick)
+        awaited = None if effort is None else Awaited(shown or frozenset(plan.gangs_to_place), *effort)
+        forecast = play(scheduler.start, plan.gangs, times.horizon, tick, awaited)
     return Forecasted(scheduler, plan, forecast, times, shown, named)
 
 

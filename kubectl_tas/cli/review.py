@@ -22,6 +22,7 @@ from kubectl_tas.cli.backends import (
     named_clusters,
     nodes_options,
     refuse_several,
+    time_in,
 )
 from kubectl_tas.cli.clock import clock_options, sets_clock
 from kubectl_tas.cli.options import (
@@ -52,10 +53,12 @@ from kubectl_tas.compare.impact import Impact, impact
 from kubectl_tas.compare.transitions import compare
 from kubectl_tas.compile import compile_fleet
 from kubectl_tas.emit.foreign import OUTPUT_FOREIGN, FileBeside, kept_changes
+from kubectl_tas.gangs.admission import VERDICTS
 from kubectl_tas.gangs.lasting import Past
 from kubectl_tas.work.run import JudgedRepository
 
 if TYPE_CHECKING:
+    from kubectl_tas.draw.forecasttable import Forecasted
     from kubectl_tas.live.live_cluster import Clusters
     from kubectl_tas.model.artifact import Artifact
     from kubectl_tas.place.node_resources import ClusterNodes
@@ -202,8 +205,9 @@ def report(to: str, title: str, since: str | None, live: bool, directory: str | 
     own = {pool.backend.name for pool in fleet.pools}
     answers = asked.ask(lambda one: one.state().queues, own & asked.names) if asked else None
     source = USED[CLUSTER if asked else DECLARED]
-    nodes = _nodes(asked, asked.names.intersection(own)) if asked else {}
+    nodes, forecasts = _nodes(session, asked, asked.names.intersection(own)) if asked else ({}, [])
     content = Content(title, fleet, session.shown, session.waived, answers.found if answers else None, source, nodes)
+    content = replace(content, forecasts=tuple(forecasts))
     whole = whole_work(session.run.full) if session.run else None
     content = replace(content, commit=last_commit(session.root), whole=whole)
     if since is not None:
@@ -221,18 +225,29 @@ def report(to: str, title: str, since: str | None, live: bool, directory: str | 
     return tell_errors(session) or unread
 
 
-def _nodes(asked: Clusters, backends: frozenset[str]) -> dict[str, ClusterNodes]:
-    """Returns the nodes of clusters, for files only if they have nodes; says on stderr which cannot be read."""
+def _nodes(
+    session: Session, asked: Clusters, backends: frozenset[str]
+) -> tuple[dict[str, ClusterNodes], list[Forecasted]]:
+    """Returns the nodes of clusters, for files only if they have nodes, and when work starts on those whose pods are
+    known too. Says on stderr what cannot be read.
+    """
+    from kubectl_tas.cli.starts import forecasts_of
     from kubectl_tas.live.kubectl import complete_kinds
     from kubectl_tas.live.live_cluster import nodes_among
     from kubectl_tas.place.node_resources import read_nodes
 
-    found = {}
+    found: dict[str, ClusterNodes] = {}
+    forecasts: list[Forecasted] = []
     for name in sorted(backends & asked.known.keys()):
+        cluster = asked.of(name)
         try:
-            items = asked.of(name).nodes_and_pods()
+            items = cluster.nodes_and_pods()
             if nodes_among(items):
-                found[name] = read_nodes(items, complete_kinds(items))
+                found[name] = nodes = read_nodes(items, complete_kinds(items))
+                backend = next(backend for backend in session.fleet.backends if backend.name == name)
+                if nodes.knows_pods and backend.is_kai and not session.without(VERDICTS).failed():
+                    items = [*items, *cluster.queued().objects]
+                    forecasts += forecasts_of(session.fleet, backend, nodes, items, time_in(cluster, items))
         except TasError as error:
             say(f"Without the nodes of backend {name}: {error.message}", err=True)
-    return found
+    return found, forecasts

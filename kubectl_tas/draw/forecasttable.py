@@ -15,16 +15,19 @@ from kubectl_tas.place.actions import TurnOutcome
 from kubectl_tas.place.earlier_starts import EarlierStart
 from kubectl_tas.place.fairshare import QuotaRefusal
 from kubectl_tas.place.gangs_to_place import GangToPlace, LeftOut
+from kubectl_tas.place.pending_work import PredictedStart
 from kubectl_tas.place.run_limits import DEADLINE, MAX_RUNS, Clock, ShardPlan, later_pods
 from kubectl_tas.place.schedulers import ShardScheduler
 from kubectl_tas.place.timeline import Forecast, GangForecast, RunLimit, StartOutcome
 from kubectl_tas.report import style
 from kubectl_tas.report.text import plural
+from kubectl_tas.resolve.pools import Submission
 
 MAX_SECONDS = 900 * 366 * 86400
 """Times that are later are not written as dates, since years have four digits."""
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 NO_LIMIT = "no limit"
+UNPLAYED = "what comes later takes long to play; ask `kubectl tas forecast`"
 HEADER = ("Name", "Pool", "Priority", "Pods", "GPUs", "Starts", "Ends by", "Why then")
 _ONLY_WIDE = (2, 3)
 """The columns that only the wide table has."""
@@ -336,6 +339,29 @@ def _moved(gang: GangForecast, other: GangForecast, clock: Clock) -> str:
         gain = gang.starts - other.starts
         return f"{text} ({lasting(abs(gain))} {'earlier' if gain > 0 else 'later'})"
     return text if text != starts(gang, clock) else "="
+
+
+def last_start(each: Forecasted, sent: Submission) -> PredictedStart | None:
+    """Returns the start of the last gang of work that waits; None if none of its gangs waits."""
+    if each.forecast.horizon < each.clock.horizon:
+        later = f"not within {lasting(each.forecast.horizon)}" if each.forecast.horizon else "not at once"
+        return PredictedStart(None, None, None, later, UNPLAYED)
+    for idle in each.idle:
+        if idle.gang.sent is sent:
+            outcome = StartOutcome.NEVER if idle.gang in each.planned.suspended else StartOutcome.BEYOND
+            return PredictedStart(idle.gang.gang.name, outcome, None, idle.starts, idle.because)
+    waiting = [
+        gang
+        for gang in each.gangs
+        if each.planned.gangs_to_place[gang.name].sent is sent
+        and gang.outcome is not StartOutcome.RUNS
+        and each.planned.is_first(gang.planned)
+    ]
+    if not waiting:
+        return None
+    last = waiting[-1]
+    texts = starts(last, each.clock), because(each, last)
+    return PredictedStart(last.name, last.outcome, last.starts, *texts, last.cause.ended, len(waiting), each.is_cut)
 
 
 def limit_text(limit: RunLimit) -> str:

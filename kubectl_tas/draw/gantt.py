@@ -27,10 +27,11 @@ _HOUR = 3600
 
 def svg(forecasts: Sequence[Forecasted]) -> str:
     """Draws the forecasts one below the other."""
-    return _picture(forecasts, f"<style>\n{STYLE}</style>\n")
+    return picture(forecasts, f"<style>\n{STYLE}</style>\n")
 
 
-def _picture(forecasts: Sequence[Forecasted], style: str) -> str:
+def picture(forecasts: Sequence[Forecasted], style: str = "") -> str:
+    """Draws the forecasts; without ``style``, for a page with the style of pictures."""
     lines: list[str] = []
     down = MARGIN
     for each in forecasts:
@@ -53,7 +54,7 @@ def html(forecasts: Sequence[Forecasted]) -> str:
     for each in forecasts:
         rows = [_row(each, gang) for gang in each.gangs]
         rows += [[*map(plainpage.text, (gang_name(idle.gang), idle.starts, "-", idle.because))] for idle in each.idle]
-        body.append(plainpage.Html(_picture([each], "")))
+        body.append(plainpage.Html(picture([each])))
         body.append(plainpage.table((HEADER[0], *HEADER[-3:]), rows, title=head(each).strip()))
     return plainpage.page("When does work start?", body, STYLE)
 

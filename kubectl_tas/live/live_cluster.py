@@ -23,7 +23,8 @@ QUEUES = "queues.scheduling.run.ai"
 POD_GROUPS = "podgroups.scheduling.run.ai"
 NODES = "nodes"
 PODS = "pods"
-QUEUED = ((QUEUES, False), (POD_GROUPS, True), ("priorityclasses.scheduling.k8s.io", False))
+_CLASSES = ("priorityclasses.scheduling.k8s.io", False)
+QUEUED = ((QUEUES, False), (POD_GROUPS, True), _CLASSES)
 """Resources that tell the queue of each pod and what KAI evicts for what, each with whether it is namespaced."""
 SCHEDULED = (
     *QUEUED,
@@ -185,6 +186,10 @@ class Cluster:
     def queued(self) -> Beside:
         """Returns objects that tell the queue of each pod and what KAI evicts for what, as far as they may be read."""
         return self._beside((), QUEUED)
+
+    def priority_classes(self) -> Beside:
+        """Returns the objects of ``queued`` that are no queues and PodGroups."""
+        return self._beside((), (_CLASSES,))
 
     def scheduling(self) -> Beside:
         """Returns what KAI's scheduler reads besides ``nodes_and_pods``; storage only if it may be read."""

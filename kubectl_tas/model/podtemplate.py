@@ -85,11 +85,7 @@ class Amounts(Open):
     def uncounted(self) -> tuple[str, ...]:
         """Requested accelerators that KAI does not count."""
         names = ((name, str(amount)) for name, amount in (self.model_extra or {}).items())
-        return tuple(
-            name
-            for name, amount in names
-            if amount != "0" and (is_uncounted(name) or (is_counted(name) and not amount.isdecimal()))
-        )
+        return tuple(n for n, a in names if a != "0" and (is_uncounted(n) or (is_counted(n) and not a.isdecimal())))
 
 
 _NO_AMOUNTS = Amounts.model_construct()
@@ -187,9 +183,7 @@ class PodSpec(Open):
 
     def gpus_with(self, annotations: Mapping[str, str]) -> Gpus:
         """Returns the GPUs of one pod with these annotations."""
-        init = (
-            replace(container.resources.asked, is_sidecar=container.is_sidecar) for container in self.initContainers
-        )
+        init = (replace(c.resources.asked, is_sidecar=c.is_sidecar) for c in self.initContainers)
         containers = (container.resources.asked for container in self.containers)
         return gpus.of_pod(init, containers, self.resources.asked, annotations)
 

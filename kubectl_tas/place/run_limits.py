@@ -81,6 +81,7 @@ def planned(scheduler: ShardScheduler, objects: Sequence[Mapping[str, Any]], clo
     """Returns the gangs that run, wait or come within the horizon."""
     of_repository = {group: gang for gang, groups in scheduler.running for group in groups}
     groups = [fields for fields in objects if fields.get("kind") == "PodGroup"]
+    times_made = {str(group["metadata"].get("name")): group["metadata"].get("creationTimestamp") for group in groups}
     pods = _pods_of_cluster(objects)
     gangs: list[PlannedGang] = []
     for work in scheduler.start.works:
@@ -104,14 +105,7 @@ def planned(scheduler: ShardScheduler, objects: Sequence[Mapping[str, Any]], clo
             else:
                 runs[coming[0].work.name] = len(coming[:MAX_RUNS])
             continue
-        created = min(
-            (
-                clock.since(group["metadata"].get("creationTimestamp")) or 0
-                for group in groups
-                if gang.is_called(str(group["metadata"].get("name")))
-            ),
-            default=0,
-        )
+        created = min((clock.since(times_made[name]) or 0 for name in gang.called_among(times_made)), default=0)
         gangs.append(PlannedGang(work, limit_of(gang, clock), min(0, created)))
     return ShardPlan(tuple(gangs), tuple(suspended.values()), tuple(without_runs), names, runs, min(cuts, default=None))
 
