@@ -28,7 +28,7 @@ _STATES = {
     State.ABSENT: "is not in the cluster",
 }
 _PLAYED = (CauseKind.QUOTA, CauseKind.DELAY, CauseKind.TOPOLOGY, CauseKind.ROOM)
-"""Causes that a forecast plays. It knows no usage of a queue without its pods: then a full quota contradicts "at once"."""
+"""Causes that a forecast plays. It counts the usage of a queue by pods, so a full quota may contradict "at once"."""
 _GANGS = 5
 """Maximum number of PodGroups that are shown."""
 
