@@ -131,10 +131,14 @@ class Solver:
         return self.tries >= MAX_TRIES or self.session.tries_left <= 0
 
     def _free_nodes(self) -> set[str] | None:
-        """Returns the nodes that KAI considers besides those of evicted pods: nodes with free GPUs. None means all."""
+        """Returns the nodes that KAI considers besides those of evicted pods; None means all. They are the nodes with
+        idle GPUs, even if these are promised to pods that wait, and those that get GPUs back (feasible_nodes.go).
+        """
         if any(not _gpus(pod) for pod in self.work.pods):
             return None
-        return {name for name in self.session.space.nodes if self.session.space.free_of(name, GPU) > 0}
+        space = self.session.space
+        idle = {name: space.idle_of(name, GPU) for name in space.nodes}
+        return {name for name in space.nodes if idle[name] > 0 or space.free_of(name, GPU) > idle[name]}
 
     def _first(self, pods: Sequence[SessionPod], scenarios: _Scenarios, recorded: tuple[VictimPods, ...]) -> Way | None:
         """Returns the first way by which a scenario places these pods."""

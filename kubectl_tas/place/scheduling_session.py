@@ -237,8 +237,10 @@ class SchedulingSession:
                 space.give_back(pod.node, pod.asks)
             pod.node = None
 
-    def returns(self, work: Work) -> None:
-        """Takes pods of a gang that were evicted for pods that wait."""
+    def returns(self, work: Work, pods: Collection[SessionPod] = ()) -> None:
+        """Takes pods that were evicted for pods that wait. They are made again, so they are the youngest of the gang."""
+        if pods:
+            work.pods = tuple(sorted(work.pods, key=lambda pod: pod in pods))
         self.signatures[work] = _signature(work)
         self.changes(work)
 

@@ -432,15 +432,14 @@ class _Play:
         for work, turn in turns.items():
             for batch in turn.evicted:
                 self._evict(self._runs[batch.work], batch.pods, work.name, at)
+        moved = {pod for turn in turns.values() for batch in turn.moved for pod in batch.pods}
+        nominated: dict[Work, list[SessionPod]] = {}
         for pod, work in self._session.nominated.items():
-            run = self._runs[work]
+            nominated.setdefault(work, []).append(pod)
             if pod.node is not None:
                 self._session.leave(work, pod)
-            if run.since.pop(pod, None) is not None and not run.since:
-                self._close(run, at)
-        for work in dict.fromkeys(self._session.nominated.values()):
-            self._session.returns(work)
-            self._await(self._runs[work])
+        for work, pods in nominated.items():
+            self._remake(self._runs[work], [pod for pod in pods if pod in moved], at)
         for work, turn in turns.items():
             run = self._runs[work]
             self._is_cut = self._is_cut or turn.is_cut
@@ -449,6 +448,7 @@ class _Play:
                 if not run.since:
                     run.spans.append(RunSpan(at, None))
                 run.since |= dict.fromkeys(new, at)
+                self._session.returns(work)
                 if run.first is None and work.has_started:
                     run.first, run.cause = at, self._cause(run, turn, at)
                     self._started.add(work.name)
@@ -459,14 +459,18 @@ class _Play:
 
     def _evict(self, run: _PlayedGang, pods: Iterable[SessionPod], winner: str, at: int) -> None:
         pods = [pod for pod in pods if pod.node is None]
+        run.evictions.append(Eviction(at, winner, len(pods)))
+        self._remake(run, pods, at)
+
+    def _remake(self, run: _PlayedGang, pods: Sequence[SessionPod], at: int) -> None:
+        """Makes pods again that had to go, if their controller does that."""
         for pod in pods:
             run.since.pop(pod, None)
             pod.is_gone = False
-        run.evictions.append(Eviction(at, winner, len(pods)))
-        self._session.returns(run.work)
+        self._session.returns(run.work, pods)
         if not run.since:
             self._close(run, at)
-        if not run.planned.limit.is_remade:
+        if pods and not run.planned.limit.is_remade:
             self._session.dismiss(run.work, pods)
             if not run.work.pods:
                 run.over = at
