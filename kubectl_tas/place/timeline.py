@@ -11,6 +11,7 @@ from dataclasses import field, replace
 from datetime import timedelta
 from enum import Enum
 from heapq import heappop, heappush
+from math import ceil
 
 from kubectl_tas.base.contract import json_fields
 from kubectl_tas.base.late import dataclass
@@ -274,6 +275,8 @@ class _Play:
         """Names of gangs that have had their minimum of pods."""
         self._ended: dict[str, tuple[str, frozenset[str]]] = {}
         """Queue and nodes of the gangs that end at the present time, by name."""
+        self._wake: int | None = None
+        """Time at which KAI spares a gang no longer that it spared when it last decided, or a gang may first evict."""
         self._events, self._is_cut = 0, False
         self._running: list[tuple[int, frozenset[str]]] = []
         for run in self._runs.values():
@@ -289,11 +292,9 @@ class _Play:
 
     def answer(self, tick: Callable[[int, int], None]) -> Forecast:
         self._settle(0)
-        at = 0
-        while self._queue and self._queue[0][0] <= self._horizon:
-            at = self._queue[0][0]
+        while (at := self._next_time()) <= self._horizon:
             tick(at, self._horizon)
-            self._ended, is_event = {}, False
+            self._ended, is_event = {}, at == self._wake
             while self._queue and self._queue[0][0] == at:
                 is_event = self._due(heappop(self._queue)[2], at) or is_event
             if is_event:
@@ -311,6 +312,11 @@ class _Play:
         gangs = [answers[run] for run in self._runs.values()]
         gangs.sort(key=lambda gang: (gang.starts is None, gang.starts or 0, rank[gang.outcome]))
         return Forecast(tuple(gangs), self._horizon, self._events, self._is_cut, tuple(self._running))
+
+    def _next_time(self) -> int:
+        """Returns the time at which something may happen next; a time behind the horizon if nothing does."""
+        times = [entry[0] for entry in self._queue[:1]] + ([] if self._wake is None else [self._wake])
+        return min(times, default=self._horizon + 1)
 
     def _come(self, run: _PlayedGang) -> None:
         run.is_here = True
@@ -410,20 +416,26 @@ class _Play:
             run.spans[-1] = RunSpan(run.spans[-1].start, at)
 
     def _settle(self, at: int) -> None:
-        """Runs cycles until nothing changes. A minimum runtime that ends between two ends counts from the later one."""
+        """Runs cycles until nothing changes."""
         if self._start.now is not None:
             self._session.now = self._start.now + timedelta(seconds=at)
+        turns: dict[Work, Turn] = {}
         for number in range(MAX_CYCLES):
             ready = [work for work in self._later if self._started.issuperset(work.before)]
             self._later = [work for work in self._later if work not in ready]
             self._session.admit(ready)
-            turns: dict[Work, Turn] = {}
+            turns = {}
             if any(work.next_pods() for work in self._session.works):
                 run_actions(self._session, turns)
             went = self._note(turns, at)
             if not went and not any(self._started.issuperset(work.before) for work in self._later):
                 break
             self._is_cut = self._is_cut or number == MAX_CYCLES - 1
+        now = self._session.now
+        wakes = [spared.until for turn in turns.values() for spared in turn.spared]
+        wakes += (work.delay_end for work in self._session.works if work.delay_end is not None and work.next_pods())
+        wake = min((time for time in wakes if time > now), default=None)
+        self._wake = None if wake is None else at + ceil((wake - now).total_seconds())
         names = (run.work.name for run in self._runs.values() if run.since and run.work.has_started)
         self._running.append((at, frozenset(names)))
 
