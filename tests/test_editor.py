@@ -342,17 +342,20 @@ def test_what_can_be_said_at_once_does_not_wait(tmp_path: Path, monkeypatch: pyt
         async def told() -> tuple[str, int | None, list[str]]:
             return await asyncio.wait_for(news.get(), TIMEOUT)
 
-        it.opened(uri, 1, work("a"))
+        def typed(version: int, text: str) -> types.DidOpenTextDocumentParams:
+            return types.DidOpenTextDocumentParams(types.TextDocumentItem(uri, "yaml", version, text))
+
+        await it.opened(typed(1, work("a")))
         assert it._projects[tmp_path].due <= asyncio.get_running_loop().time()  # it does not wait for more
         assert await told() == ("b.yaml", None, ["pool-unknown"])
-        it.opened(uri, 2, work("a", "teem"))
+        await it.opened(typed(2, work("a", "teem")))
         assert await told() == ("a.yaml", 2, ["pool-unknown"])
-        it.opened(uri, 3, work("a"))
+        await it.opened(typed(3, work("a")))
         assert await told() == ("a.yaml", 3, [])
         known = await it.known(uri)
         assert known is not None
         assert known[0].typed == {FIRST: work("a").encode()}
-        it.opened(uri, 4, work("a").replace("gpu", "gpus"))
+        await it.opened(typed(4, work("a").replace("gpu", "gpus")))
         assert await told() == ("a.yaml", 4, ["unknown-field"])
         go.set()
         assert await told() == ("a.yaml", 4, ["unknown-field"])
@@ -428,8 +431,9 @@ def test_a_file_that_is_saved_or_closed_without_being_open_is_none_of_ours(tmp_p
     async def session() -> None:
         it = server.make_server()
         for uri in (tmp_path.joinpath("a.yaml").as_uri(), "untitled:1"):
-            it.saved(uri)
-            it.closed(uri)
+            document = types.TextDocumentIdentifier(uri)
+            await it.saved(types.DidSaveTextDocumentParams(document))
+            await it.closed(types.DidCloseTextDocumentParams(document))
             assert it.typed_text(uri) is None
             assert await it.known(uri) is None
 

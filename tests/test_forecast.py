@@ -197,6 +197,29 @@ def test_a_job_set_ends_when_the_limits_of_all_its_jobs_do(
     assert {gang["endsAfterSeconds"] for gang in gangs(root, nodes(root)).values()} == {ends}
 
 
+@pytest.mark.parametrize(
+    ("jobs", "spec", "reason"),
+    [
+        (["|", "dependsOn: [{name: j0, status: Complete}],|"], "", "j1 is made only when j0 is ready or complete"),
+        (["|", "|"], "  startupPolicy: {startupPolicyOrder: InOrder}\n", "only when the one before it is ready"),
+    ],
+)
+def test_pods_that_come_later_count_from_the_start_and_the_answer_says_so(
+    jobs: list[str], spec: str, reason: str, tmp_path: Path
+) -> None:
+    because = gangs(repository(tmp_path, a=job_set(*jobs, spec=spec)), nodes(tmp_path))["a"]["because"]
+    assert because.startswith("all its pods count from its start, although ")
+    assert because.endswith(reason)
+
+
+def test_names_of_25_characters_fit_120_columns(tmp_path: Path) -> None:
+    texts = {letter: job(letter * 25, gpus, template=LIMITED) for letter, gpus in (("a", 4), ("b", 4), ("c", 8))}
+    root = repository(tmp_path, **texts)
+    lines = forecast(root, nodes(root)).out.partition("\nWhat")[0].splitlines()
+    assert max(map(len, lines)) <= 120
+    assert [line.rpartition("  ")[2] for line in lines[6:]] == [f"{'a' * 25} and {'b' * 25} end", "at the latest then"]
+
+
 def ray_job(spec: str) -> str:
     head = "apiVersion: ray.io/v1\nkind: RayJob\n" + META.replace("NAME", "r").replace("NOTES", "")
     pods = f"template: {{spec: {{{PODS}}}}}"
@@ -273,6 +296,8 @@ def test_work_that_nobody_starts_has_a_row(
         row = next(line for line in result.out.splitlines() if line.startswith(f"{name} "))
         assert (start in row, why in row) == (True, True)
         assert result.code == (1 if arguments == [name] else 0)
+    assert f">{name}: {start}, {why}</text>" in forecast(root, nodes(root), "-o=svg").out
+    assert f"<td>{start}</td><td>-</td><td>{why}</td>" in forecast(root, nodes(root), "-o=html").out
     (scheduler,) = json.loads(forecast(root, name, "-o=json", nodes(root)).out)["schedulers"]
     assert ([each["name"] for each in scheduler[listed]], scheduler["gangs"]) == ([name], [])
 
@@ -281,8 +306,11 @@ def test_a_schedule_with_many_runs_is_bounded_and_the_answer_says_so(tmp_path: P
     """Nothing is tried for each run: that would take hours."""
     root = repository(tmp_path, night=cron_job("* * * * *"))
     result = forecast(root, nodes(root))
-    assert (result.code, "of each schedule only the first 200 runs" in result.out) == (1, True)
+    limited = "; starts after 3 h 21 min may be too early: of each schedule only 200 runs count"
+    assert (result.code, limited in result.out) == (1, True)
     assert [line.split()[0] for line in result.out.splitlines()[4:]] == ["night"]
+    (scheduler,) = json.loads(forecast(root, "-o", "json", nodes(root)).out)["schedulers"]
+    assert (scheduler["limited"], scheduler["limitedAfterSeconds"]) == (True, 201 * 60)
 
 
 def test_a_limit_behind_the_horizon_is_not_called_absent(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from kubectl_tas.gangs import podgrouper
 from kubectl_tas.kinds import BY_NAME, LISTED
 from kubectl_tas.model.kindlists import OWN
 from kubectl_tas.model.podkinds import check_paths
-from kubectl_tas.model.podtemplate import Name
+from kubectl_tas.model.podsets import Name
 from kubectl_tas.model.workloads import Workload, read
 from tests.support.cli import kubectl_tas, pool, write
 from tests.support.fleets import fleet_of
@@ -293,10 +293,10 @@ def test_what_a_predictor_serves_asks_for_gpus(framework: str) -> None:
 def test_the_name_that_somebody_gave_to_pods(name: str, spec: Object, named: tuple[str, str, bool] | None) -> None:
     (pods,) = workload_of(document(name, spec)).pod_sets
     if named is None:
-        assert pods.written is None
+        assert pods.given_name is None
     else:
         text, path, is_key = named
-        assert pods.written == Name(
+        assert pods.given_name == Name(
             "part", text, text, tuple(int(x) if x.isdecimal() else x for x in path.split(".")), is_key
         )
 

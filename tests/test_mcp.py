@@ -67,7 +67,8 @@ def test_tools_are_read_only_and_have_schemas(root: Path) -> None:
     async def talk(client: Any, ask: Ask) -> None:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         assert {*tools} == {
-            *("validate_manifest", "validate", "explain", "admit", "fit", "why", "pools", "diff", "rule", "suggest")
+            *("validate_manifest", "validate", "explain", "admit", "fit", "forecast", "why"),
+            *("pools", "diff", "rule", "suggest"),
         }
         for tool in tools.values():
             assert tool.annotations.read_only_hint
@@ -129,6 +130,9 @@ def test_placement_is_asked_of_nodes(tmp_path: Path) -> None:
     async def talk(client: Any, ask: Ask) -> None:
         same(await ask("fit", work=["missed"]), printed(root, "fit", "missed", *NODES))
         same(await ask("fit"), printed(root, "fit", "--all", *NODES))
+        times = {"horizon": "1d", "now": "2026-11-29T04:00:00Z"}
+        options = [f"--{name}={value}" for name, value in times.items()]
+        same(await ask("forecast", work=["missed"], **times), printed(root, "forecast", "missed", *options, *NODES))
         assert "knows no cluster" in words(await ask("why", work="missed"))
 
     speak(root, talk, *NODES)

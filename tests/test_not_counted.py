@@ -50,7 +50,7 @@ ANSWERS = {
     "forecast": ["train", "--nodes", "nodes.json", "--assume", "1h", "--now", "2026-11-29T04:00Z"],
     "pool describe": ["team"],
     "pool list": [],
-    "pool plan": ["--nodes", "nodes.json"],
+    "pool plan": ["--nodes", "nodes.json", "--grow", "1"],
     "pool share": ["--gpus", "8"],
     "snapshot": ["train", "--to", "out.gz", "--nodes", "nodes.json"],
     "subpool list": [],

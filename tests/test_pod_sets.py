@@ -8,7 +8,7 @@ import pytest
 
 from kubectl_tas.kinds import BY_NAME
 from kubectl_tas.kinds.page import Division
-from kubectl_tas.model.podtemplate import PodSet
+from kubectl_tas.model.podsets import PodSet
 from kubectl_tas.model.workloads import read
 from tests.support.pyyaml import safe_load
 
@@ -38,11 +38,9 @@ def told(pods: PodSet) -> str:
     said += [f"{pods.indices} indices"] if pods.indices != pods.replicas else []
     said += [f"index {pods.index_label}"] if pods.index_label else []
     said += [f"SubGroup {pods.label}"] if pods.label else []
-    if pods.written:
-        of = "key" if pods.written.is_key else "value"
-        said.append(
-            f"{pods.written.what} {pods.written.text}/{pods.written.compared} by {of} {dotted(pods.written.path)}"
-        )
+    if pods.given_name:
+        name, of = pods.given_name, "key" if pods.given_name.is_key else "value"
+        said.append(f"{name.what} {name.text}/{name.compared} by {of} {dotted(name.path)}")
     said += [f"{pods.jobs} jobs of {dotted(pods.job[0])} {pods.job[1].labels}"] if pods.job else []
     said += ["late"] if pods.comes_late else []
     said += ["leader"] if pods.is_leader else []

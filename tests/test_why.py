@@ -74,6 +74,36 @@ def test_golden(output: str, snapshot: Any) -> None:
     assert result.out == snapshot(extension_class=at(CASE / f"output.{'txt' if output == 'text' else 'json'}"))
 
 
+def test_the_start_is_that_of_a_forecast_of_what_the_cluster_has(tmp_path: Path) -> None:
+    """Work that only files have takes no room; what runs ends at its limit; a number names what else keeps it."""
+    found = answer("one-rack", CASE / "cluster.json")["start"]
+    assert (found["outcome"], found["because"]) == ("unknown", "running and half-there have no limit")
+    assert "Starts:    at once, when cause 1 is gone" in why("half-there", STATE).out
+    assert answer("running", CASE / "cluster.json", code=0)["start"] is None
+    root = shutil.copytree(case_input(CASE), tmp_path / "repository")
+    text = (root / "workflows/all.yaml").read_text()
+    limited = text.replace("  name: running\n", "  name: running\n  timeout: {exec_timeout: 2h}\n")
+    (root / "workflows/all.yaml").write_text(limited)
+
+    def started(items: list[Item]) -> None:
+        items[:] = [item for item in items if not item["metadata"]["name"].startswith(("one-rack", "half-there"))]
+        for pod in own(items, "Pod", "running"):
+            pod["status"]["startTime"] = "2026-11-22T08:30:00Z"
+
+    file = changed(tmp_path, started)
+    explained = json.loads(kubectl_tas("-C", root, "explain", "running", "-o", "json").out)
+    file.write_text(file.read_text().replace(RUNS, explained["podGroups"][0]["name"]))
+    (line,) = re.findall("Starts: .*", why("over-quota", f"--cluster-state={file}", root=root).out)
+    assert line == "Starts:    after 1 h: running ends at the latest then, and the quota of research--vision has room"
+
+
+def test_a_start_that_takes_long_to_play_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kubectl_tas.cli.starts.OF_WHY", (0, 0))
+    found = answer("over-quota", CASE / "cluster.json")["start"]
+    assert (found["outcome"], found["startsAfterSeconds"]) == (None, None)
+    assert "Starts:    not at once: what comes later takes long to play" in why("over-quota", STATE).out
+
+
 def test_work_that_runs_is_well_whatever_was_said_before_it_started() -> None:
     """KAI before 0.17.0 never takes the condition of a PodGroup away."""
     found = answer("running", CASE / "cluster.json", code=0)

@@ -141,7 +141,7 @@ def _declared(path: Path) -> Iterator[str]:
     """Yields the codes of the rules that a module declares."""
     for node in ast.parse(path.read_text(encoding="utf-8")).body:
         call = node.value if isinstance(node, ast.Assign) else None
-        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "Rule":
+        if isinstance(call, ast.Call) and ast.unparse(call.func) in ("Rule", "Rule.error", "Rule.warning", "Rule.info"):
             yield str(ast.literal_eval(call.args[0]))
 
 

@@ -27,7 +27,7 @@ INSTRUCTIONS = """\
 Answers about a repository of GPU pools and workloads for KAI Scheduler. No tool writes.
 Before you write a workload: `pools` to choose a pool, `validate_manifest` until it has no error, `admit` for its quota.
 Once it is written: `explain` for where it goes, `fit` for whether it has room, `diff` for what the change means.
-`rule` explains a finding, `suggest` makes a patch, `why` says why work waits in the cluster.
+`rule` explains a finding, `suggest` makes a patch. `why` says why work waits, `forecast` when it starts.
 Lists are cut: `page.next` is the offset to ask for more."""
 
 

@@ -138,6 +138,14 @@ def _fit(call: Call, arguments: Arguments) -> Said:
     return call.ask(["fit", "-o", "json", *every, *node_words(call.server), "--", *work])
 
 
+def _forecast(call: Call, arguments: Arguments) -> Said:
+    work = arguments.get("work", ())
+    for name in work:
+        call.within(name)
+    options = optional(arguments, grow="--grow", assume="--assume", horizon="--horizon", now="--now")
+    return call.ask(["forecast", "-o", "json", *options, *node_words(call.server), "--", *work])
+
+
 def _why(call: Call, arguments: Arguments) -> Said:
     call.within(arguments["work"])
     return call.ask(["workflow", "why", "-o", "json", *cluster_words(call.server), "--", arguments["work"]])
@@ -210,6 +218,21 @@ TOOLS: dict[str, Tool] = {
         "fit",
         _fit,
         {"work": {**_SEVERAL, "items": _WORK}},
+        asks_cluster=True,
+    ),
+    "forecast": Tool(
+        "Ask when work starts",
+        "Tell when work of the repository starts and ends at the latest, if each limit holds, and what would bring it "
+        "forward. Without work: for all. It needs a server that knows a cluster or nodes.",
+        "forecast",
+        _forecast,
+        {
+            "work": {**_SEVERAL, "items": _WORK},
+            "grow": {"type": "integer", "minimum": 1, "description": "Also tell the starts with so many more racks."},
+            "assume": _word("How long work without a limit runs, such as 2h."),
+            "horizon": _word("Where the forecast stops, such as 2d. Default: 7d."),
+            "now": _word("The time of the forecast, such as 2026-11-29T04:00:00Z."),
+        },
         asks_cluster=True,
     ),
     "why": Tool(

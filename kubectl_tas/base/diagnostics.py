@@ -7,6 +7,7 @@ from dataclasses import field, replace
 from enum import Enum
 from functools import cached_property
 from operator import attrgetter
+from typing import Self
 
 from kubectl_tas.base.contract import json_fields
 from kubectl_tas.base.late import dataclass
@@ -66,6 +67,21 @@ class Rule:
     """The consequence in the cluster, and how to correct the input."""
     protects: Waiving | None = None
     """None: nobody may change an error, and anybody may change a milder rule."""
+
+    @classmethod
+    def error(cls, code: str, summary: str, rationale: str, protects: Waiving | None = None) -> Self:
+        """Returns a rule whose findings fail a run."""
+        return cls(code, Severity.ERROR, summary, rationale, protects)
+
+    @classmethod
+    def warning(cls, code: str, summary: str, rationale: str, protects: Waiving | None = None) -> Self:
+        """Returns a rule whose findings fail a run with ``--strict``."""
+        return cls(code, Severity.WARNING, summary, rationale, protects)
+
+    @classmethod
+    def info(cls, code: str, summary: str, rationale: str, protects: Waiving | None = None) -> Self:
+        """Returns a rule whose findings fail no run."""
+        return cls(code, Severity.INFO, summary, rationale, protects)
 
     @property
     def waiving(self) -> Waiving:

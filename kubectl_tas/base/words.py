@@ -35,7 +35,7 @@ def closest(name: str, candidates: Iterable[str], *, most: int | None = None, fo
     allowed = min(MAX_SLIPS, max(1, (len(name) + 1) // 3)) if most is None else most
     compared = [candidate for candidate in islice(candidates, MAX_KNOWN) if abs(len(candidate) - len(name)) <= allowed]
     near = [
-        (_slips(folded, candidate.casefold() if folds else candidate, may_replace=len(name) > 3), candidate)
+        (_slips(folded, candidate.casefold() if folds else candidate, allowed, may_replace=len(name) > 3), candidate)
         for candidate in compared
     ]
     nearest = min((pair for pair in near if pair[0] <= allowed), default=None, key=itemgetter(0))
@@ -82,14 +82,17 @@ def _of_series(name: str) -> str:
     return re.sub(r"[0-9]+|(?<![A-Za-z])[A-Za-z]{1,2}(?![A-Za-z])", "", name)
 
 
-def _slips(first: str, second: str, *, may_replace: bool) -> int:
-    """Returns how many slips turn one word into another, with no part of either changed twice.
+def _slips(first: str, second: str, most: int, *, may_replace: bool) -> int:
+    """Returns how many slips turn one word into another, with no part of either changed twice; more than ``most`` if
+    it takes more.
 
     The measure is optimal string alignment. ``may_replace``: another character counts as one slip, not two.
     """
     before: list[int] = []
     row = list(range(len(second) + 1))
     for i, character in enumerate(first, start=1):
+        if min(row) > most < min(before, default=0):  # what is below is no less
+            return most + 1
         before, above, row = row, before, [i]
         for j, right in enumerate(second, start=1):
             cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (character != right) * (1 if may_replace else 2))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Severity
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule
 from kubectl_tas.base.words import did_you_mean, write_instead
 from kubectl_tas.check.grove_api import SET_FIELD
 from kubectl_tas.check.object_names import NAME_INVALID
@@ -24,49 +24,42 @@ STARTUP_TYPES = ("CliqueStartupTypeAnyOrder", "CliqueStartupTypeInOrder", "Cliqu
 MAX_NAME = 45
 """Maximum length of the names of a set, a scaling group and a clique together. Grove appends indices to the names."""
 
-CLIQUE_DUPLICATE = Rule(
+CLIQUE_DUPLICATE = Rule.error(
     "clique-duplicate",
-    Severity.ERROR,
     "Cliques or scaling groups share a name or a roleName, or a clique is scaled twice.",
     "Grove names pods after their clique and its one scaling group, and its webhook accepts each role once. Rename "
     "one, or take the clique out of one group.",
 )
-CLIQUE_UNKNOWN = Rule(
+CLIQUE_UNKNOWN = Rule.error(
     "clique-unknown",
-    Severity.ERROR,
     "A scaling group or startsAfter names an unknown clique, or itself.",
     "Grove's webhook refuses the set. Correct the name, or add the clique.",
 )
-CLIQUE_MINIMUM = Rule(
+CLIQUE_MINIMUM = Rule.error(
     "clique-minimum",
-    Severity.ERROR,
     "minAvailable is 0 or above the replicas, or a clique has no replicas.",
     "The gang would wait for pods that never exist. Use a number from 1 to replicas.",
 )
-CLIQUE_NAME_LENGTH = Rule(
+CLIQUE_NAME_LENGTH = Rule.error(
     "clique-name-length",
-    Severity.ERROR,
     "The names of a set, a scaling group and a clique have over 45 characters together.",
     "Grove joins the names and adds indices and a random part, and a pod name has at most 63 characters. Grove's "
     "webhook refuses the set. Shorten one of the names.",
 )
-SET_REPLICAS = Rule(
+SET_REPLICAS = Rule.warning(
     "set-replicas",
-    Severity.WARNING,
     "A Grove set does not say how many replicas it has.",
     "Grove reads a missing number as 0 and starts nothing. Write replicas, even if you mean 0.",
 )
-CLIQUE_RESTART = Rule(
+CLIQUE_RESTART = Rule.warning(
     "clique-restart-policy",
-    Severity.WARNING,
     "The pods of a clique have another restart policy than Always.",
     "Grove means the pods of a clique to restart, and ends the whole gang when too few of them run. Its webhook warns "
     "at each apply that the field is ignored and set to Always (validatePodSpec of podcliqueset.go, 0.1.0-alpha.8 to "
     "alpha.11). Remove it. For work that ends, write a Job.",
 )
-SET_PREVIEW = Rule(
+SET_PREVIEW = Rule.info(
     "set-preview",
-    Severity.INFO,
     "The gangs of a Grove set are too many or too large for a preview.",
     "A thousand more files would hide what a reviewer looks for. `render` still writes the set itself.",
 )
@@ -74,39 +67,11 @@ SET_PREVIEW = Rule(
 
 def check_cliques(clique_set: FleetPodCliqueSet, _fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks a PodCliqueSet by itself, and against the KAI release of its backend."""
-    yield from _replicas(clique_set)
-    yield from _preview(clique_set)
-    yield from _names(clique_set)
-    yield from _members(clique_set)
-    yield from _startup(clique_set)
-    yield from _restarts(clique_set)
-    yield from _minimums(clique_set)
-    yield from _versions(clique_set)
-    yield from refused(clique_set.declared.origin, SET.page.refusals)
-
-
-def _replicas(clique_set: FleetPodCliqueSet) -> Iterator[Diagnostic]:
     if "replicas" not in clique_set.declared.spec.spec.model_fields_set:
-        location = clique_set.declared.origin.locate(("spec",), key=True)
+        location = clique_set.declared.at_key("spec")
         yield Diagnostic(
             SET_REPLICAS, "spec.replicas is not set, so Grove starts nothing", location, hint="Add replicas."
         )
-
-
-def _restarts(clique_set: FleetPodCliqueSet) -> Iterator[Diagnostic]:
-    for clique in clique_set.cliques:
-        path = (*clique.path, "spec", "podSpec", "restartPolicy")
-        restart_policy = clique_set.declared.origin.value(path)
-        if restart_policy in ("OnFailure", "Never"):
-            message = (
-                f'clique {clique.name} has restartPolicy "{restart_policy}": Grove\'s webhook warns that it sets Always'
-            )
-            yield Diagnostic(
-                CLIQUE_RESTART, message, clique_set.declared.origin.locate(path, key=True), hint="Remove it."
-            )
-
-
-def _preview(clique_set: FleetPodCliqueSet) -> Iterator[Diagnostic]:
     if not clique_set.is_previewed:
         message = (
             f"no preview is written: gangs of this set: {clique_set.gang_count}, cliques of its base "
@@ -118,6 +83,31 @@ def _preview(clique_set: FleetPodCliqueSet) -> Iterator[Diagnostic]:
                 f"no preview is written: cliques of all gangs: {clique_set.size}; at most {MAX_CLIQUES} are previewed"
             )
         yield Diagnostic(SET_PREVIEW, message, clique_set.declared.at("spec", "replicas"))
+    yield from _names(clique_set)
+    yield from _members(clique_set)
+    yield from _startup(clique_set)
+    for clique in clique_set.cliques:
+        path = (*clique.path, "spec", "podSpec", "restartPolicy")
+        restart_policy = clique_set.declared.origin.value(path)
+        if restart_policy in ("OnFailure", "Never"):
+            message = (
+                f'clique {clique.name} has restartPolicy "{restart_policy}": Grove\'s webhook warns that it sets Always'
+            )
+            yield Diagnostic(CLIQUE_RESTART, message, clique_set.declared.at_key(*path), hint="Remove it.")
+    for clique in clique_set.cliques:
+        spec, path = clique.spec.spec, (*clique.path, "spec")
+        owner = f'the clique "{clique.name}"'
+        if spec.replicas == 0:
+            location = clique_set.declared.at(*path, "replicas")
+            hint = "Raise replicas, or leave the clique out."
+            yield Diagnostic(CLIQUE_MINIMUM, f"{owner} has 0 replicas; Grove needs at least 1", location, hint=hint)
+        else:
+            yield from _minimum(clique_set, owner, spec.minAvailable, spec.replicas, path)
+    for group in clique_set.groups:
+        owner = f'the scaling group "{group.name}"'
+        yield from _minimum(clique_set, owner, group.spec.minAvailable, group.spec.replicas, group.path)
+    yield from _versions(clique_set)
+    yield from refused(clique_set.declared.origin, SET.page.refusals)
 
 
 def _names(clique_set: FleetPodCliqueSet) -> Iterator[Diagnostic]:
@@ -141,9 +131,7 @@ def _names(clique_set: FleetPodCliqueSet) -> Iterator[Diagnostic]:
         role = clique.spec.spec.roleName or clique.name
         earlier_clique = roles.setdefault(role, clique)
         if earlier_clique is not clique and earlier_clique.name != clique.name:
-            location, first_place = (
-                _role_place(clique_set, clique_of_role) for clique_of_role in (clique, earlier_clique)
-            )
+            location, first_place = (_role_place(clique_set, r) for r in (clique, earlier_clique))
             yield _duplicate(clique_set, f'the roleName "{role}" appears twice', location, first_place)
         group = clique_set.group_of(clique)
         name_parts = [clique_set.name, *([group.name] if group else []), clique.name]
@@ -202,11 +190,7 @@ def _startup(clique_set: FleetPodCliqueSet) -> Iterator[Diagnostic]:
         where = (*clique.path, "spec", "startsAfter")
         after = origin.value(where)
         other_names = [other_clique.name for other_clique in clique_set.cliques if other_clique is not clique]
-        unknown = [
-            (position, name)
-            for position, name in enumerate(after if isinstance(after, list) else ())
-            if name not in other_names
-        ]
+        unknown = [(p, n) for p, n in enumerate(after if isinstance(after, list) else ()) if n not in other_names]
         for index, name in unknown:
             named_clique = "itself" if name == clique.name else f'"{name}", which is no other clique of the set'
             message = f'the clique "{clique.name}" starts after {named_clique}'
@@ -217,21 +201,6 @@ def _startup(clique_set: FleetPodCliqueSet) -> Iterator[Diagnostic]:
         if after and not unknown and startup_type != STARTUP_TYPES[-1]:
             message = f"startsAfter is read with cliqueStartupType: {STARTUP_TYPES[-1]} only, so it does nothing"
             yield Diagnostic(SET_FIELD, message, origin.locate(where, key=True), hint="Write that, or remove it.")
-
-
-def _minimums(clique_set: FleetPodCliqueSet) -> Iterator[Diagnostic]:
-    for clique in clique_set.cliques:
-        spec, path = clique.spec.spec, (*clique.path, "spec")
-        owner = f'the clique "{clique.name}"'
-        if spec.replicas == 0:
-            location = clique_set.declared.at(*path, "replicas")
-            hint = "Raise replicas, or leave the clique out."
-            yield Diagnostic(CLIQUE_MINIMUM, f"{owner} has 0 replicas; Grove needs at least 1", location, hint=hint)
-        else:
-            yield from _minimum(clique_set, owner, spec.minAvailable, spec.replicas, path)
-    for group in clique_set.groups:
-        owner = f'the scaling group "{group.name}"'
-        yield from _minimum(clique_set, owner, group.spec.minAvailable, group.spec.replicas, group.path)
 
 
 def _minimum(
@@ -250,8 +219,8 @@ def _versions(clique_set: FleetPodCliqueSet) -> Iterator[Diagnostic]:
     if backend is None or backend.release is None or backend.writes_pod_groups_of_sets:
         return
     scaled = {(*group.path, "topologyConstraint") for group in clique_set.groups}
-    for constraint, path in clique_set.constraints:
+    for constraint, path in clique_set.spec.constraints:
         feature = Feature.SCALING_GROUPS if path in scaled else Feature.GROVE_CONSTRAINTS
         if constraint.asks and not backend.has(feature):
             used_field = "a topologyConstraint of a scaling group" if path in scaled else "a topologyConstraint here"
-            yield unsupported(backend, feature, used_field, clique_set.declared.origin.locate(path, key=True))
+            yield unsupported(backend, feature, used_field, clique_set.declared.at_key(*path))

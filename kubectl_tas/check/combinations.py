@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from kubectl_tas.base.diagnostics import Diagnostic, Rule, Severity, Waiving
+from kubectl_tas.base.diagnostics import Diagnostic, Rule, Waiving
 from kubectl_tas.base.words import did_you_mean, shortened
 from kubectl_tas.check import containers, jobs
 from kubectl_tas.check.conflicts import Check, Fields, Found, all_of, one_of
@@ -20,45 +20,39 @@ from kubectl_tas.kinds.kubernetes import SPARK_PODS
 from kubectl_tas.kinds.section import listed, mappings, written
 from kubectl_tas.model.base import KeyPath
 
-RESOURCE_AMOUNT = Rule(
+RESOURCE_AMOUNT = Rule.error(
     "resource-amount",
-    Severity.ERROR,
     "A request is above its limit, or asks for a part of what only comes whole.",
     "The API server refuses a request above its limit, parts of a device, and amounts of huge pages that differ from "
     "their limit or are no whole number of pages. In memory, 512m is half a byte, and no container starts with it: "
     "write 512M or 512Mi.",
 )
-AMOUNT_DOUBTFUL = Rule(
+AMOUNT_DOUBTFUL = Rule.warning(
     "amount-doubtful",
-    Severity.WARNING,
     "A container asks for far more or far less than any container has.",
     "The unit is probably wrong. cpu: 64000 is 64,000 processors, and no node has them: the pod stays Pending. memory: "
     "64 and sizeLimit: 64 are 64 bytes. A limit of 64Mi stops a program that uses GPUs when it starts, since CUDA "
     "alone takes more. Write 64000m, or 64Gi.",
 )
-GPU_LIMIT = Rule(
+GPU_LIMIT = Rule.error(
     "gpu-limit",
-    Severity.ERROR,
     "A container requests GPUs that its limits do not give.",
     "Kubernetes does not overcommit GPUs: the API server refuses a request without a limit of the same number. Write "
     "the number in limits. You can leave out the request.",
 )
-VOLUME_UNKNOWN = Rule(
+VOLUME_UNKNOWN = Rule.error(
     "volume-unknown",
-    Severity.ERROR,
     "A container mounts a volume that its pod does not have.",
     "The API server refuses the pod. Correct the name, or add the volume. volumeClaimTemplates are volumes too.",
 )
-POD_HELD = Rule(
+POD_HELD = Rule.warning(
     "pod-held",
-    Severity.WARNING,
     "Pods have scheduling gates: no scheduler looks at them.",
     "The pods stay Pending until somebody removes the gates, and the rest of the gang waits for them. If a controller "
     "removes the gates, waive the rule. If not, remove schedulingGates.",
 )
-POD_PRIORITY = Rule(
+POD_PRIORITY = Rule.error(
     "pod-priority",
-    Severity.ERROR,
     "Pods say their priority as a number.",
     "The API server computes the number from priorityClassName and refuses pods with another one. Remove it: `render` "
     "fills in the class of the pool's priority.",
@@ -68,7 +62,6 @@ _SOURCES = ("configMapKeyRef", "fieldRef", "fileKeyRef", "resourceFieldRef", "se
 _PROJECTED = ("clusterTrustBundle", "configMap", "downwardAPI", "podCertificate", "secret", "serviceAccountToken")
 _OF_PODS = ("cpu", "memory")
 """Resources that a pod as a whole may request, besides huge pages."""
-_BYTES = ("memory", "ephemeral-storage")
 _PLAUSIBLE = {"cpu": (Decimal(0), Decimal(4096)), "memory": (Decimal(2**20), Decimal(2**47))}
 """The least and the most of a resource that a container of a machine can have, in processors and bytes."""
 _WITH_GPUS = 100 * 2**20
@@ -149,8 +142,7 @@ def _node_selector(fields: Fields) -> Found:
         fields.each("nodeSelectorTerms"), listed(fields.get("nodeSelectorTerms")), strict=True
     ):
         if isinstance(declared_term, dict) and not any(map(term.has, conditions)):
-            hint = "Write matchExpressions, or remove the term."
-            yield term.wrong("has no condition, and so selects no node", hint)
+            yield term.wrong("has no condition, and so selects no node", "Write matchExpressions, or remove the term.")
 
 
 def _resources(fields: Fields) -> Found:
@@ -161,7 +153,7 @@ def _resources(fields: Fields) -> Found:
             number = quantities.parse(amount)
             if name in _PLAUSIBLE and number and (name == "cpu" or number == int(number)):
                 yield from _doubtful(amounts, name, number, uses_gpus=uses_gpus)
-            if name in _BYTES and number is not None and number != int(number):
+            if name in ("memory", "ephemeral-storage") and number is not None and number != int(number):
                 problem = f"is {amount}, which is {number.normalize():f} bytes"
                 yield _amount(amounts, name, f"{amounts.at(name)} {problem}", _whole_bytes(str(amount)))
             elif number is not None and "/" in name and number != int(number):
@@ -265,8 +257,7 @@ def _node_labels(selector: Fields) -> Found:
 def _template(fields: Fields) -> Found:
     """Checks a template of Argo: its pod, without labels that Argo fills in (3.7: workflow/validate/validate.go)."""
     yield from _priority(fields)
-    selector = fields.below("nodeSelector")
-    yield from _node_labels(selector)
+    yield from _node_labels(fields.below("nodeSelector"))
     deadline = fields.get("activeDeadlineSeconds")
     if type(deadline) is int and deadline < 1:
         yield fields.invalid(
@@ -284,9 +275,7 @@ def _spark_pod(fields: Fields) -> Found:
 def _of_container(fields: Fields, in_pod: Sequence[Fields]) -> Found:
     """Checks the name of a container of the pod. An empty name is valid."""
     name = fields.get("containerName")
-    container_names = [
-        _name(container.value) for container in sorted(in_pod, key=lambda item: item.path[-2] == "initContainers")
-    ]
+    container_names = [_name(c.value) for c in sorted(in_pod, key=lambda item: item.path[-2] == "initContainers")]
     if isinstance(name, str) and name and name not in container_names:
         yield fields.invalid(
             "must be the name of a container of the pod", name, _meant(name, container_names), "containerName"
@@ -313,7 +302,13 @@ def _mounts(fields: Fields, in_pod: Sequence[Fields]) -> Found:
     lists = [fields.get("volumes"), *(fields.origin.value(where) for where in _CLAIMS)]
     lists += [policy.get("templates") for policy in mappings(fields.origin.value(_POLICIES))]
     volume_names = [_name(policy) for part in lists for policy in mappings(part)]
-    added = _added_volumes(fields)
+    # Volumes that the operator adds. KubeRay adds one if asked (1.6, 1.7: `AddRayTokenVolume` of pod.go).
+    page, name = page_of_document(fields.origin.data), fields.origin.value(("metadata", "name"))
+    added = [volume.format(name) for volume in page.pod_rules.added_volumes] if page is not None else []
+    groups = (depth for depth, step in enumerate(fields.path) if step in ("headGroupSpec", "workerGroupSpecs"))
+    spec = fields.path[: next(groups, 0)]
+    has_token = spec and fields.origin.value((*spec, "authOptions", "enableK8sTokenAuth")) is True
+    added = [*added, "ray-token"] if has_token else added
     for mount in mounts:
         name = mount.get("name")
         if isinstance(name, str) and name not in volume_names and name not in added and "{{" not in name:
@@ -324,16 +319,6 @@ def _mounts(fields: Fields, in_pod: Sequence[Fields]) -> Found:
             )
             location = fields.origin.locate((*mount.path, "name"))
             yield Diagnostic(VOLUME_UNKNOWN, f'the pod has no volume "{name}"', location, hint=hint)
-
-
-def _added_volumes(fields: Fields) -> list[str]:
-    """Lists volumes that the operator adds. KubeRay adds one if asked (1.6, 1.7: ``AddRayTokenVolume`` of pod.go)."""
-    page, name = page_of_document(fields.origin.data), fields.origin.value(("metadata", "name"))
-    added = [volume.format(name) for volume in page.pod_rules.added_volumes] if page is not None else []
-    groups = (depth for depth, step in enumerate(fields.path) if step in ("headGroupSpec", "workerGroupSpecs"))
-    spec = fields.path[: next(groups, 0)]
-    has_token = spec and fields.origin.value((*spec, "authOptions", "enableK8sTokenAuth")) is True
-    return [*added, "ray-token"] if has_token else added
 
 
 def _name(volume: Mapping[str, Any]) -> str:

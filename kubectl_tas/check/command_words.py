@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from kubectl_tas.base.diagnostics import Diagnostic, Rule, Severity
+from kubectl_tas.base.diagnostics import Diagnostic, Rule
 from kubectl_tas.base.late import late_pattern
 from kubectl_tas.base.words import did_you_mean, write_instead
 from kubectl_tas.check.conflicts import Fields
@@ -19,9 +19,8 @@ from kubectl_tas.kinds import page_of_document
 from kubectl_tas.kinds.section import listed, mappings
 from kubectl_tas.model.base import KeyPath
 
-COMMAND_DOUBTFUL = Rule(
+COMMAND_DOUBTFUL = Rule.info(
     "command-doubtful",
-    Severity.INFO,
     "A command uses other GPUs or nodes than its pods have, or does not run as it reads.",
     "torchrun --nproc_per_node=8 in a container with 4 GPUs starts 8 processes, and those without a GPU fail. The same "
     "holds for accelerate, deepspeed, vLLM on one node, and fields of operators such as slotsPerWorker. torchrun "
@@ -54,11 +53,7 @@ class _Word(NamedTuple):
 
 def check_words(container: Fields) -> Iterator[Diagnostic]:
     """Checks the command of a container. Tasks of OSMO and sections of operators start programs in other ways."""
-    texts = [
-        (field, index, str(text))
-        for field in ("command", "args")
-        for index, text in enumerate(listed(container.value.get(field)))
-    ]
+    texts = [(f, i, str(t)) for f in ("command", "args") for i, t in enumerate(listed(container.value.get(f)))]
     if not texts or "image" not in container.value or any("{{" in text for *_, text in texts):
         return
     starts_shell = container.has("command") and texts[0][2].rpartition("/")[2] in _SHELLS - {"busybox"}
@@ -67,34 +62,30 @@ def check_words(container: Fields) -> Iterator[Diagnostic]:
     if may_lack:
         yield from _variables(container, words)
     if starts_shell:
-        yield from _script(container, words)
-
-
-def _script(container: Fields, words: list[_Word]) -> Iterator[Diagnostic]:
-    """Checks what a shell that starts first gets as its script."""
-    at, shell = 1, words[0].text
-    flag: _Word | None = None
-    while at < len(words) and words[at].text[:1] in ("-", "+") and words[at].text not in ("-", "--"):
-        text = words[at].text
-        if not text.startswith("--") and "c" in text:
-            flag = words[at]
-        at += 2 if text in _WITH_VALUE or re.fullmatch(r"[-+]\w+o", text) else 1
-    if flag is None:
-        return
-    if at >= len(words):
-        message = f"{shell} {flag.text} has no script behind it, so {shell} ends with an error at once"
-        hint = f"Write the script as one text behind {flag.text}."
-        yield Diagnostic(COMMAND_DOUBTFUL, message, container.origin.locate(flag.path), hint=hint)
-        return
-    script, others = words[at], words[at + 1 :]
-    if not others or (len(others) == 1 and others[0].text in _NAMES) or _READS_WORDS.search(script.text):
-        return
-    message = f'{shell} runs "{_short(script.text)}" without the words behind it, which are its $0, $1 ...'
-    whole = [script.text, *(shlex.quote(other.text) for other in others)]
-    hint = "Write script and words as one text."
-    if not re.search(r"[\s;&|]", script.text):
-        hint = f"Write them as one text: '{' '.join(whole)}'."
-    yield Diagnostic(COMMAND_DOUBTFUL, message, container.origin.locate(others[0].path), hint=hint)
+        # Checks what a shell that starts first gets as its script.
+        at, shell = 1, words[0].text
+        flag: _Word | None = None
+        while at < len(words) and words[at].text[:1] in ("-", "+") and words[at].text not in ("-", "--"):
+            text = words[at].text
+            if not text.startswith("--") and "c" in text:
+                flag = words[at]
+            at += 2 if text in _WITH_VALUE or re.fullmatch(r"[-+]\w+o", text) else 1
+        if flag is None:
+            return
+        if at >= len(words):
+            message = f"{shell} {flag.text} has no script behind it, so {shell} ends with an error at once"
+            hint = f"Write the script as one text behind {flag.text}."
+            yield Diagnostic(COMMAND_DOUBTFUL, message, container.origin.locate(flag.path), hint=hint)
+            return
+        script, others = words[at], words[at + 1 :]
+        if not others or (len(others) == 1 and others[0].text in _NAMES) or _READS_WORDS.search(script.text):
+            return
+        message = f'{shell} runs "{_short(script.text)}" without the words behind it, which are its $0, $1 ...'
+        whole = [script.text, *(shlex.quote(other.text) for other in others)]
+        hint = "Write script and words as one text."
+        if not re.search(r"[\s;&|]", script.text):
+            hint = f"Write them as one text: '{' '.join(whole)}'."
+        yield Diagnostic(COMMAND_DOUBTFUL, message, container.origin.locate(others[0].path), hint=hint)
 
 
 def _short(text: str) -> str:

@@ -77,11 +77,25 @@ _WAITS = late_pattern(r"(?m)^\s*(until|while)\b[^\n]*;\s*done\s*(;|$)")
 
 def check_command(container: Fields, _fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks the program and the options of a container or a task."""
-    yield from _program(container)
+    yield from _named(container)
+    for call in CALLS:
+        if call[0] in container.value:
+            yield from _named(container.below(*call, "exec"))
     yield from check_words(container)
-    yield from _devices(container)
+    # Devices that a container does not have: CUDA numbers those of the container from 0.
+    given = _gpus_of(container)
+    for index, variable in enumerate(mappings(container.get("env"))) if given else ():
+        numbers = [number.strip() for number in str(variable.get("value")).split(",")]
+        if variable.get("name") != _DEVICES or not all(number.isdecimal() for number in numbers):
+            continue
+        highest = max(int(number[:9]) for number in numbers)
+        if highest >= given:
+            message = (
+                f"{_DEVICES} names GPU {highest}, but CUDA counts the GPUs of a container from 0, and here are {given}"
+            )
+            place = container.origin.locate((*container.path, "env", index, "value"))
+            yield Diagnostic(COMMAND_DOUBTFUL, message, place, hint="Remove it: a container sees its own GPUs alone.")
     for words, launcher in launched_by(container):
-        given = _gpus_of(container)
         if not given or (launcher.is_alone and not is_alone(container)):
             continue
         number, last, others = 1, None, 1
@@ -98,22 +112,6 @@ def check_command(container: Fields, _fleet: Fleet) -> Iterator[Diagnostic]:
             yield Diagnostic(COMMAND_DOUBTFUL, message, container.origin.locate(last.path), hint=hint)
 
 
-def _devices(container: Fields) -> Iterator[Diagnostic]:
-    """Finds devices that a container does not have: CUDA numbers those of the container from 0."""
-    given = _gpus_of(container)
-    for index, variable in enumerate(mappings(container.get("env"))) if given else ():
-        numbers = [number.strip() for number in str(variable.get("value")).split(",")]
-        if variable.get("name") != _DEVICES or not all(number.isdecimal() for number in numbers):
-            continue
-        last = max(int(number[:9]) for number in numbers)
-        if last >= given:
-            message = (
-                f"{_DEVICES} names GPU {last}, but CUDA counts the GPUs of a container from 0, and here are {given}"
-            )
-            place = container.origin.locate((*container.path, "env", index, "value"))
-            yield Diagnostic(COMMAND_DOUBTFUL, message, place, hint="Remove it: a container sees its own GPUs alone.")
-
-
 def check_processes(declared: Declared[Workload], _fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks fields for the GPUs that an operator's programs use in each pod."""
     origin = declared.origin
@@ -128,14 +126,6 @@ def check_processes(declared: Declared[Workload], _fleet: Fleet) -> Iterator[Dia
                 message = f"{place[-1]} is {number}, but each of these pods has {given} GPUs"
                 hint = f"Write {given}, or ask for {number} GPUs."
                 yield Diagnostic(COMMAND_DOUBTFUL, message, origin.locate(place), hint=hint)
-
-
-def _program(container: Fields) -> Iterator[Diagnostic]:
-    """Finds a program with a blank in its name. A path with a blank may exist."""
-    yield from _named(container)
-    for call in CALLS:
-        if call[0] in container.value:
-            yield from _named(container.below(*call, "exec"))
 
 
 def _named(holder: Fields) -> Iterator[Diagnostic]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Waiving
 from kubectl_tas.base.late import late_pattern
 from kubectl_tas.base.words import MAX_LISTED, Misspellings, did_you_mean, question, shortened
 from kubectl_tas.check.object_names import NAME_INVALID
@@ -20,7 +20,6 @@ from kubectl_tas.load.kinds import KIND_ELSEWHERE, KINDS
 from kubectl_tas.load.schema import invalid_value
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.config import Config
 from kubectl_tas.model.kindlists import (
     HARMLESS,
     CompanionKind,
@@ -41,17 +40,15 @@ from kubectl_tas.resolve.mentions import EACH, SCALED, Mentions, Space, Use
 if TYPE_CHECKING:
     from kubectl_tas.model.podtemplate import Companion
 
-COMPANION_NAMESPACE = Rule(
+COMPANION_NAMESPACE = Rule.error(
     "companion-namespace",
-    Severity.ERROR,
     "A companion is in a namespace without work of its cluster.",
     "No workload of this repository can use it there, and it could change objects of other teams. Leave the namespace "
     "out, or write that of the workloads.",
     protects=Waiving.CONFIG,
 )
-COMPANION_KIND = Rule(
+COMPANION_KIND = Rule.error(
     "companion-kind",
-    Severity.ERROR,
     "spec.companions adds a kind that is not known to be harmless.",
     "`render` passes its objects through unchanged. Their controllers may create pods that no quota counts, or any "
     "other object: KEDA's ScaledJob, Kruise's CloneSet, Crossplane's Object, Flux's ResourceSet. Routes, monitors, "
@@ -59,18 +56,16 @@ COMPANION_KIND = Rule(
     "this rule in spec.rules of the Config: companion-kind: off.",
     protects=Waiving.CONFIG,
 )
-REFERENCE_UNKNOWN = Rule(
+REFERENCE_UNKNOWN = Rule.error(
     "reference-unknown",
-    Severity.ERROR,
     "Work or a companion misspells a name, or names an object of another namespace.",
     "Kubernetes looks for an object by its exact name, in one namespace. Until it exists, pods do not start, an "
     "autoscaler does nothing, and a route leads nowhere. Correct the name of the object, of its port or of its key. If "
     "somebody else creates an object of that name, list it in spec.given of the Config.",
     protects=Waiving.ANYBODY,
 )
-REFERENCE_ELSEWHERE = Rule(
+REFERENCE_ELSEWHERE = Rule.info(
     "reference-elsewhere",
-    Severity.INFO,
     "Work or a companion names an object that no file declares.",
     "An administrator, another repository or an operator must create it in that namespace. Pods that need it do not "
     "start before. Declare it in a file, or list it in spec.given of the Config. Secrets are reported only if "
@@ -115,8 +110,7 @@ def check_repeated(
     if earlier is not companion:
         message = f'the {companion.kind} "{companion.name}" is already defined at {earlier.place}'
         related = (Related("first defined here", earlier.place),)
-        hint = "Rename or remove one of the two."
-        yield Diagnostic(NAME_DUPLICATE, message, companion.place, related, hint=hint)
+        yield Diagnostic(NAME_DUPLICATE, message, companion.place, related, hint="Rename or remove one of the two.")
 
 
 def check_named(fleet: Fleet) -> Iterator[Diagnostic]:
@@ -131,7 +125,19 @@ def check_named(fleet: Fleet) -> Iterator[Diagnostic]:
             names_there = known_names.get((use.kind, use.space), {})
             name = use.name if use.name in names_there else _NUMBER.sub(EACH, use.name)
             if name in names_there:
-                yield from _part(mentions, use, names_there[name])
+                # Reports a port or key that the named object lacks.
+                known_parts = names_there[name]
+                if use.key_or_port and known_parts is not None and use.key_or_port not in known_parts:
+                    kind_of_part = "port" if use.kind == "Service" else "key"
+                    message = f'the {use.kind} "{use.name}" has no {kind_of_part} "{use.key_or_port}"'
+                    hint = did_you_mean(
+                        use.key_or_port,
+                        known_parts,
+                        f"It has {shortened(known_parts)}." if known_parts else f"Add the {kind_of_part} there.",
+                    )
+                    yield Diagnostic(
+                        REFERENCE_UNKNOWN, message, mentions.finder(use.document)(use.part_path), hint=hint
+                    )
             else:
                 missing.setdefault((use.kind, use.space), {}).setdefault(use.name, []).append((mentions, use))
     elsewhere: dict[tuple[str, str, str], list[str]] = {}
@@ -140,9 +146,7 @@ def check_named(fleet: Fleet) -> Iterator[Diagnostic]:
             elsewhere.setdefault((kind, cluster, name), []).append(namespace)
     for (kind, space), uses in sorted(missing.items()):
         given_names, nowhere = _given(fleet, kind, space), list[_Named]()
-        near = Misspellings(
-            name for name in (*known_names.get((kind, space), ()), *given_names) if not {*name} & {EACH, "*"}
-        )
+        near = Misspellings(n for n in (*known_names.get((kind, space), ()), *given_names) if not {*n} & {EACH, "*"})
         for name, named in sorted(uses.items()):
             if any(fnmatchcase(name, pattern) for pattern in given_names):
                 continue
@@ -189,27 +193,9 @@ def _known(fleet: Fleet) -> _Known:
     return known_names
 
 
-def _part(mentions: Mentions, use: Use, known_parts: Sequence[str] | None) -> Iterator[Diagnostic]:
-    """Reports a port or key that the named object lacks."""
-    if not use.key_or_port or known_parts is None or use.key_or_port in known_parts:
-        return
-    kind_of_part = "port" if use.kind == "Service" else "key"
-    message = f'the {use.kind} "{use.name}" has no {kind_of_part} "{use.key_or_port}"'
-    hint = did_you_mean(
-        use.key_or_port,
-        known_parts,
-        f"It has {shortened(known_parts)}." if known_parts else f"Add the {kind_of_part} there.",
-    )
-    yield Diagnostic(REFERENCE_UNKNOWN, message, mentions.finder(use.document)(use.part_path), hint=hint)
-
-
 def _given(fleet: Fleet, kind: str, space: Space) -> list[str]:
     """Returns the names that spec.given of the Config lists for a kind in a namespace."""
-    given_objects = (
-        given_object
-        for given_object in fleet.config.given
-        if given_object.kind == kind and given_object.namespace in (None, space[1])
-    )
+    given_objects = (o for o in fleet.config.given if o.kind == kind and o.namespace in (None, space[1]))
     return [name for given_object in given_objects for name in given_object.names]
 
 
@@ -260,32 +246,26 @@ def check_kinds(fleet: Fleet) -> Iterator[Diagnostic]:
             message = f"{declared.kind} of {declared.apiVersion} cannot be declared in spec.kinds: {reason[0]}"
             yield Diagnostic(KIND_ELSEWHERE, message, config.at("spec", "kinds", index), hint=reason[1])
         else:
-            yield from _contradictions(config, index)
-
-
-def _contradictions(config: Declared[Config], index: int) -> Iterator[Diagnostic]:
-    """Finds contradictions within the declaration of a kind, or between two declarations."""
-    own_kind = config.spec.spec.kinds[index]
-    path: KeyPath = ("spec", "kinds", index)
-    if own_kind.podGroups == "each" and own_kind.minimum != 1:
-        hint = "Add podGroups: one, or remove it."
-        yield invalid_value(
-            config.origin, (*path, "minimum"), "is read with podGroups: one alone", own_kind.minimum, hint
-        )
-    for before in config.spec.spec.kinds[:index]:
-        if before.kind == own_kind.kind and group_of(before.apiVersion) != group_of(own_kind.apiVersion):
-            hint = "Declare one of the two: kubectl-tas tells declared kinds by their names."
-            rule = f"is declared of another API too, {before.apiVersion}"
-            yield invalid_value(config.origin, (*path, "kind"), rule, "", hint)
-        elif (before.kind, before.apiVersion) == (own_kind.kind, own_kind.apiVersion):
-            yield invalid_value(config.origin, (*path, "kind"), "appears twice", "", "Remove one of the two.")
+            # Contradictions within the declaration of a kind, or between two declarations.
+            own_kind = config.spec.spec.kinds[index]
+            path: KeyPath = ("spec", "kinds", index)
+            if own_kind.podGroups == "each" and own_kind.minimum != 1:
+                hint = "Add podGroups: one, or remove it."
+                yield invalid_value(
+                    config.origin, (*path, "minimum"), "is read with podGroups: one alone", own_kind.minimum, hint
+                )
+            for before in config.spec.spec.kinds[:index]:
+                if before.kind == own_kind.kind and group_of(before.apiVersion) != group_of(own_kind.apiVersion):
+                    hint = "Declare one of the two: kubectl-tas tells declared kinds by their names."
+                    rule = f"is declared of another API too, {before.apiVersion}"
+                    yield invalid_value(config.origin, (*path, "kind"), rule, "", hint)
+                elif (before.kind, before.apiVersion) == (own_kind.kind, own_kind.apiVersion):
+                    yield invalid_value(config.origin, (*path, "kind"), "appears twice", "", "Remove one of the two.")
 
 
 def _declared_reason(declared_kind: CompanionKind | DeclaredKind) -> tuple[str, str] | None:
     """Returns why the Config cannot declare a kind, and what to do instead; None if it can."""
-    own_names = [
-        kind.name for kind in KINDS if (kind.api_version, kind.name) == (declared_kind.apiVersion, declared_kind.kind)
-    ]
+    own_names = [k.name for k in KINDS if (k.api_version, k.name) == (declared_kind.apiVersion, declared_kind.kind)]
     if own_names:
         return "it is read and checked as what it is", "Remove it; such documents are read without it."
     if isinstance(declared_kind, DeclaredKind) and is_harmless(declared_kind.apiVersion, declared_kind.kind):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Severity
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule
 from kubectl_tas.base.late import dataclass
 from kubectl_tas.base.words import shortened
 from kubectl_tas.check.resource_requests import CountedPod, pods_of
@@ -31,18 +31,16 @@ from kubectl_tas.resolve.mentions import CLAIM_TEMPLATE
 from kubectl_tas.resolve.podcliqueset import SubmittedSet
 from kubectl_tas.resolve.topologies import Level
 
-COMPUTE_DOMAIN = Rule(
+COMPUTE_DOMAIN = Rule.warning(
     "compute-domain",
-    Severity.WARNING,
     "A ComputeDomain does not match the gang that uses it.",
     "Write one ComputeDomain for each gang: all gangs of one ComputeDomain can read each other's GPU memory. Each pod "
     "that claims a channel takes a whole node, so numNodes is the number of these pods. With another number the "
     "ComputeDomain is never Ready, and drivers before 25.8 hold the pods back. From 25.8 on write 0: the pods find "
     "each other. A container gets the channel only if resources.claims names the claim.",
 )
-COMPUTE_DOMAIN_SPREAD = Rule(
+COMPUTE_DOMAIN_SPREAD = Rule.warning(
     "compute-domain-spread",
-    Severity.WARNING,
     "KAI may place a gang with a ComputeDomain in several NVLink domains.",
     "A ComputeDomain follows the pods. In two NVLink domains, such as two racks, GPUs do not reach each other over "
     "NVLink, whatever the ComputeDomain says. Require the level of NVLink domains or a finer one, for the gang or for "
@@ -96,9 +94,30 @@ class _User:
 def check_channels(work: _Work, fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks work whose pods claim channels of ComputeDomains."""
     users = [user for _, user in _users(fleet, work)]
-    yield from _unused_claims(users)
+    # Claims that no container uses.
+    for user in {user.place: user for user in users}.values():
+        name = user.pod.spec.resourceClaims[user.claim].name
+        claims_of_containers = (
+            user.pod.origin.value((*user.pod.path, container_field, index, "resources", "claims"))
+            for container_field in ("containers", "initContainers")
+            for index, _ in enumerate(getattr(user.pod.spec, container_field))
+        )
+        # check.containers reports claims with a wrong name.
+        if not any(isinstance(c, list) and c for c in claims_of_containers):
+            message = f'no container uses the claim "{name}", so none gets a channel'
+            location = user.pod.origin.locate((*user.path, "name"))
+            hint = f"Write claims: [{{name: {name}}}] below resources of the container."
+            yield Diagnostic(COMPUTE_DOMAIN, message, location, hint=hint)
     if isinstance(work, FleetWorkload) and work.declared.spec.page.pod_rules.by_type and users:
-        yield from _without(work, users)
+        # Pods with GPUs that claim no channel while other pods of the same workload do.
+        claiming = {user.pod.path for user in users}
+        for pod in pods_of(work):
+            if pod.path not in claiming and pod.count and pod.spec.gpus_with(pod.annotations):
+                template = users[0].pod.spec.resourceClaims[users[0].claim].resourceClaimTemplateName
+                message = f"these pods of {work.kind} {work.name} have GPUs and claim no channel of its ComputeDomain"
+                related = (Related("other pods claim it here", users[0].place),)
+                hint = f"Add {template} to their resourceClaims, and the claim to resources of their container."
+                yield Diagnostic(COMPUTE_DOMAIN, message, pod.origin.locate(pod.path, key=True), related, hint=hint)
     yield from _spread(fleet, work, users)
 
 
@@ -113,8 +132,22 @@ def check_compute_domain(claimed: ClaimedDomain, claims: Claims) -> Iterator[Dia
         related = (Related("first named here", domain.declared.at(*CLAIM_TEMPLATE_NAME)),)
         yield Diagnostic(NAME_DUPLICATE, message, location, related, hint="Write another name.")
     if key in claims.users:
-        yield from _shared(domain, claims.users[key])
-        yield from _nodes(domain, claims.users[key])
+        users = claims.users[key]
+        gangs = dict(user.gang for user in users)
+        count = sum(gangs.values())
+        places = dict.fromkeys(user.place for user in users)
+        if count > 1:
+            message = f"{count} gangs use this ComputeDomain: {shortened(sorted(gangs))}"
+            uses = tuple(Related("used here", place) for place in places)
+            hint = "Write a ComputeDomain for each gang: pods of one ComputeDomain may read each other's GPU memory."
+            yield Diagnostic(COMPUTE_DOMAIN, message, domain.place, uses, hint=hint)
+        declared_nodes, pods = domain.declared.origin.value(("spec", "numNodes")), sum(user.pod.count for user in users)
+        if type(declared_nodes) is int and declared_nodes > 0 and declared_nodes != pods:
+            claim = f"{plural(pods, 'pod')} {'claims' if pods == 1 else 'claim'}"
+            message = f"numNodes is {declared_nodes}, but {claim} a channel of it, each on a node of its own"
+            uses = tuple(Related("claimed here", place) for place in places)
+            hint = f"Write {pods}; or 0, which drivers from 25.8 on recommend."
+            yield Diagnostic(COMPUTE_DOMAIN, message, domain.declared.at("spec", "numNodes"), uses, hint=hint)
     elif domain.claim_template not in claims.of_pools:
         hint = f"Name {domain.claim_template} as resourceClaimTemplateName in resourceClaims of the pods."
         location = domain.declared.at(*CLAIM_TEMPLATE_NAME)
@@ -141,58 +174,6 @@ def _users(fleet: Fleet, work: _Work) -> list[tuple[ChannelKey, _User]]:
         for index, claim in enumerate(pod.spec.resourceClaims)
     )
     return [(key, user) for key, user in named if key in fleet.compute_domains]
-
-
-def _shared(domain: FleetCompanion, users: Sequence[_User]) -> Iterator[Diagnostic]:
-    gangs = dict(user.gang for user in users)
-    count = sum(gangs.values())
-    if count > 1:
-        message = f"{count} gangs use this ComputeDomain: {shortened(sorted(gangs))}"
-        related = tuple(Related("used here", location) for location in dict.fromkeys(user.place for user in users))
-        hint = "Write a ComputeDomain for each gang: pods of one ComputeDomain may read each other's GPU memory."
-        yield Diagnostic(COMPUTE_DOMAIN, message, domain.place, related, hint=hint)
-
-
-def _nodes(domain: FleetCompanion, users: Sequence[_User]) -> Iterator[Diagnostic]:
-    declared_nodes, pods = domain.declared.origin.value(("spec", "numNodes")), sum(user.pod.count for user in users)
-    if type(declared_nodes) is int and declared_nodes > 0 and declared_nodes != pods:
-        claim = f"{plural(pods, 'pod')} {'claims' if pods == 1 else 'claim'}"
-        message = f"numNodes is {declared_nodes}, but {claim} a channel of it, each on a node of its own"
-        related = tuple(Related("claimed here", location) for location in dict.fromkeys(user.place for user in users))
-        hint = f"Write {pods}; or 0, which drivers from 25.8 on recommend."
-        location = domain.declared.at("spec", "numNodes")
-        yield Diagnostic(COMPUTE_DOMAIN, message, location, related, hint=hint)
-
-
-def _unused_claims(users: Iterable[_User]) -> Iterator[Diagnostic]:
-    """Finds claims that no container uses."""
-    for user in {user.place: user for user in users}.values():
-        name = user.pod.spec.resourceClaims[user.claim].name
-        claims_of_containers = (
-            user.pod.origin.value((*user.pod.path, container_field, index, "resources", "claims"))
-            for container_field in ("containers", "initContainers")
-            for index, _ in enumerate(getattr(user.pod.spec, container_field))
-        )
-        # check.containers reports claims with a wrong name.
-        if not any(
-            isinstance(container_claims, list) and container_claims for container_claims in claims_of_containers
-        ):
-            message = f'no container uses the claim "{name}", so none gets a channel'
-            location = user.pod.origin.locate((*user.path, "name"))
-            hint = f"Write claims: [{{name: {name}}}] below resources of the container."
-            yield Diagnostic(COMPUTE_DOMAIN, message, location, hint=hint)
-
-
-def _without(work: FleetWorkload, users: Sequence[_User]) -> Iterator[Diagnostic]:
-    """Finds pods with GPUs that claim no channel while other pods of the same workload do."""
-    claiming = {user.pod.path for user in users}
-    for pod in pods_of(work):
-        if pod.path not in claiming and pod.count and pod.spec.gpus_with(pod.annotations):
-            template = users[0].pod.spec.resourceClaims[users[0].claim].resourceClaimTemplateName
-            message = f"these pods of {work.kind} {work.name} have GPUs and claim no channel of its ComputeDomain"
-            related = (Related("other pods claim it here", users[0].place),)
-            hint = f"Add {template} to their resourceClaims, and the claim to resources of their container."
-            yield Diagnostic(COMPUTE_DOMAIN, message, pod.origin.locate(pod.path, key=True), related, hint=hint)
 
 
 def _spread(fleet: Fleet, work: _Work, users: Sequence[_User]) -> Iterator[Diagnostic]:
@@ -242,10 +223,7 @@ def _is_covered(fleet: Fleet, gang: Gang, users: Sequence[_User]) -> bool:
     for leaf in leaves if sum(leaf.pods for leaf in leaves) > 1 else ():
         ancestry = [gang, *(by_name[name] for name in _chain(leaf.name, above) if name in by_name)]
         constraints = [sub_group.constraint for sub_group in ancestry if sub_group.constraint is not None]
-        if not any(
-            constraint.required and _is_fine(fleet, constraint.topology, constraint.required)
-            for constraint in constraints
-        ):
+        if not any(c.required and _is_fine(fleet, c.topology, c.required) for c in constraints):
             return False
     return True
 
@@ -277,11 +255,7 @@ def _is_fine(fleet: Fleet, topology: str | None, required: Level) -> bool:
     """Whether each domain of a level lies within one NVLink domain. Assumed for a level with an unknown label."""
     if _joins(required.label) or required.label == HOSTNAME:
         return True
-    matching_levels = (
-        fleet_topology.levels
-        for fleet_topology in fleet.topologies
-        if topology in (fleet_topology.name, *map(fleet_topology.name_on, fleet.backends))
-    )
+    matching_levels = (t.levels for t in fleet.topologies if topology in (t.name, *map(t.name_on, fleet.backends)))
     levels = next(matching_levels, ())
     joining = next((index for index, level in enumerate(levels) if _joins(level.label)), None)
     if joining is None or required not in levels:

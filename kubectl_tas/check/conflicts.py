@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
-from kubectl_tas.base.diagnostics import Diagnostic, Rule, Severity
+from kubectl_tas.base.diagnostics import Diagnostic, Rule
 from kubectl_tas.kinds.backdoors import containers_in
 from kubectl_tas.kinds.section import Section, value_at, written
 from kubectl_tas.load.schema import invalid_value, missing_field
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Origin
 
-FIELDS_CONFLICT = Rule(
+FIELDS_CONFLICT = Rule.error(
     "fields-conflict",
-    Severity.ERROR,
     "Fields of an object contradict or lack each other.",
     "The API server refuses the object or its pods. Examples: an Indexed job without completions, a variable with "
     "value and valueFrom, a volume with two types, a budget with two bounds. A volume without a type is an empty "
     "folder. A term of a node selector without a condition selects no node at all. A budget without a bound lets no "
     "pod go. Write what the message says.",
 )
+K = TypeVar("K")
+V = TypeVar("V")
 Found = Iterator[Diagnostic]
 NOT_EMPTY = "must not be empty"
 
@@ -49,8 +50,7 @@ class Fields(Section):
 
     def conflict(self, message: str, hint: str, *field: str | int) -> Diagnostic:
         """Returns a finding at the key of a field, or of the whole mapping."""
-        location = self.origin.locate((*self.path, *field), key=True)
-        return Diagnostic(FIELDS_CONFLICT, message, location, hint=hint)
+        return Diagnostic(FIELDS_CONFLICT, message, self.origin.locate((*self.path, *field), key=True), hint=hint)
 
     def wrong(self, problem: str, hint: str, *field: str) -> Diagnostic:
         """Returns a finding at a field that says what is wrong with the whole mapping."""
@@ -101,6 +101,15 @@ def all_of(*checks: Check) -> Check:
             yield from check_of_fields(fields)
 
     return check
+
+
+def repetitions(values_by_key: Iterable[tuple[K, V]]) -> Iterator[tuple[K, V, V]]:
+    """Yields each value whose key an earlier value has: the key, the first value of the key, and the value."""
+    first_values: dict[K, V] = {}
+    for key, value in values_by_key:
+        first_value = first_values.setdefault(key, value)
+        if first_value is not value:
+            yield key, first_value, value
 
 
 def named(mappings: Iterable[Mapping[str, Any]]) -> list[str]:

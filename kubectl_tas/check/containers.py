@@ -11,7 +11,7 @@ from kubectl_tas.base.diagnostics import Diagnostic, Severity
 from kubectl_tas.base.late import late_pattern
 from kubectl_tas.base.words import MAX_SLIPS, closest, did_you_mean, question
 from kubectl_tas.check.companion_names import REFERENCE_UNKNOWN
-from kubectl_tas.check.conflicts import NOT_EMPTY, Fields, Found, named
+from kubectl_tas.check.conflicts import NOT_EMPTY, Fields, Found, named, repetitions
 from kubectl_tas.facts import quantities, spellings
 from kubectl_tas.kinds.section import listed, mappings, value_at
 
@@ -69,9 +69,7 @@ _OF_CONTROLLERS = (
 """Labels and annotations that controllers add to pods: k8s.io/api of Kubernetes 1.35, leaderworkerset_types.go
 of LWS 0.10, jobset_types.go of JobSet 0.10, common_types.go of the training operator 1.9, KubeRay's constant.go.
 """
-_AMOUNTS = tuple(
-    f"{amounts}.{name}" for amounts in ("limits", "requests") for name in ("cpu", "memory", "ephemeral-storage")
-)
+_AMOUNTS = tuple(f"{a}.{n}" for a in ("limits", "requests") for n in ("cpu", "memory", "ephemeral-storage"))
 
 
 def pod(fields: Fields, in_pod: Iterable[Fields]) -> Found:
@@ -192,12 +190,8 @@ def security(fields: Fields) -> Found:
 
 def security_of_pod(fields: Fields) -> Found:
     """Checks that a pod sets each sysctl once."""
-    names: set[str] = set()
-    for sysctl in fields.each("sysctls"):
-        name = str(sysctl.get("name"))
-        if name in names:
-            yield sysctl.conflict(f"the sysctl {name} appears twice", "Remove one of the two.", "name")
-        names.add(name)
+    for name, _, sysctl in repetitions((str(sysctl.get("name")), sysctl) for sysctl in fields.each("sysctls")):
+        yield sysctl.conflict(f"the sysctl {name} appears twice", "Remove one of the two.", "name")
 
 
 def profile(fields: Fields) -> Found:

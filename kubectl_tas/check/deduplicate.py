@@ -112,10 +112,7 @@ def gathered(findings: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
     groups: dict[Hashable, list[Diagnostic]] = {}
     for finding in findings:
         groups.setdefault(_cause(finding), []).append(finding)
-    return in_order(
-        first_finding if not repetitions else _joined(first_finding, repetitions)
-        for first_finding, *repetitions in groups.values()
-    )
+    return in_order(f if not r else _joined(f, r) for f, *r in groups.values())
 
 
 def _cause(diagnostic: Diagnostic) -> Hashable:
@@ -133,9 +130,7 @@ def _cause(diagnostic: Diagnostic) -> Hashable:
 
 def _joined(first_finding: Diagnostic, repetitions: Sequence[Diagnostic]) -> Diagnostic:
     elsewhere = [finding for finding in repetitions if finding.location != first_finding.location]
-    related = [
-        note for finding in (first_finding, *repetitions) if finding not in elsewhere for note in finding.related
-    ]
+    related = [n for f in (first_finding, *repetitions) if f not in elsewhere for n in f.related]
     if not elsewhere:
         related.sort(key=_where)
     for finding in elsewhere:
@@ -153,7 +148,9 @@ def blamed(findings: Iterable[Diagnostic], before: Fleet, after: Fleet) -> Itera
     """Yields the findings in the fleet ``after``, each at the change since ``before`` that caused it. Causes are
     changed quotas, removed names, and changed files other than the finding's own.
     """
-    changed = _changed(before.repository, after.repository)
+    # The files of `after` whose content differs from `before`.
+    earlier = _contents(before.repository)
+    changed = frozenset(p for p, d in _contents(after.repository).items() if earlier.get(p) != d)
     references = False
     for finding in quota.blamed(findings, before, after):
         if finding.rule in RULES:
@@ -170,12 +167,6 @@ def _at_its_cause(diagnostic: Diagnostic, changed: frozenset[str]) -> Diagnostic
     if location is None or cause is None or cause.path not in changed or location.path in changed:
         return diagnostic
     return replace(diagnostic, location=cause, related=(Related("asked for here", location), *diagnostic.related))
-
-
-def _changed(before: Repository, after: Repository) -> frozenset[str]:
-    """Returns the files of ``after`` whose content differs from ``before``."""
-    earlier = _contents(before)
-    return frozenset(path for path, documents in _contents(after).items() if earlier.get(path) != documents)
 
 
 def _contents(repository: Repository) -> dict[str, list[Any]]:

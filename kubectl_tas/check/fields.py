@@ -36,17 +36,15 @@ if TYPE_CHECKING:
     from kubectl_tas.model.podtemplate import Companion
     from kubectl_tas.model.workloads import Workload
 
-KUBERNETES_VERSION = Rule(
+KUBERNETES_VERSION = Rule.warning(
     "kubernetes-version",
-    Severity.WARNING,
     "The fields of a release of Kubernetes or an operator are unknown.",
     "kubectl-tas checks workloads by the fields of the nearest known release. So a field that the cluster lacks may "
     "pass, and a new one is refused. Update kubectl-tas.",
 )
 
-OPERATOR_FIELD = Rule(
+OPERATOR_FIELD = Rule.error(
     "operator-field",
-    Severity.ERROR,
     "The operator has no such field, or no such kind.",
     "The API server refuses it, or drops it without a message. Correct its spelling or its indentation. spec.operators "
     "of the Config names the releases of operators; without it, a field of any known release passes. If a release "

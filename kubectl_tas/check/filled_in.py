@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubectl_tas.base.diagnostics import Diagnostic, Rule, Severity, Waiving
+from kubectl_tas.base.diagnostics import Diagnostic, Rule, Waiving
 from kubectl_tas.base.late import late_pattern
 from kubectl_tas.check.conflicts import Fields
 from kubectl_tas.kinds import environment
@@ -12,9 +12,8 @@ from kubectl_tas.kinds.backdoors import Part
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Origin
 
-FILLED_IN = Rule(
+FILLED_IN = Rule.error(
     "filled-in",
-    Severity.ERROR,
     "An expression stands in a name, a path or a key that decides what a pod may use.",
     "Operators fill in expressions after validate has judged the file: Argo everywhere in a template, keys too; KServe "
     "in a container; Tekton in mount paths and prefixes. So the name of a variable can become NVIDIA_VISIBLE_DEVICES, "

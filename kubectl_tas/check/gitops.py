@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from kubectl_tas.base.diagnostics import Diagnostic, Related, Rule, Severity
+from kubectl_tas.base.diagnostics import Diagnostic, Related, Rule
 from kubectl_tas.base.words import MAX_LISTED, shortened
 from kubectl_tas.check.growth import Scaled
 from kubectl_tas.check.other_schedulers import KUEUE
@@ -27,17 +27,15 @@ if TYPE_CHECKING:
     from kubectl_tas.model.grovekinds import CliqueSet
     from kubectl_tas.model.workloads import Workload
 
-OBJECT_EXPORTED = Rule(
+OBJECT_EXPORTED = Rule.error(
     "object-exported",
-    Severity.ERROR,
     "A workload has fields of an export that the API server refuses.",
     "The API server refuses a new object with a resourceVersion, and an existing one with another uid. Server-side "
     "apply refuses managedFields. A Job's selector and its label controller-uid belong to one object. Kubernetes "
     "deletes an object whose owner does not exist. Delete what the message names.",
 )
-SERVER_FIELDS = Rule(
+SERVER_FIELDS = Rule.warning(
     "server-fields",
-    Severity.WARNING,
     "A workload has fields that the API server writes itself.",
     "The API server ignores them, and a tool that compares the file with the cluster sees a difference for ever. "
     "Delete what the message names.",
@@ -59,9 +57,8 @@ _WRITTEN: tuple[KeyPath, ...] = (
 )
 _KEYS = frozenset(path[-1] for path in (*_REFUSED, *_WRITTEN))
 _POD_LABELS: KeyPath = ("spec", "template", "metadata", "labels")
-SUSPENDED = Rule(
+SUSPENDED = Rule.warning(
     "suspended",
-    Severity.WARNING,
     "A workload is suspended: no pod of it starts.",
     "The controller makes no pods while spec.suspend or runPolicy.suspend is true, or spec.paused where a kind has it. "
     "Only a change of the file starts it: a GitOps tool reverts changes in the cluster. Remove the field, or remove "
@@ -71,19 +68,16 @@ SUSPENDED = Rule(
 _MANAGED = tuple(key_path(f"spec.{path}managedBy") for path in ("", "runPolicy.", "jobTemplate.spec."))
 _JOB_CONTROLLER, _OTHER_CLUSTER = "kubernetes.io/job-controller", "kueue.x-k8s.io/multikueue"
 """Values of managedBy: the controller of Jobs, and Kueue's that sends work to another cluster."""
-_SCHEDULES = ("spec.schedule", "spec.schedules[]")
-FINISHED_RECREATED = Rule(
+FINISHED_RECREATED = Rule.warning(
     "finished-recreated",
-    Severity.WARNING,
     "A finished workload is deleted, and the GitOps tool makes it anew.",
     "A GitOps tool keeps the cluster equal to the repository. Flux recreates a deleted object in its next "
     "reconciliation; Argo CD at once with self-heal, or else in the next sync. So the work runs again and again. "
     "Remove the lifetime, and remove the file when you no longer need the result. Give work that should run again a "
     "schedule. One finding lists all such work.",
 )
-PLATFORM_WAITS = Rule(
+PLATFORM_WAITS = Rule.warning(
     "platform-waits",
-    Severity.WARNING,
     "The platform folder has an object that waits for work of a pool.",
     "In the sharded layout, Argo CD with progressive syncs and Flux with `wait: true` apply pools when all of the "
     "platform is healthy. A claim waits for a pod and an autoscaler for its target, so no pool would ever be applied. "
@@ -91,9 +85,8 @@ PLATFORM_WAITS = Rule(
     "the platform. Write the label. If the cluster has the object already, first keep it from being pruned "
     "(docs/gitops.md).",
 )
-TWO_OWNERS = Rule(
+TWO_OWNERS = Rule.warning(
     "two-owners",
-    Severity.WARNING,
     "The GitOps tool and a controller set the same field.",
     "Argo CD with self-heal puts the value of the file back within seconds, Flux when it reconciles: the pods that an "
     "autoscaler added end, and work that Kueue started is suspended again. Leave the field out: quotas then count the "
@@ -162,37 +155,6 @@ def _of_job(origin: Origin) -> Iterator[KeyPath]:
 
 def check_suspended(declared: Declared[Workload], _fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks a workload. Skips workloads that Kueue starts: another rule reports them."""
-    yield from _switched_off(declared)
-    yield from _managed_elsewhere(declared)
-    yield from _never(declared)
-
-
-def _managed_elsewhere(declared: Declared[Workload]) -> Iterator[Diagnostic]:
-    """Finds work that the controller of its kind leaves to another (comments of managedBy in the API of Kubernetes
-    1.35, and in the CRDs of Kubeflow, JobSet and KubeRay).
-    """
-    origin, spec = declared.origin, declared.spec
-    for path in _MANAGED if KUEUE not in spec.metadata.labels else ():
-        manager = origin.value(path)
-        is_job = group_of(spec.apiVersion) == "batch"  # the CRDs of other kinds take no third value
-        is_other = isinstance(manager, str) and "/" in manager and manager != _JOB_CONTROLLER
-        if manager == _OTHER_CLUSTER or (is_job and is_other):
-            message = f"{spec.kind} {spec.metadata.name} is left to {manager}: no controller here makes a pod of it"
-            yield Diagnostic(SUSPENDED, message, origin.locate(path), hint="Remove managedBy, or remove the file.")
-
-
-def _never(declared: Declared[Workload]) -> Iterator[Diagnostic]:
-    """Finds schedules that never come."""
-    origin, spec = declared.origin, declared.spec
-    for at in _SCHEDULES if spec.page.makes.is_scheduled else ():
-        for path, schedule in values_at(origin.data, path_steps(at)):
-            if isinstance(schedule, str) and times.never_comes(schedule):
-                message = f'{spec.kind} {spec.metadata.name} never runs: no month of "{schedule}" has such a day'
-                hint = "Correct the day or the month. If you start it by hand alone, waive the rule."
-                yield Diagnostic(SUSPENDED, message, origin.locate(path), hint=hint)
-
-
-def _switched_off(declared: Declared[Workload]) -> Iterator[Diagnostic]:
     origin, spec = declared.origin, declared.spec
     suspending = map(key_path, spec.page.stop.suspended_by)
     path = next((path for path in suspending if origin.value(path) is True), None)
@@ -204,6 +166,24 @@ def _switched_off(declared: Declared[Workload]) -> Iterator[Diagnostic]:
             message = f"each {run} of {spec.kind} {spec.metadata.name} is suspended: no pod of it starts"
         hint = f"Remove {path[-1]}, or remove the file."
         yield Diagnostic(SUSPENDED, message, origin.locate(path, key=True), hint=hint)
+    # Work that the controller of its kind leaves to another (comments of managedBy in the API of Kubernetes
+    # 1.35, and in the CRDs of Kubeflow, JobSet and KubeRay).
+    origin, spec = declared.origin, declared.spec
+    for path in _MANAGED if KUEUE not in spec.metadata.labels else ():
+        manager = origin.value(path)
+        is_job = group_of(spec.apiVersion) == "batch"  # the CRDs of other kinds take no third value
+        is_other = isinstance(manager, str) and "/" in manager and manager != _JOB_CONTROLLER
+        if manager == _OTHER_CLUSTER or (is_job and is_other):
+            message = f"{spec.kind} {spec.metadata.name} is left to {manager}: no controller here makes a pod of it"
+            yield Diagnostic(SUSPENDED, message, origin.locate(path), hint="Remove managedBy, or remove the file.")
+    # Schedules that never come.
+    origin, spec = declared.origin, declared.spec
+    for at in ("spec.schedule", "spec.schedules[]") if spec.page.makes.is_scheduled else ():
+        for path, schedule in values_at(origin.data, path_steps(at)):
+            if isinstance(schedule, str) and times.never_comes(schedule):
+                message = f'{spec.kind} {spec.metadata.name} never runs: no month of "{schedule}" has such a day'
+                hint = "Correct the day or the month. If you start it by hand alone, waive the rule."
+                yield Diagnostic(SUSPENDED, message, origin.locate(path), hint=hint)
 
 
 def check_finished(workload: FleetWorkload, fleet: Fleet) -> Iterator[Diagnostic]:
@@ -216,7 +196,7 @@ def check_finished(workload: FleetWorkload, fleet: Fleet) -> Iterator[Diagnostic
         lasts = f"{field} deletes finished work that the repository still has"
         message = f"{lasts}: {tool} makes it anew {again}, and it runs again"
         hint = f"Leave {path[-1]} out." if path[-1] == _TTL else "Use another deletion policy than DeleteSelf."
-        yield Diagnostic(FINISHED_RECREATED, message, workload.declared.origin.locate(path, key=True), hint=hint)
+        yield Diagnostic(FINISHED_RECREATED, message, workload.declared.at_key(*path), hint=hint)
 
 
 def check_platform(companion: FleetCompanion, fleet: Fleet) -> Iterator[Diagnostic]:
@@ -247,15 +227,16 @@ def check_scaled(target: tuple[Autoscaler, Scaled | None], fleet: Fleet) -> Iter
     if tool is None or scaled is None or (scaler.kind, scaler.name) != (scaled.item.kind, scaled.item.name):
         return
     work, by = scaled.item, scaler.companion
-    path = _replicas_path(work)
+    workers = (t.path for t in getattr(work, "replicas", ()) if isinstance(work, FleetWorkload))
+    of_workers = next((path for path in workers if path[2:3] == ("Worker",)), None)
+    path = ("spec", "replicas") if of_workers is None else (*of_workers[:3], "replicas")
     replicas = _rendered(work, path)
     if replicas is None or scaler.least == scaler.most == replicas:
         return
     hint = f"Let {_ignoring(tool, written(path))}"
     if isinstance(work, FleetWorkload) and work.is_scaled_alone:
         hint = f"Leave replicas out of the {work.kind}. Or let {_ignoring(tool, written(path))}"
-    related = Related(f"{by.kind} {by.name}", by.place)
-    yield _owned(work, path, (tool, f"{by.kind} {by.name}"), hint, related)
+    yield _owned(work, path, (tool, f"{by.kind} {by.name}"), hint, Related(f"{by.kind} {by.name}", by.place))
 
 
 def check_controlled(workload: FleetWorkload, fleet: Fleet) -> Iterator[Diagnostic]:
@@ -300,15 +281,6 @@ def _rendered(workload: FleetWorkload | SubmittedSet, path: KeyPath) -> object:
     return value
 
 
-def _replicas_path(workload: FleetWorkload | SubmittedSet) -> KeyPath:
-    """Returns the path of the number that an autoscaler sets: of a Kubeflow job that of its workers."""
-    workers = (
-        replica_type.path for replica_type in getattr(workload, "replicas", ()) if isinstance(workload, FleetWorkload)
-    )
-    of_workers = next((path for path in workers if path[2:3] == ("Worker",)), None)
-    return ("spec", "replicas") if of_workers is None else (*of_workers[:3], "replicas")
-
-
 def _ignoring(tool: str, difference: str) -> str:
     """Returns the end of a hint to ignore a field."""
     return f"the {'Application' if tool == 'Argo CD' else 'Kustomization'} ignore {difference}: docs/gitops.md."
@@ -321,4 +293,4 @@ def _owned(
     tool, other_owner = owners
     value, owned_field = str(_rendered(workload, path)).lower(), f"{written(path)} of {workload.kind} {workload.name}"
     message = f"{tool} and {other_owner} both set {owned_field}: {tool} puts it back to {value}"
-    return Diagnostic(TWO_OWNERS, message, workload.declared.origin.locate(path, key=True), related, hint=hint)
+    return Diagnostic(TWO_OWNERS, message, workload.declared.at_key(*path), related, hint=hint)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any, TypeAlias
 
-from kubectl_tas.base.diagnostics import Diagnostic, Location, Rule, Severity
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Rule
 from kubectl_tas.base.words import closest, did_you_mean
 from kubectl_tas.check.settings import VERSION_UNKNOWN, newer
 from kubectl_tas.check.versions import unsupported
@@ -26,17 +26,15 @@ from kubectl_tas.resolve.podcliqueset import FleetPodCliqueSet
 from kubectl_tas.resolve.topologies import FleetTopology
 
 _SCHEDULERS = tuple(dict.fromkeys(name for release in grove.TABLE for name in release.schedulers))
-GROVE_UNSUPPORTED = Rule(
+GROVE_UNSUPPORTED = Rule.error(
     "grove-unsupported",
-    Severity.ERROR,
     "The backend's Grove cannot express a set or a cluster topology.",
     "`render` converts old and new spellings to the one that the release accepts. The API server would drop or refuse "
     "fields that the release lacks. Update Grove there, and grove.version with it, or leave out what the message "
     "names.",
 )
-SET_FIELD = Rule(
+SET_FIELD = Rule.warning(
     "set-field",
-    Severity.WARNING,
     "Grove has no such field in a set or an OperatorConfiguration.",
     "The API server drops unknown fields without a message. Correct the spelling or the indentation. kubectl-tas knows "
     "the fields of Grove 0.1.0-alpha.8 to 0.1.0-alpha.12. If a newer release has the field, waive the rule.",
@@ -78,17 +76,16 @@ def check_set_release(clique_set: FleetPodCliqueSet, _fleet: Fleet) -> Iterator[
     for clique in clique_set.cliques if not release.takes_node_selectors else ():
         path = (*clique.path, "spec", "podSpec", "nodeSelector")
         if origin.value(path) is not None:
-            location = origin.locate(path, key=True)
-            yield _needs(backend, "a nodeSelector", lambda row: row.takes_node_selectors, location)
-    asking = [(constraint, path) for constraint, path in clique_set.constraints if constraint.asks]
+            yield _needs(backend, "a nodeSelector", lambda row: row.takes_node_selectors, origin.locate(path, key=True))
+    asking = [(constraint, path) for constraint, path in clique_set.spec.constraints if constraint.asks]
     if asking and not release.has_constraints:
         location = origin.locate(asking[0][1], key=True)
         yield _needs(backend, "a topologyConstraint", lambda row: row.has_constraints, location)
         return
-    name = clique_set.topology_name
+    name = clique_set.spec.topology_name
     if asking and name not in (None, DEFAULT_TOPOLOGY) and not release.has_names:
         feature = f'a cluster topology other than {DEFAULT_TOPOLOGY}, such as "{name}",'
-        yield _needs(backend, feature, lambda row: row.has_names, clique_set.place_of(clique_set.references[0][1]))
+        yield _needs(backend, feature, lambda row: row.has_names, clique_set.place_of(clique_set.spec.references[0][1]))
     for constraint, path in asking:
         if constraint.preferred is not None and not release.has_pack:
             location = clique_set.declared.at(*path, "pack", "preferred")
@@ -101,11 +98,7 @@ def check_topology_release(topology: FleetTopology, fleet: Fleet) -> Iterator[Di
     """
     if topology.pool is not None:
         return
-    used = {
-        clique_set.backend
-        for clique_set in fleet.pod_clique_sets
-        if clique_set.topology == topology and clique_set.backend is not None
-    }
+    used = {s.backend for s in fleet.pod_clique_sets if s.topology == topology and s.backend is not None}
     lacking = [backend for backend in fleet.backends if not backend.grove_release.has_free_domains]
     concerned = [backend for backend in lacking if backend in used]
     if not used and len(lacking) == len(fleet.backends):

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubectl_tas.base.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
+from kubectl_tas.base.diagnostics import Diagnostic, Related, Rule, Waiving
 from kubectl_tas.base.late import dataclass
 from kubectl_tas.base.words import Misspellings, did_you_mean, question, shortened
 from kubectl_tas.check.companion_names import REFERENCE_UNKNOWN
@@ -17,16 +17,14 @@ from kubectl_tas.kinds.page import Growing, GrowingPods, Grown, is_count
 from kubectl_tas.kinds.section import Section, listed, path_steps, values_at
 from kubectl_tas.model.base import MAX_COUNT, KeyPath
 from kubectl_tas.resolve.autoscalers import Autoscaler, autoscalers
-from kubectl_tas.resolve.companions import FleetCompanion
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.mentions import SCALED, Space
 from kubectl_tas.resolve.podcliqueset import FleetClique, SubmittedSet
 from kubectl_tas.resolve.pools import Submission
 
-GROWTH_UNCOUNTED = Rule(
+GROWTH_UNCOUNTED = Rule.warning(
     "growth-uncounted",
-    Severity.WARNING,
     "Work may grow to more GPUs than are counted, or than its queue may hold.",
     "kubectl-tas compares quotas with the size at which work starts. Replicas that an autoscaler adds take GPUs that "
     "others count on, or stay Pending: lower maxReplicas to the counted number, or raise replicas. An update may "
@@ -53,9 +51,22 @@ class Scaled:
 
 def check_growth(workload: FleetWorkload | SubmittedSet, held: Held) -> Iterator[Diagnostic]:
     """Checks a workload or a PodCliqueSet with a known pool. Skips parts without GPUs. ``held`` is ``held_gpus``."""
-    yield from _judged(
-        workload, _of_set(workload) if isinstance(workload, SubmittedSet) else _growth_of(workload), held
-    )
+    room = (workload.maximum if workload.is_preemptible else workload.quota).gpu
+    for pods_of_part in _of_set(workload) if isinstance(workload, SubmittedSet) else _growth_of(workload):
+        if not pods_of_part.gpus or (pods_of_part.most is not None and pods_of_part.most <= pods_of_part.start):
+            continue
+        further_gpus = ((pods_of_part.most or 0) - pods_of_part.start) * pods_of_part.gpus
+        if (pods_of_part.is_default and not _is_short(workload, further_gpus, held)) or (
+            pods_of_part.is_counted and workload.gpus <= room
+        ):
+            continue
+        many = "any number" if pods_of_part.most is None else str(pods_of_part.most)
+        total = "without limit" if pods_of_part.most is None else f"to {workload.gpus + further_gpus}"
+        asks = f"{workload.gpus} GPUs of this {workload.kind} are counted, and they may grow {total}"
+        if pods_of_part.is_counted:
+            asks = f"this {workload.kind} then asks for {workload.gpus} GPUs; its queue may hold {room}"
+        message = f"{pods_of_part.grown_parts} may grow from {pods_of_part.start} to {many}{pods_of_part.when}: {asks}"
+        yield Diagnostic(GROWTH_UNCOUNTED, message, workload.declared.at(*pods_of_part.path), hint=pods_of_part.hint)
 
 
 def check_autoscaler(target: tuple[Autoscaler, Scaled | None], fleet: Fleet) -> Iterator[Diagnostic]:
@@ -63,7 +74,18 @@ def check_autoscaler(target: tuple[Autoscaler, Scaled | None], fleet: Fleet) -> 
     scaler, scaled = target
     if scaled is not None:
         yield from _autoscaled(scaler, scaled, fleet.config.gitops)
-        yield from _measured(scaler.companion, scaled.item)
+        # Checks that the target has the containers that an autoscaler measures.
+        spec = Fields(scaler.companion.declared.origin, ("spec",), scaler.companion.declared.origin.value(("spec",)))
+        for metric in (metric.below("containerResource") for metric in spec.each("metrics")):
+            name = metric.get("container")
+            if isinstance(name, str):
+                every = (listed(pod.origin.value((*pod.path, "containers"))) for pod in pods_of(scaled.item))
+                container_names = sorted({str(x.get("name")) for c in every for x in c if isinstance(x, dict)})
+                if container_names and name not in container_names:
+                    hint = did_you_mean(name, container_names, f"Name {shortened(container_names)}.")
+                    location = spec.origin.locate((*metric.path, "container"))
+                    message = f'{scaled.item.kind} {scaled.item.name} has no container "{name}"'
+                    yield Diagnostic(REFERENCE_UNKNOWN, message, location, hint=hint)
 
 
 def waits_for_sums(fleet: Fleet) -> bool:
@@ -74,19 +96,11 @@ def waits_for_sums(fleet: Fleet) -> bool:
 def check_scale_targets(fleet: Fleet) -> Iterator[Diagnostic]:
     """Finds autoscalers of objects that no file declares."""
     scaled_documents = {id(scaler.companion.declared.origin) for scaler, scaled in scalers(fleet) if scaled is not None}
-    numbers = {
-        number
-        for number, document in enumerate(fleet.repository.work)
-        if scaled_documents and id(document.origin) in scaled_documents
-    }
+    numbers = {n for n, d in enumerate(fleet.repository.work) if scaled_documents and id(d.origin) in scaled_documents}
     lost = [(mentions, use) for mentions in fleet.mentions for use in mentions.uses if use.path == SCALED]
-    lost = [
-        (mentions, use) for mentions, use in lost if mentions is not fleet.own_mentions or use.document not in numbers
-    ]
+    lost = [(m, u) for m, u in lost if m is not fleet.own_mentions or u.document not in numbers]
     repository = fleet.repository
-    specs = [document.spec for document in repository.workloads] + [
-        document.spec for document in repository.pod_clique_sets
-    ]
+    specs = [document.spec for document in repository.workloads] + [x.spec for x in repository.pod_clique_sets]
     declared = {(document.kind, document.metadata.name) for document in specs if lost}
     placed: dict[tuple[str, Space], set[str]] = {}
     for document in fleet.submissions if lost else ():
@@ -114,11 +128,7 @@ def check_scale_targets(fleet: Fleet) -> Iterator[Diagnostic]:
 def scalers(fleet: Fleet) -> Iterator[tuple[Autoscaler, Scaled | None]]:
     """Yields each autoscaler with its target, if a file declares that in the same namespace."""
     scalers_found = list(autoscalers(fleet.companions))
-    workloads = {
-        (scaled_work.pool.backend.name, scaled_work.namespace, scaled_work.kind, scaled_work.name): scaled_work
-        for scaled_work in fleet.workloads
-        if scalers_found
-    }
+    workloads = {(w.pool.backend.name, w.namespace, w.kind, w.name): w for w in fleet.workloads if scalers_found}
     sets: dict[tuple[str, str], list[SubmittedSet]] = {}
     for sent in fleet.submitted_sets if scalers_found else ():
         sets.setdefault((sent.pool.backend.name, sent.namespace), []).append(sent)
@@ -186,28 +196,6 @@ def _autoscaled(scaler: Autoscaler, scaled: Scaled, gitops: str) -> Iterator[Dia
     yield Diagnostic(GROWTH_UNCOUNTED, message, origin.locate(("spec", field)), related, hint=hint)
 
 
-def _measured(companion: FleetCompanion, workload: FleetWorkload | SubmittedSet) -> Iterator[Diagnostic]:
-    """Checks that the target has the containers that an autoscaler measures."""
-    spec = Fields(companion.declared.origin, ("spec",), companion.declared.origin.value(("spec",)))
-    for metric in (metric.below("containerResource") for metric in spec.each("metrics")):
-        name = metric.get("container")
-        if isinstance(name, str):
-            every = (listed(pod.origin.value((*pod.path, "containers"))) for pod in pods_of(workload))
-            container_names = sorted(
-                {
-                    str(container.get("name"))
-                    for containers in every
-                    for container in containers
-                    if isinstance(container, dict)
-                }
-            )
-            if container_names and name not in container_names:
-                hint = did_you_mean(name, container_names, f"Name {shortened(container_names)}.")
-                location = spec.origin.locate((*metric.path, "container"))
-                message = f'{workload.kind} {workload.name} has no container "{name}"'
-                yield Diagnostic(REFERENCE_UNKNOWN, message, location, hint=hint)
-
-
 def held_gpus(fleet: Fleet) -> Held:
     """Returns the GPUs that work asks for, by cluster, queue, and whether the work is preemptible."""
     held: Held = {}
@@ -223,25 +211,6 @@ def _is_short(submission: Submission, further_gpus: Gpus, held: Held) -> bool:
     most = submission.maximum if submission.is_preemptible else submission.quota
     used += lent if submission.is_preemptible else 0
     return used <= most.gpu < used + further_gpus
-
-
-def _judged(submission: Submission, growing_pods: Iterator[Grown], held: Held) -> Iterator[Diagnostic]:
-    room = (submission.maximum if submission.is_preemptible else submission.quota).gpu
-    for pods_of_part in growing_pods:
-        if not pods_of_part.gpus or (pods_of_part.most is not None and pods_of_part.most <= pods_of_part.start):
-            continue
-        further_gpus = ((pods_of_part.most or 0) - pods_of_part.start) * pods_of_part.gpus
-        if (pods_of_part.is_default and not _is_short(submission, further_gpus, held)) or (
-            pods_of_part.is_counted and submission.gpus <= room
-        ):
-            continue
-        many = "any number" if pods_of_part.most is None else str(pods_of_part.most)
-        total = "without limit" if pods_of_part.most is None else f"to {submission.gpus + further_gpus}"
-        asks = f"{submission.gpus} GPUs of this {submission.kind} are counted, and they may grow {total}"
-        if pods_of_part.is_counted:
-            asks = f"this {submission.kind} then asks for {submission.gpus} GPUs; its queue may hold {room}"
-        message = f"{pods_of_part.grown_parts} may grow from {pods_of_part.start} to {many}{pods_of_part.when}: {asks}"
-        yield Diagnostic(GROWTH_UNCOUNTED, message, submission.declared.at(*pods_of_part.path), hint=pods_of_part.hint)
 
 
 def _grows_by_default(workload: FleetWorkload) -> bool:

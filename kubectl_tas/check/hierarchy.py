@@ -6,13 +6,14 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
-from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Severity
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule
+from kubectl_tas.check.conflicts import repetitions
 from kubectl_tas.check.versions import needs_kai
 from kubectl_tas.facts import grove
 from kubectl_tas.facts.kai import Feature
 from kubectl_tas.facts.node_places import HOSTNAME, is_coarser, rank
 from kubectl_tas.kinds import SET
-from kubectl_tas.model.base import QUALIFIED_NAME, KeyPath
+from kubectl_tas.model.base import QUALIFIED_NAME
 from kubectl_tas.model.topology_kinds import DOMAINS, ClusterTopology
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
@@ -27,64 +28,55 @@ WELL_KNOWN = {
 """The domains that Kubernetes' own node labels mark."""
 MAX_LEVELS = 16
 
-TOPOLOGY_SCHEDULER = Rule(
+TOPOLOGY_SCHEDULER = Rule.error(
     "topology-scheduler",
-    Severity.ERROR,
     "A pool has a topology, but its backend's scheduler is not KAI.",
     "Only KAI places pods by topology. Other schedulers ignore the keys. Remove them, or use a backend with scheduler "
     "type kai.",
 )
-TOPOLOGY_TWICE = Rule(
+TOPOLOGY_TWICE = Rule.error(
     "topology-twice",
-    Severity.ERROR,
     "A pool has topology_keys and names a cluster topology too.",
     "A pool has one hierarchy. Keep one of the two fields.",
 )
-LEVEL_DUPLICATE = Rule(
+LEVEL_DUPLICATE = Rule.error(
     "level-duplicate",
-    Severity.ERROR,
     "Two levels of a topology share a key, a domain or a node label.",
     "KAI refuses a Topology whose labels repeat, and a key must name one level. Remove or rename one.",
 )
-LEVEL_COUNT = Rule(
+LEVEL_COUNT = Rule.error(
     "level-count",
-    Severity.ERROR,
     "A topology has more than 16 levels.",
     "KAI's Topology accepts at most 16. Leave out levels that no workload asks for.",
 )
-LEVEL_LABEL_INVALID = Rule(
+LEVEL_LABEL_INVALID = Rule.error(
     "level-label-invalid",
-    Severity.ERROR,
     "A level's node label is one that KAI's Topology refuses.",
     "Grove accepts upper case in the part before '/', but KAI refuses such a Topology. No node can carry such a label "
     "either.",
 )
-LEVEL_ALIAS_COLLISION = Rule(
+LEVEL_ALIAS_COLLISION = Rule.error(
     "level-alias-collision",
-    Severity.ERROR,
     "A level's key is the node label of another level.",
     "From KAI 0.17 the key becomes the level's alias, and KAI refuses an alias that is a node label of the "
     "same Topology. Rename the key.",
 )
-HOSTNAME_NOT_LAST = Rule(
+HOSTNAME_NOT_LAST = Rule.error(
     "hostname-not-last",
-    Severity.ERROR,
     "kubernetes.io/hostname is above another level.",
     "No level is finer than a single node, and KAI refuses it anywhere else. Write levels from the coarsest to the "
     "finest, and move this one to the end.",
 )
-DOMAIN_ORDER = Rule(
+DOMAIN_ORDER = Rule.warning(
     "domain-order",
-    Severity.WARNING,
     "The domains of a topology, or the keys of a pool, are in another order than Grove's.",
     "The order of the list is the hierarchy: a rack above a zone means that racks contain zones. Grove's own domains "
     "are region, zone, datacenter, block, rack, host, numa, in this order; up to 0.1.0-alpha.8 Grove knows no other. "
     "In a pool, Kubernetes' own node labels give the order, whatever the keys are called. Labels of Topograph, GKE, "
     "EKS and CoreWeave have an order too: tier-0 is next to the node. Domains with other names may stand anywhere.",
 )
-TOPOLOGY_BINDING = Rule(
+TOPOLOGY_BINDING = Rule.error(
     "topology-binding",
-    Severity.ERROR,
     "A topology binding does not fit its cluster topology, its scheduler or the gangs.",
     "KAI places work by the levels of the bound Topology, so it never finds a level that this Topology lacks. Grove's "
     "webhook refuses a scheduler that it does not know, or that does not place by topology, such as default-scheduler. "
@@ -107,11 +99,10 @@ def check_pool_topology(pool: FleetPool, _fleet: Fleet) -> Iterator[Diagnostic]:
     if spec.topology is not None and spec.topology_keys:
         message = f"pool {pool.name} has topology_keys and a topology; it can have one hierarchy"
         hint = "Remove one of the two fields."
-        location = declared.origin.locate(("spec", "topology_keys"), key=True)
-        yield Diagnostic(TOPOLOGY_TWICE, message, location, hint=hint)
+        yield Diagnostic(TOPOLOGY_TWICE, message, declared.at_key("spec", "topology_keys"), hint=hint)
     if not pool.backend.is_kai and (spec.topology is not None or spec.topology_keys):
         message = needs_kai(pool.backend, field)
-        location = declared.origin.locate(("spec", field), key=True)
+        location = declared.at_key("spec", field)
         hint = f"Remove {field}, or set scheduler.type of the backend to kai."
         yield Diagnostic(TOPOLOGY_SCHEDULER, message, location, hint=hint, cause=pool.backend.type_place)
 
@@ -121,7 +112,28 @@ def check_topology(topology: FleetTopology, fleet: Fleet) -> Iterator[Diagnostic
     key, label = _fields(topology)
     yield from _duplicates(topology, key, [level.key for level in topology.levels])
     yield from _duplicates(topology, label, [level.label for level in topology.levels])
-    yield from _order(topology)
+    # Checks the order of levels with a known domain, by Grove's words, and in pools also by node labels; and that of
+    # levels whose labels contain each other.
+    reported_indexes = set()
+    known_domains = [
+        (index, domain) for index, level in enumerate(topology.levels) if (domain := _domain(topology, level))
+    ]
+    for (_, coarse), (index, fine) in pairwise(known_domains):
+        if DOMAINS.index(fine) < DOMAINS.index(coarse):
+            message = f"{fine} is below {coarse}, but a {fine} is usually larger than a {coarse}"
+            location = _at(topology, index, _says(topology, topology.levels[index]))
+            order = f"The order is {', '.join(DOMAINS)}"
+            hint = f"{order}; levels are written from the coarsest to the finest." if topology.pool else f"{order}."
+            reported_indexes.add(index)
+            yield Diagnostic(DOMAIN_ORDER, message, location, hint=hint)
+    for index, level in enumerate(topology.levels):
+        labels_above = [upper.label for upper in topology.levels[:index] if upper.label != HOSTNAME]
+        above = [label for label in labels_above if is_coarser(level.label, label)]
+        if above and index not in reported_indexes:
+            message = f"{level.label} is below {above[-1]}, but its domains are the larger ones"
+            labels = sorted({*above, level.label}, key=rank)
+            hint = f"The order is {', '.join(labels)}; levels are written from the coarsest to the finest."
+            yield Diagnostic(DOMAIN_ORDER, message, _at(topology, index, _fields(topology)[1]), hint=hint)
     backends = (topology.backend,) if topology.backend else fleet.backends
     if any(topology.is_created_on(backend) for backend in backends):
         yield from _for_kai(topology, aliases=any(backend.has(Feature.LEVEL_ALIAS) for backend in backends))
@@ -157,40 +169,10 @@ def _for_kai(topology: FleetTopology, *, aliases: bool) -> Iterator[Diagnostic]:
 
 
 def _duplicates(topology: FleetTopology, field: str, values: Iterable[str]) -> Iterator[Diagnostic]:
-    first_indexes: dict[str, int] = {}
-    for index, value in enumerate(values):
-        earlier = first_indexes.setdefault(value, index)
-        if earlier != index:
-            message = f'the {field} "{value}" is already that of level {earlier + 1}'
-            related = (Related("the other level", _at(topology, earlier, field)),)
-            location = _at(topology, index, field)
-            yield Diagnostic(LEVEL_DUPLICATE, message, location, related, hint="Remove or rename one.")
-
-
-def _order(topology: FleetTopology) -> Iterator[Diagnostic]:
-    """Checks the order of levels with a known domain, by Grove's words, and in pools also by node labels; and that of
-    levels whose labels contain each other.
-    """
-    reported_indexes = set()
-    known_domains = [
-        (index, domain) for index, level in enumerate(topology.levels) if (domain := _domain(topology, level))
-    ]
-    for (_, coarse), (index, fine) in pairwise(known_domains):
-        if DOMAINS.index(fine) < DOMAINS.index(coarse):
-            message = f"{fine} is below {coarse}, but a {fine} is usually larger than a {coarse}"
-            location = _at(topology, index, _says(topology, topology.levels[index]))
-            order = f"The order is {', '.join(DOMAINS)}"
-            hint = f"{order}; levels are written from the coarsest to the finest." if topology.pool else f"{order}."
-            reported_indexes.add(index)
-            yield Diagnostic(DOMAIN_ORDER, message, location, hint=hint)
-    for index, level in enumerate(topology.levels):
-        labels_above = [upper.label for upper in topology.levels[:index] if upper.label != HOSTNAME]
-        above = [label for label in labels_above if is_coarser(level.label, label)]
-        if above and index not in reported_indexes:
-            message = f"{level.label} is below {above[-1]}, but its domains are the larger ones"
-            labels = sorted({*above, level.label}, key=rank)
-            hint = f"The order is {', '.join(labels)}; levels are written from the coarsest to the finest."
-            yield Diagnostic(DOMAIN_ORDER, message, _at(topology, index, _fields(topology)[1]), hint=hint)
+    for value, earlier, index in repetitions((value, index) for index, value in enumerate(values)):
+        message = f'the {field} "{value}" is already that of level {earlier + 1}'
+        related = (Related("the other level", _at(topology, earlier, field)),)
+        yield Diagnostic(LEVEL_DUPLICATE, message, _at(topology, index, field), related, hint="Remove or rename one.")
 
 
 def _domain(topology: FleetTopology, level: Level) -> str | None:
@@ -210,36 +192,19 @@ def _at(topology: FleetTopology, index: int, field: str) -> Location:
 
 def check_bindings(topology: FleetTopology, fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks the bindings of a cluster topology."""
-    yield from _kind(topology)
-    yield from _twice(topology)
-    yield from _schedulers(fleet, topology)
-    yield from _other_name(fleet, topology)
-
-
-def _kind(topology: FleetTopology) -> Iterator[Diagnostic]:
     spec = topology.declared.spec
     if isinstance(spec, ClusterTopology) and spec.kind == "ClusterTopology" and topology.bindings:
-        location = topology.declared.origin.locate(("spec", _FIELD), key=True)
+        location = topology.declared.at_key("spec", _FIELD)
         message = f"a ClusterTopology has no {_FIELD}; the API server drops it"
         yield Diagnostic(TOPOLOGY_BINDING, message, location, hint="Write kind: ClusterTopologyBinding, or remove it.")
-
-
-def _twice(topology: FleetTopology) -> Iterator[Diagnostic]:
-    first_indexes: dict[str, int] = {}
-    for index, binding in enumerate(topology.bindings):
-        earlier = first_indexes.setdefault(binding.schedulerName, index)
-        if earlier != index:
-            path: KeyPath = ("spec", _FIELD, index, "schedulerName")
-            related = Related("the first one", topology.declared.at("spec", _FIELD, earlier, "schedulerName"))
-            message = f'the scheduler "{binding.schedulerName}" has two bindings; one cluster topology is one Topology'
-            location = topology.declared.at(*path)
-            yield Diagnostic(TOPOLOGY_BINDING, message, location, (related,), hint="Remove one of them.")
-
-
-def _schedulers(fleet: Fleet, topology: FleetTopology) -> Iterator[Diagnostic]:
-    """Finds bindings that Grove's webhook refuses (validateSchedulerTopologyReferences, 0.1.0-alpha.9 and later). If
-    the OperatorConfiguration names schedulers, only those are known.
-    """
+    names = ((binding.schedulerName, index) for index, binding in enumerate(topology.bindings))
+    for name, earlier, index in repetitions(names):
+        related = Related("the first one", topology.declared.at("spec", _FIELD, earlier, "schedulerName"))
+        message = f'the scheduler "{name}" has two bindings; one cluster topology is one Topology'
+        location = topology.declared.at("spec", _FIELD, index, "schedulerName")
+        yield Diagnostic(TOPOLOGY_BINDING, message, location, (related,), hint="Remove one of them.")
+    # Bindings that Grove's webhook refuses (validateSchedulerTopologyReferences, 0.1.0-alpha.9 and later). If
+    # the OperatorConfiguration names schedulers, only those are known.
     known_schedulers = tuple(
         dict.fromkeys(name for backend in fleet.backends for name in backend.grove_release.schedulers)
     )
@@ -260,6 +225,7 @@ def _schedulers(fleet: Fleet, topology: FleetTopology) -> Iterator[Diagnostic]:
         location = topology.declared.at("spec", _FIELD, index, "schedulerName")
         hint = f"Only {grove.KAI_SCHEDULER} places by topology; remove the binding, or name that."
         yield Diagnostic(TOPOLOGY_BINDING, message, location, hint=hint)
+    yield from _other_name(fleet, topology)
 
 
 def _other_name(fleet: Fleet, topology: FleetTopology) -> Iterator[Diagnostic]:
@@ -269,11 +235,7 @@ def _other_name(fleet: Fleet, topology: FleetTopology) -> Iterator[Diagnostic]:
     names = {other_topology.name_on(backend) for backend in fleet.backends for other_topology in fleet.topologies}
     for backend in fleet.backends:
         bound = topology.binding(backend)
-        users = [
-            clique_set
-            for clique_set in fleet.pod_clique_sets
-            if clique_set.topology == topology and clique_set.backend == backend
-        ]
+        users = [s for s in fleet.pod_clique_sets if s.topology == topology and s.backend == backend]
         if users and bound not in (None, topology.name) and topology.name not in names:
             message = (
                 f'the gangs of the {SET.kind} {users[0].name} ask for the Topology "{topology.name}", '
@@ -290,22 +252,18 @@ def check_bound_levels(backend: FleetBackend, fleet: Fleet) -> Iterator[Diagnost
     for topology in sorted(topologies_there, key=lambda item: item.binding(backend) is not None):
         name = topology.name_on(backend)
         earlier = first_by_name.setdefault(name, topology)
-        labels, earlier_labels = (
-            [level.label for level in topology_there.levels] for topology_there in (topology, earlier)
-        )
+        labels, earlier_labels = ([level.label for level in t.levels] for t in (topology, earlier))
         if earlier is not topology and topology.binding(backend) is not None and labels != earlier_labels:
             message = (
                 f'the Topology "{name}" is bound here with the levels {" > ".join(labels)}, '
                 f"but has {' > '.join(earlier_labels)}"
             )
-            related = (Related(f"the levels of {name}", earlier.declared.origin.locate(earlier.path, key=True)),)
+            related = (Related(f"the levels of {name}", earlier.declared.at_key(*earlier.path)),)
             hint = "Bind a Topology that has these levels, or declare the same ones here."
             yield Diagnostic(TOPOLOGY_BINDING, message, _place(topology, backend), related, hint=hint)
 
 
 def _place(topology: FleetTopology, backend: FleetBackend) -> Location:
     scheduler_name = backend.scheduler_name
-    index = next(
-        n for n, topology_binding in enumerate(topology.bindings) if topology_binding.schedulerName == scheduler_name
-    )
+    index = next(n for n, b in enumerate(topology.bindings) if b.schedulerName == scheduler_name)
     return topology.declared.at("spec", _FIELD, index, "topologyReference")

@@ -26,11 +26,9 @@ def job(fields: Fields) -> Found:
     completions and parallelism has one of each (``SetDefaults_Job`` of pkg/apis/batch/v1/defaults.go); a CronJob gets
     no defaults.
     """
-    page, completions, parallelism = (
-        page_of_document(fields.origin.data),
-        fields.get("completions"),
-        fields.get("parallelism"),
-    )
+    page = page_of_document(fields.origin.data)
+    completions = fields.get("completions")
+    parallelism = fields.get("parallelism")
     rules, kind = page.pod_rules if page is not None else ANY_PODS, fields.origin.value(("kind",))
     mode = fields.get("completionMode") or ("Indexed" if rules.indexed_jobs else "NonIndexed")
     if mode == "Indexed":

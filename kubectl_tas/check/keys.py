@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping
 from enum import Flag, auto
 from typing import TYPE_CHECKING, NamedTuple
 
-from kubectl_tas.base.diagnostics import Diagnostic, Rule, Severity, Waiving
+from kubectl_tas.base.diagnostics import Diagnostic, Rule, Waiving
 from kubectl_tas.base.late import dataclass
 from kubectl_tas.base.words import closest, question
 from kubectl_tas.check.filled_in import expressions_of
@@ -76,98 +76,68 @@ class Key:
 
 
 _A, _L = "annotations", "labels"
+_WORK, _PODS, _BOTH = KeyReader.WORK, KeyReader.PODS, KeyReader.BOTH
 KEYS: tuple[Key, ...] = (
-    Key(labels.POOL, _L, "The pool, or pool--subpool, whose quota the work counts against.", KeyReader.WORK),
+    Key(labels.POOL, _L, "The pool, or pool--subpool, whose quota the work counts against.", _WORK),
     Key(
         labels.PRIORITY,
         _L,
         "HIGH and NORMAL work stays within the quota. LOW work may exceed it until other queues need the GPUs.",
-        KeyReader.WORK,
+        _WORK,
         ("HIGH", "NORMAL", "LOW"),
     ),
-    Key(
-        labels.OWNED,
-        _L,
-        "With owned, kubectl-tas writes the PodGroup, not KAI's PodGrouper.",
-        KeyReader.WORK,
-        ("owned",),
-    ),
-    Key(
-        labels.GANG,
-        _L,
-        "Work with the same value starts together, as one gang in a PodGroup of that name.",
-        KeyReader.WORK,
-    ),
+    Key(labels.OWNED, _L, "With owned, kubectl-tas writes the PodGroup, not KAI's PodGrouper.", _WORK, ("owned",)),
+    Key(labels.GANG, _L, "Work with the same value starts together, as one gang in a PodGroup of that name.", _WORK),
     Key(
         labels.REPLACE,
         _L,
         "With true, Argo CD or Flux deletes and recreates the object if it cannot change in place.",
-        KeyReader.WORK,
+        _WORK,
         ("true",),
     ),
     Key(labels.WORKFLOW, _L),
     Key(labels.GROUP, _L),
     Key(labels.TASK, _L),
     Key(labels.QUEUE, _L),
-    Key(labels.SUBGROUP, _L, "The SubGroup that a Pod belongs to.", KeyReader.PODS),
+    Key(labels.SUBGROUP, _L, "The SubGroup that a Pod belongs to.", _PODS),
     Key(labels.PRIORITY_CLASS, _L),
     Key(labels.PREEMPTIBILITY, _L),
     Key("kai.scheduler/accounting", _L),
     Key(labels.NODE_POOL, _L),
     Key("kai.scheduler/task-priority", _L),
     Key(labels.RUNAI_QUEUE, _L),
-    Key(labels.POD_GROUP, _A, "The PodGroup of this repository that a Pod is a member of.", KeyReader.PODS),
+    Key(labels.POD_GROUP, _A, "The PodGroup of this repository that a Pod is a member of.", _PODS),
     Key(labels.SKIP_PODGROUPER, _A),
-    Key(labels.TOPOLOGY, _A, "The Topology whose levels the placement below names.", KeyReader.BOTH),
-    Key(
-        labels.PLACEMENT_REQUIRED,
-        _A,
-        "The level, by its node label. All pods run within one domain of it.",
-        KeyReader.BOTH,
-    ),
+    Key(labels.TOPOLOGY, _A, "The Topology whose levels the placement below names.", _BOTH),
+    Key(labels.PLACEMENT_REQUIRED, _A, "The level, by its node label. All pods run within one domain of it.", _BOTH),
     Key(
         labels.PLACEMENT_PREFERRED,
         _A,
         "The level, by its node label. Pods run within one domain of it if it has room.",
-        KeyReader.BOTH,
+        _BOTH,
     ),
-    Key(
-        labels.SEGMENT_SIZE,
-        _A,
-        "The number of pods in a segment. KAI places neighbouring pods together.",
-        KeyReader.PODS,
-    ),
-    Key(
-        labels.SEGMENT_REQUIRED,
-        _A,
-        "The level, by its node label. Each segment runs within one domain of it.",
-        KeyReader.PODS,
-    ),
+    Key(labels.SEGMENT_SIZE, _A, "The number of pods in a segment. KAI places neighbouring pods together.", _PODS),
+    Key(labels.SEGMENT_REQUIRED, _A, "The level, by its node label. Each segment runs within one domain of it.", _PODS),
     Key(
         labels.SEGMENT_PREFERRED,
         _A,
         "The level, by its node label. A segment runs within one domain of it if it has room.",
-        KeyReader.PODS,
+        _PODS,
     ),
     Key(
         labels.POD_INDEX_LABEL,
         _A,
         "The label with the index of a pod. KAI divides pods into segments by index.",
-        KeyReader.PODS,
+        _PODS,
     ),
-    Key(labels.BATCH_MIN_MEMBER, _A, "The number of pods that must start together.", KeyReader.WORK),
-    Key(
-        labels.PREEMPTION_DELAY,
-        _A,
-        "How long work must be pending before KAI evicts other work for it.",
-        KeyReader.WORK,
-    ),
-    Key(labels.STALENESS_GRACE, _A, "How long a gang may lack pods before KAI evicts all of it.", KeyReader.WORK),
-    Key(labels.EXPECTED_RUNTIME, _A, "The time from the start of work to its end, for `forecast`.", KeyReader.WORK),
-    Key(gpus.FRACTION, _A, "The part of one GPU that a pod gets, such as 0.5.", KeyReader.PODS),
-    Key(gpus.MEMORY, _A, "The MiB of one GPU's memory that a pod gets.", KeyReader.PODS),
-    Key(gpus.DEVICES, _A, "The number of GPUs that a pod gets such a part of.", KeyReader.PODS),
-    Key(gpus.CONTAINER, _A, "The container that gets the part of a GPU.", KeyReader.PODS),
+    Key(labels.BATCH_MIN_MEMBER, _A, "The number of pods that must start together.", _WORK),
+    Key(labels.PREEMPTION_DELAY, _A, "How long work must be pending before KAI evicts other work for it.", _WORK),
+    Key(labels.STALENESS_GRACE, _A, "How long a gang may lack pods before KAI evicts all of it.", _WORK),
+    Key(labels.EXPECTED_RUNTIME, _A, "The time from the start of work to its end, for `forecast`.", _WORK),
+    Key(gpus.FRACTION, _A, "The part of one GPU that a pod gets, such as 0.5.", _PODS),
+    Key(gpus.MEMORY, _A, "The MiB of one GPU's memory that a pod gets.", _PODS),
+    Key(gpus.DEVICES, _A, "The number of GPUs that a pod gets such a part of.", _PODS),
+    Key(gpus.CONTAINER, _A, "The container that gets the part of a GPU.", _PODS),
     *(Key(name, "both") for name in (*STATE, "runai/pod-index")),
     *(Key(f"grove.io/{name}", "both") for name in ("disable-managed-resource-protection", "reconcile-trigger")),
     *(Key(f"grove.io/{name}", "both") for name in ("auto-mnnvl", "mnnvl-group")),
@@ -178,24 +148,21 @@ write themselves.
 """
 
 
-KEY_UNKNOWN = Rule(
+KEY_UNKNOWN = Rule.error(
     "key-unknown",
-    Severity.ERROR,
     "A label or annotation is nearly one of KAI's, Grove's or kubectl-tas'.",
     "Nothing reads such a key, and nothing reports it: a placement with a misspelled name places nothing. Correct the "
     "name. If another tool reads this key, waive the rule there.",
     protects=Waiving.ANYBODY,
 )
-KEY_MISPLACED = Rule(
+KEY_MISPLACED = Rule.error(
     "key-misplaced",
-    Severity.ERROR,
     "A label is written as an annotation, or an annotation as a label.",
     "KAI reads each key only in one of the two places. Move it to the other.",
     protects=Waiving.ANYBODY,
 )
-KEY_RESERVED = Rule(
+KEY_RESERVED = Rule.error(
     "key-reserved",
-    Severity.ERROR,
     "Work has a label or an annotation in which KAI or Grove keeps its own state.",
     "KAI copies the annotations of a workload to its PodGroup and trusts them. With a time to come in "
     "kai.scheduler/last-start-timestamp, LOW work keeps GPUs that other queues have a right to. Remove the key: KAI or "
@@ -203,7 +170,6 @@ KEY_RESERVED = Rule(
 )
 _OF_GPUS = ("amd.com", "gpu", "kai.scheduler", "nvidia.com", "run.ai", "runai")
 """Domains before which people write annotations for a part of a GPU."""
-_SPARK_GROUP = "sparkoperator.k8s.io"
 _ENDINGS = (".x-k8s.io", ".io", ".dev", ".com", ".ai")
 """Endings that people wrongly append to a domain."""
 DOMAINS = ("kai.scheduler", "kubectl-tas", "grove.io", "runai")
@@ -211,18 +177,16 @@ _SLIPS = 2
 """Maximum number of typing errors in a domain that is still taken for a known one."""
 _SLIPS_BEFORE_A_NAME = 3
 """The same before a name that the known domain has, as in kai.scheduling/topology-required-placement."""
-QUOTA_BYPASS = Rule(
+QUOTA_BYPASS = Rule.error(
     "quota-bypass",
-    Severity.ERROR,
     "Pods name their node, or the shard of a scheduler, themselves.",
     "With nodeName, the kubelet starts a pod without any scheduler, whatever is left of a quota. With "
     "kai.scheduler/node-pool, another scheduler than that of the pool's nodes takes it, or none. Remove the key. To "
     "run on certain nodes, use nodeSelector or affinity. spec.nodePool of the pool sets the shard.",
     protects=Waiving.CONFIG,
 )
-SYNC_BYPASS = Rule(
+SYNC_BYPASS = Rule.error(
     "sync-bypass",
-    Severity.ERROR,
     "An annotation takes an object away from kustomize, Argo CD or Flux.",
     "The repository and the cluster would differ without a message: removed work keeps running and holds its GPUs, or "
     "reviewed work never runs. Remove the annotation. If the repository needs it, allow it for all in spec.rules of "
@@ -236,9 +200,7 @@ PLAIN = (labels.PRIORITY_CLASS, labels.POD_GROUP, *gpus.ANNOTATIONS)
 """Keys of KAI without a domain."""
 _BY_NOBODY = frozenset(key.name for key in KEYS if key.reader is KeyReader.NOBODY)
 _WRITTEN = "kubectl-tas, KAI or Grove writes it"
-KNOWN = {
-    where: frozenset(key.name for key in KEYS if key.where == where) for where in ("labels", "annotations", "both")
-}
+KNOWN = {w: frozenset(key.name for key in KEYS if key.where == w) for w in ("labels", "annotations", "both")}
 _ALL = frozenset(key.name for key in KEYS)
 
 
@@ -282,9 +244,7 @@ def _key(origin: Origin, where: str, path: KeyPath) -> Iterator[Diagnostic]:
     intended_domain = domain if domain in DOMAINS else next(filter(None, likely), None)
     if intended_domain is None:
         return
-    known_keys = sorted(
-        known_key for keys in KNOWN.values() for known_key in keys if known_key.startswith(f"{intended_domain}/")
-    )
+    known_keys = sorted(x for k in KNOWN.values() for x in k if x.startswith(f"{intended_domain}/"))
     keys_here = [known_key for known_key in known_keys if known_key not in KNOWN[other_map] and known_key not in STATE]
     namesakes = (f"{known_domain}/{name}" for known_domain in DOMAINS if f"{known_domain}/{name}" in _ALL)
     near = closest(f"{intended_domain}/{name}", known_keys) or next(namesakes, None)
@@ -350,7 +310,7 @@ def java_options_of(origin: Origin, section_part: Part) -> Iterator[Diagnostic]:
     each option -Dspark.NAME=VALUE as a setting (SparkSubmitCommandBuilder.java of Spark 3.5).
     """
     owner, path, mapping = section_part
-    if owner != "container" or group_of(str(origin.data.get("apiVersion"))) != _SPARK_GROUP:
+    if owner != "container" or group_of(str(origin.data.get("apiVersion"))) != "sparkoperator.k8s.io":
         return
     for variable in environment.variables(mapping):
         is_changing = variable.is_elsewhere or OPTIONS.search(environment.unquoted(str(variable.value)))
@@ -385,8 +345,7 @@ def joining_of(section_part: Part, declared_value: object) -> Iterator[Diagnosti
         read = [pod.notes for pod in pods_of(declared_value)] if isinstance(declared_value, FleetWorkload) else []
         for key in joining_keys if path not in read else ():
             message = f"an operator may copy {key} from here to pods, and they would join a PodGroup that nobody checks"
-            location = declared_value.declared.origin.locate((*path, key), key=True)
-            yield Diagnostic(QUOTA_BYPASS, message, location, hint="Remove it.")
+            yield Diagnostic(QUOTA_BYPASS, message, declared_value.declared.at_key(*path, key), hint="Remove it.")
 
 
 def _opened(

@@ -36,7 +36,6 @@ _COMPUTED = late_pattern(r"\$\(\(|\bexpr\b|\blet\b")
 _MOST_PARTS = 6
 _RANKS = ("NODE_RANK", "RANK", "GROUP_RANK", "MACHINE_RANK")
 """Variables that number the nodes or processes of a job from 0 (torchrun and accelerate)."""
-_MPI = ("mpirun", "mpiexec", "orterun")
 _PROCESSES = frozenset(("-np", "--np", "-n", "--n", "-c"))
 _OF_MPI = {
     **dict.fromkeys(("--allow-run-as-root", "-allow-run-as-root", "--tag-output", "-tag-output", "-v", "--verbose"), 0),
@@ -188,7 +187,7 @@ def _beyond_slots(declared: Declared[Workload], slots: Slots) -> Iterator[Diagno
 def _processes(words: Words) -> tuple[int, KeyPath, str] | None:
     """Returns the processes that mpirun starts, the path of the number, and the option."""
     texts = [word.rpartition("/")[2] for word, _ in words]
-    at = next((index + 1 for index, text in enumerate(texts) if text in _MPI), len(words))
+    at = next((index + 1 for index, text in enumerate(texts) if text in ("mpirun", "mpiexec", "orterun")), len(words))
     while at + 1 < len(words):
         option, value = words[at][0], words[at + 1]
         if option in _PROCESSES:

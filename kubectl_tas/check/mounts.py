@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Literal
 
-from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Severity
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule
 from kubectl_tas.base.late import dataclass, late_pattern
 from kubectl_tas.check.workflow_fields import TASK_DATA
 from kubectl_tas.gangs.task_files import MAX_BYTES, OUTPUT, data_paths, filled, is_below, normal, task_file
@@ -18,24 +18,21 @@ from kubectl_tas.model.repository import Declared, local_path
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 
-MOUNT_PATH = Rule(
+MOUNT_PATH = Rule.error(
     "mount-path",
-    Severity.ERROR,
     "A file or a Secret of a task cannot have its path in the container.",
     "The API server refuses the pod, or its container never starts, or misses files of its image. Paths are absolute. "
     "No path may repeat, be below a file, or be in the folder of a Secret, where nothing else can be created. A Secret "
     "hides what the image has in its folder, so it needs its own folder.",
 )
-FILE_SIZE = Rule(
+FILE_SIZE = Rule.error(
     "file-size",
-    Severity.ERROR,
     "A file of a task has more than 1 MiB.",
     "`render` keeps the files of tasks in ConfigMaps, and the API server accepts at most 1 MiB in one. Put larger "
     "files into the image, or let the task fetch them.",
 )
-CREDENTIAL = Rule(
+CREDENTIAL = Rule.error(
     "credential",
-    Severity.ERROR,
     "A credential of a task cannot be a Secret, a key or a variable.",
     "A credential is a Secret in the namespace of the work. Its name is folded, like all names of a workflow. "
     "Kubernetes refuses names and keys with other characters. If a variable has two values, one is lost.",
@@ -79,10 +76,7 @@ def check_mounts(declared: Declared[Workflow], fleet: Fleet) -> Iterator[Diagnos
 def _mounts(declared: Declared[Workflow], task: Task, path: KeyPath) -> Iterator[Diagnostic]:
     values = data_paths(task)
     wanted_mounts: list[tuple[_Kind, str, KeyPath]] = [
-        *(
-            ("volumeMount", volume_mount.rpartition(":")[2], ("volumeMounts", i))
-            for i, volume_mount in enumerate(task.volumeMounts)
-        ),
+        *(("volumeMount", m.rpartition(":")[2], ("volumeMounts", i)) for i, m in enumerate(task.volumeMounts)),
         *(("file", file.path, ("files", index, "path")) for index, file in enumerate(task.files)),
         *(("Secret", folder, ("credentials", name)) for name, folder in mounted_secrets(task).items()),
     ]
@@ -149,8 +143,7 @@ def _contents(fleet: Fleet, declared: Declared[Workflow], task: Task, path: KeyP
     origin, local_files = declared.origin.path, fleet.repository.local_files
     for index, file_entry in enumerate(task.files):
         file = task_file(file_entry, origin, local_files)
-        field = "localpath" if file_entry.contents is None else "contents"
-        location = declared.at(*path, "files", index, field)
+        location = declared.at(*path, "files", index, "localpath" if file_entry.contents is None else "contents")
         if file is None:
             local = None if file_entry.localpath is None else local_path(origin, file_entry.localpath)
             if file_entry.base64 and (file_entry.contents is not None if local is None else local in local_files):
@@ -174,12 +167,12 @@ def _credentials(declared: Declared[Workflow], task: Task, path: KeyPath) -> Ite
         secret = names.fold(name)
         if not names.is_object_name(secret):
             hint = "Letters, digits, '-', '_' and '.', a letter or digit at both ends."
-            yield _wrong(f'"{name}" cannot be the name of a Secret', declared.origin.locate(where, key=True), hint)
+            yield _wrong(f'"{name}" cannot be the name of a Secret', declared.at_key(*where), hint)
         if isinstance(keys, str):
             first_name = mounted.setdefault(secret, name)
             if first_name != name:
                 message = f'"{first_name}" and "{name}" are one Secret, and are mounted twice'
-                yield _wrong(message, declared.origin.locate(where, key=True), "Mount it once.")
+                yield _wrong(message, declared.at_key(*where), "Mount it once.")
             continue
         for variable, key in keys.items():
             if _KEY.fullmatch(str(key)) is None:
@@ -188,7 +181,7 @@ def _credentials(declared: Declared[Workflow], task: Task, path: KeyPath) -> Ite
             owner = variables.setdefault(variable, f'the credential "{name}"')
             if owner != f'the credential "{name}"':
                 message = f'the variable "{variable}" of the task "{task.name}" is set by {owner} too'
-                yield _wrong(message, declared.origin.locate((*where, variable), key=True), "Remove one of the two.")
+                yield _wrong(message, declared.at_key(*where, variable), "Remove one of the two.")
 
 
 def _wrong(message: str, location: Location, hint: str) -> Diagnostic:

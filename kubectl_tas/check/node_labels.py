@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from kubectl_tas.base.diagnostics import Diagnostic, Rule, Severity, Waiving
+from kubectl_tas.base.diagnostics import Diagnostic, Rule, Waiving
 from kubectl_tas.base.late import late_pattern
 from kubectl_tas.base.words import closest, misspelled, question
 from kubectl_tas.check.conflicts import Fields
@@ -20,9 +20,8 @@ from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.podcliqueset import SubmittedSet
 from kubectl_tas.resolve.topologies import FleetTopology
 
-NODE_LABEL = Rule(
+NODE_LABEL = Rule.error(
     "node-label",
-    Severity.ERROR,
     "A node label is nearly one of Kubernetes' own, or of a level of the pool.",
     "No node has this label, or this architecture (amd64, not x86_64): pods that ask for it stay Pending, and pods "
     "that spread over it are not spread. Correct the label. If an administrator sets a label of that name, waive the "
@@ -48,9 +47,8 @@ NODE_LABELS = (
 _OF_ARCHITECTURE = ("kubernetes.io/arch", "beta.kubernetes.io/arch")
 _ARCHITECTURES = {**dict.fromkeys(("x86_64", "x86-64", "x64"), "amd64"), **dict.fromkeys(("aarch64", "armv8"), "arm64")}
 """Names of architectures that people write, and those that a kubelet writes (GOARCH)."""
-LEVEL_LABEL_UNKNOWN = Rule(
+LEVEL_LABEL_UNKNOWN = Rule.warning(
     "level-label-unknown",
-    Severity.WARNING,
     "A level's node label is nearly a known one, or of an older release.",
     "KAI leaves every node that lacks one of its labels out of a Topology. If nothing sets the label, no node is left, "
     "and work that asks for a level stays Pending. GPU Feature Discovery sets nvidia.com/gpu.clique, with a point. "
@@ -139,8 +137,7 @@ def mended_level(name: str, topology: FleetTopology | None) -> str:
 def check_level_labels(topology: FleetTopology, _fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks the label of every level of a topology."""
     for index, level in enumerate(topology.levels):
-        field = "label" if topology.pool else "key"
-        location = topology.declared.at(*topology.path, index, field)
+        location = topology.declared.at(*topology.path, index, "label" if topology.pool else "key")
         old, is_old, name = level.label.partition(BEFORE_1_0)
         now = SINCE_1_0.get(name) if is_old and not old else None
         if now is not None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from kubectl_tas.base.diagnostics import Diagnostic, Location, Rule, Severity
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Rule
 from kubectl_tas.facts.spellings import TEMPLATED
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.labels import MAX_LABEL, MAX_NAME, POOL
@@ -20,30 +20,26 @@ from kubectl_tas.resolve.fleet import Fleet
 if TYPE_CHECKING:
     from kubectl_tas.model.scheduling_shard import SchedulingShard
 
-NAME_INVALID = Rule(
+NAME_INVALID = Rule.error(
     "name-invalid",
-    Severity.ERROR,
     "A name cannot become the name of a Kubernetes object.",
     "An API server accepts lower-case letters, digits and '-', with a letter or digit at both ends. In "
     "workflows upper case and '_' are accepted too, because OSMO folds them. Many operators accept less: they make "
     "Services, labels and host names of the name, so it must begin with a letter, without a '.'.",
 )
-NAME_DELIMITER = Rule(
+NAME_DELIMITER = Rule.error(
     "name-delimiter",
-    Severity.ERROR,
     "The name of a pool, subpool or namespace contains '--'.",
     "'--' separates a pool from its subpool. In a name of its own it would make two different paths read the same.",
 )
-NAME_RESERVED = Rule(
+NAME_RESERVED = Rule.error(
     "name-reserved",
-    Severity.ERROR,
     "A subpool is called shared or '_...', or a topology grove-topology.",
     "shared is the queue of work that is sent to the pool itself. Names that begin with '_' are reserved for such "
     "queues. Before 0.1.0-alpha.9 Grove's operator writes grove-topology from its own configuration.",
 )
-QUEUE_NAME_TOO_LONG = Rule(
+QUEUE_NAME_TOO_LONG = Rule.error(
     "queue-name-too-long",
-    Severity.ERROR,
     "The name of a queue has more than 63 characters.",
     "Pods name their queue in a label, and a label value has at most 63 characters. Shorten the name of the subpool, "
     "the pool or the namespace, or the prefix.",
@@ -53,8 +49,40 @@ RESERVED_TOPOLOGY = "grove-topology"
 
 def check_names(fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks the names in the Config, and the lengths of the names of queues."""
-    yield from _backends(fleet)
-    yield from _queue_lengths(fleet)
+    config = fleet.repository.config
+    if config is not None:
+        for index, declared_backend in enumerate(fleet.config.backends):
+            path, name, namespace = ("spec", "backends", index), declared_backend.name, declared_backend.namespace
+            limit = MAX_LABEL if declared_backend.rootQueue is not None else None  # else its queue has too long a name
+            yield from label_problems("namespace", namespace, config.at(*path, "namespace"), limit=limit)
+            if not names.is_label(name):
+                yield _invalid("backend name", name, config.at(*path, "name"))
+            elif len(name) > MAX_NAME:  # a folder is called so
+                yield _long("backend name", name, config.at(*path, "name"))
+        if not names.is_label(fleet.config.queuePrefix):
+            yield _invalid("queue prefix", fleet.config.queuePrefix, config.at("spec", "queuePrefix"))
+        elif len(fleet.config.queuePrefix) > MAX_LABEL:  # where all queues keep their names
+            yield _long("queue prefix", fleet.config.queuePrefix, config.at("spec", "queuePrefix"), MAX_LABEL)
+        for priority, name in fleet.config.priorityClasses:
+            yield from _subdomain("priority class", name, config.at("spec", "priorityClasses", priority))
+    config, prefix = fleet.repository.config, fleet.config.queuePrefix
+    for backend in fleet.backends:
+        root = backend.root_queue(prefix)
+        if config is not None and root is not None and len(root) > MAX_LABEL:
+            yield _too_long(root, config.at("spec", "backends", backend.index, "namespace"), "namespace")
+    for pool in fleet.pools:
+        if len(pool.shared_queue) > MAX_LABEL:
+            yield _too_long(pool.shared_queue, pool.declared.at("metadata", "name"), "name of the pool")
+            continue
+        targets: list[tuple[str, Declared[Pool] | Declared[Subpool]]] = [(pool.name, pool.declared)]
+        for target, declared in targets + [(subpool.canonical, subpool.declared) for subpool in pool.subpools]:
+            if len(target) > MAX_LABEL:  # its queue has a name of its own then
+                location = declared.at("metadata", "name")
+                message = f"its objects get the label {POOL}: {target}, which has {len(target)} characters"
+                yield Diagnostic(NAME_INVALID, message, location, hint=f"Shorten it: a label has at most {MAX_LABEL}.")
+        for subpool in pool.subpools:
+            if len(subpool.queue) > MAX_LABEL:
+                yield _too_long(subpool.queue, subpool.declared.at("metadata", "name"), "name of the subpool")
 
 
 def check_pool_name(pool: Declared[Pool], _fleet: Fleet) -> Iterator[Diagnostic]:
@@ -87,26 +115,6 @@ def check_shard_name(shard: Declared[SchedulingShard], fleet: Fleet) -> Iterator
         yield _invalid("shard name", name, location)
     elif len(name) > limit:
         yield _long("shard name", name, location, limit)
-
-
-def _backends(fleet: Fleet) -> Iterator[Diagnostic]:
-    config = fleet.repository.config
-    if config is None:
-        return
-    for index, backend in enumerate(fleet.config.backends):
-        path = ("spec", "backends", index)
-        limit = MAX_LABEL if backend.rootQueue is not None else None  # else the name of its queue is too long
-        yield from label_problems("namespace", backend.namespace, config.at(*path, "namespace"), limit=limit)
-        if not names.is_label(backend.name):
-            yield _invalid("backend name", backend.name, config.at(*path, "name"))
-        elif len(backend.name) > MAX_NAME:  # a folder is called so
-            yield _long("backend name", backend.name, config.at(*path, "name"))
-    if not names.is_label(fleet.config.queuePrefix):
-        yield _invalid("queue prefix", fleet.config.queuePrefix, config.at("spec", "queuePrefix"))
-    elif len(fleet.config.queuePrefix) > MAX_LABEL:  # where all queues keep their names
-        yield _long("queue prefix", fleet.config.queuePrefix, config.at("spec", "queuePrefix"), MAX_LABEL)
-    for priority, name in fleet.config.priorityClasses:
-        yield from _subdomain("priority class", name, config.at("spec", "priorityClasses", priority))
 
 
 def label_problems(
@@ -192,28 +200,6 @@ def workflow_names(workflow: Workflow) -> Iterator[tuple[str, str, KeyPath]]:
             yield "task", task.name, (*task_path, "name")
     for name, _, path in workflow.all_resources:
         yield "resource", name, path
-
-
-def _queue_lengths(fleet: Fleet) -> Iterator[Diagnostic]:
-    config, prefix = fleet.repository.config, fleet.config.queuePrefix
-    for backend in fleet.backends:
-        root = backend.root_queue(prefix)
-        if config is not None and root is not None and len(root) > MAX_LABEL:
-            yield _too_long(root, config.at("spec", "backends", backend.index, "namespace"), "namespace")
-    for pool in fleet.pools:
-        if len(pool.shared_queue) > MAX_LABEL:
-            yield _too_long(pool.shared_queue, pool.declared.at("metadata", "name"), "name of the pool")
-            continue
-        targets: list[tuple[str, Declared[Pool] | Declared[Subpool]]] = [(pool.name, pool.declared)]
-        for target, declared in targets + [(subpool.canonical, subpool.declared) for subpool in pool.subpools]:
-            if len(target) > MAX_LABEL:  # its queue has a name of its own then
-                location = declared.at("metadata", "name")
-                message = f"its objects get the label {POOL}: {target}, which has {len(target)} characters"
-                hint = f"Shorten it: a label has at most {MAX_LABEL}."
-                yield Diagnostic(NAME_INVALID, message, location, hint=hint)
-        for subpool in pool.subpools:
-            if len(subpool.queue) > MAX_LABEL:
-                yield _too_long(subpool.queue, subpool.declared.at("metadata", "name"), "name of the subpool")
 
 
 def _too_long(queue: str, location: Location, described_owner: str) -> Diagnostic:

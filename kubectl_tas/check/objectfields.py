@@ -25,11 +25,9 @@ from kubectl_tas.resolve import names
 _MAX_ANNOTATIONS = 256 * 2**10
 _MAX_DATA = 2**20
 _MAX_PORT = 2**16 - 1
-_PERCENT = r"[0-9]{1,9}%"
 _BESIDE_HOST = r"^[a-z]+://|[:/].*$|\.$"
 """Matches the parts of a URL around its host."""
 _BAD_IN_PATH = ("//", "/./", "/../", "%2f", "%2F")
-_BAD_AT_END = ("/..", "/.")
 _COUNT = range(2**31)
 _POSITIVE = range(1, 2**31)
 _PORT = range(1, _MAX_PORT + 1)
@@ -39,9 +37,7 @@ _MODES = {"RWO": "ReadWriteOnce", "ROX": "ReadOnlyMany", "RWX": "ReadWriteMany",
 """Access modes of claims: as kubectl prints them, and as files write them."""
 _POLICY_TYPES = ("Ingress", "Egress")
 _TRAFFIC = ("Cluster", "Local")
-_METRICS = {
-    name: name[0].lower() + name[1:] for name in ("ContainerResource", "External", "Object", "Pods", "Resource")
-}
+_METRICS = {n: n[0].lower() + n[1:] for n in ("ContainerResource", "External", "Object", "Pods", "Resource")}
 """The field of a metric for each type of metric."""
 _GROUPS = ("", "apps", "batch", "extensions")
 """Groups of Kubernetes, in which nobody else has a kind."""
@@ -142,7 +138,7 @@ def _share_refused(share: Any) -> Refusal:
             if share >= 0
             else ("must be at least 0", "Write a number of pods, or a percentage.")
         )
-    if not re.fullmatch(_PERCENT, share):
+    if not re.fullmatch(r"[0-9]{1,9}%", share):
         return "must be a number of pods or a percentage", "Write one such as 1 or 50%, the number without quotes."
     return ("must be at most 100%", "Write 100% or less.") if int(share.removesuffix("%")) > 100 else None
 
@@ -233,7 +229,15 @@ def _metadata(fields: Fields) -> Found:
     if fields.get("labels"):
         yield from _labels(fields.below("labels"))
     if fields.get("finalizers"):
-        yield from _finalizers(fields)
+        # Checks the finalizers of Kubernetes' own kinds: one without a domain is one of three (`ValidateObjectMeta`
+        # of pkg/apis/core/validation).
+        group = str(fields.origin.data.get("apiVersion")).rpartition("/")[0]
+        is_own = "." not in group or group.endswith(".k8s.io")
+        for index, name in enumerate(listed(fields.get("finalizers"))):
+            is_plain = isinstance(name, str) and "/" not in name and not spellings.label_key(name)
+            if is_own and is_plain and name not in _FINALIZERS:
+                rule = f"must have a domain, or be one of {', '.join(_FINALIZERS)}"
+                yield fields.invalid(rule, name, "Remove it: controllers add finalizers.", "finalizers", index)
     if not fields.get("annotations"):
         return
     notes = fields.below("annotations")
@@ -245,19 +249,6 @@ def _metadata(fields: Fields) -> Found:
         message = f"{notes.at()} has {size} bytes, more than the {_MAX_ANNOTATIONS} that an API server takes"
         largest = max(notes.value, key=lambda key: len(str(notes.get(key))))
         yield _too_much(notes, message, "Shorten this one, or keep it in a ConfigMap.", largest)
-
-
-def _finalizers(fields: Fields) -> Found:
-    """Checks the finalizers of Kubernetes' own kinds: one without a domain is one of three (``ValidateObjectMeta`` of
-    pkg/apis/core/validation).
-    """
-    group = str(fields.origin.data.get("apiVersion")).rpartition("/")[0]
-    is_own = "." not in group or group.endswith(".k8s.io")
-    for index, name in enumerate(listed(fields.get("finalizers"))):
-        is_plain = isinstance(name, str) and "/" not in name and not spellings.label_key(name)
-        if is_own and is_plain and name not in _FINALIZERS:
-            rule = f"must have a domain, or be one of {', '.join(_FINALIZERS)}"
-            yield fields.invalid(rule, name, "Remove it: controllers add finalizers.", "finalizers", index)
 
 
 def _labels(fields: Fields) -> Found:
@@ -297,9 +288,7 @@ def _config_map(fields: Fields) -> Found:
     size = _size(data.values()) + sum(_decoded(text) for text in binary.values() if isinstance(text, str))
     if size > _MAX_DATA:
         message = f"this ConfigMap has {size} bytes, more than the {_MAX_DATA} that an API server takes"
-        _, name, key = max(
-            (len(str(text)), name, key) for name, section in sections.items() for key, text in section.items()
-        )
+        _, name, key = max((len(str(t)), n, k) for n, s in sections.items() for k, t in s.items())
         yield _too_much(fields, message, "Divide it, or keep large files in a volume.", name, key)
 
 
@@ -328,18 +317,6 @@ def _aims_at(*target_fields: str, alone: bool = True) -> Check:
     return check
 
 
-def _of_a_group(target: Fields) -> Found:
-    """Checks that a group of Kubernetes has the kind that an autoscaler names (``RESTMappings`` in horizontal.go of
-    pkg/controller/podautoscaler). A group of somebody else may have any kind.
-    """
-    kind, version = target.get("kind"), str(target.get("apiVersion"))
-    versions = [known for row in LISTED if row.kind == kind for known in row.versions]
-    group = version.rpartition("/")[0]
-    if versions and group in _GROUPS and all(known.rpartition("/")[0] != group for known in versions):
-        rule = f"must be the group and the version of a {kind}"
-        yield target.invalid(rule, version, f"Write {versions[0]}.", "apiVersion")
-
-
 def _scaled(fields: Fields) -> Found:
     """Checks a HorizontalPodAutoscaler: its target names an API group, and only external metrics may scale it to 0."""
     target, least, most = fields.below("scaleTargetRef"), fields.get("minReplicas"), fields.get("maxReplicas")
@@ -349,7 +326,14 @@ def _scaled(fields: Fields) -> Found:
         rule, hint = "must be a group and a version", "Write one such as apps/v1."
         yield target.invalid(rule, target.get("apiVersion"), hint, "apiVersion")
     else:
-        yield from _of_a_group(target)
+        # Checks that a group of Kubernetes has the kind that an autoscaler names (`RESTMappings` in horizontal.go of
+        # pkg/controller/podautoscaler). A group of somebody else may have any kind.
+        kind, version = target.get("kind"), str(target.get("apiVersion"))
+        versions = [known for row in LISTED if row.kind == kind for known in row.versions]
+        group = version.rpartition("/")[0]
+        if versions and group in _GROUPS and all(known.rpartition("/")[0] != group for known in versions):
+            rule = f"must be the group and the version of a {kind}"
+            yield target.invalid(rule, version, f"Write {versions[0]}.", "apiVersion")
     if fields.exceeds("minReplicas", "maxReplicas") and most > 0:
         hint = f"Write {most} or less, or raise maxReplicas."
         yield fields.refuse("minReplicas", f"is {least}, more than maxReplicas, {most}", hint)
@@ -367,21 +351,17 @@ def _volume_of_its_own(fields: Fields) -> Found:
         yield fields.invalid(refusal[0], name, "Write one such as data.", "metadata", "name")
 
 
-def _source_of_data(fields: Fields, field: str) -> Found:
-    """Checks what the data of a claim come from (``validateDataSource`` and ``validateDataSourceRef``)."""
-    source = fields.below(field)
-    for name in ("kind", "name") if isinstance(fields.get(field), dict) else ():
-        if source.get(name) == "":
-            yield source.invalid(NOT_EMPTY, "", "Name an object.", name)
-    if not source.has("apiGroup") and source.get("kind") not in (None, "", "PersistentVolumeClaim"):
-        hint = "Write PersistentVolumeClaim, or the apiGroup of the kind."
-        yield source.invalid("must be PersistentVolumeClaim without an apiGroup", source.get("kind"), hint, "kind")
-
-
 def _claim(fields: Fields) -> Found:
     sources = ("dataSource", "dataSourceRef")
     for field in sources:
-        yield from _source_of_data(fields, field)
+        # Checks what the data of a claim come from (`validateDataSource` and `validateDataSourceRef`).
+        source = fields.below(field)
+        for name in ("kind", "name") if isinstance(fields.get(field), dict) else ():
+            if source.get(name) == "":
+                yield source.invalid(NOT_EMPTY, "", "Name an object.", name)
+        if not source.has("apiGroup") and source.get("kind") not in (None, "", "PersistentVolumeClaim"):
+            hint = "Write PersistentVolumeClaim, or the apiGroup of the kind."
+            yield source.invalid("must be PersistentVolumeClaim without an apiGroup", source.get("kind"), hint, "kind")
     if all(map(fields.has, sources)) and fields.get(sources[0]) != fields.get(sources[1]):
         yield fields.wrong("has a dataSource and another dataSourceRef", "Remove dataSource.", *sources[:1])
     modes = fields.get("accessModes")
@@ -416,9 +396,7 @@ def _ingress_path(fields: Fields) -> Found:
         problem = f"has pathType {kind}, which needs a path that begins with /"
         yield fields.wrong(problem, "Write one, such as path: /.", "path")
         return
-    bad = [sequence for sequence in _BAD_IN_PATH if sequence in text] + [
-        end for end in _BAD_AT_END if text.endswith(end)
-    ]
+    bad = [sequence for sequence in _BAD_IN_PATH if sequence in text] + [e for e in ("/..", "/.") if text.endswith(e)]
     if is_strict and bad:
         rule = f"must not have {bad[0]} where pathType is {kind}"
         yield fields.invalid(rule, text, "Write the path as clients send it.", "path")
@@ -493,33 +471,29 @@ def _service(fields: Fields) -> Found:
         yield fields.conflict(message, "Write spec.ports.", *(("spec",) if spec.value else ()))
     yield from _labels(spec.below("selector"))
     if kind in _TYPES:
-        yield from _by_type(spec, kind, is_headless=is_headless)
+        # Checks the fields that the type of a Service requires or excludes.
+        if is_headless and kind in ("LoadBalancer", "NodePort"):
+            field = "clusterIP" if spec.get("clusterIP") is not None else "clusterIPs"
+            hint = "Remove it, or write type: ClusterIP."
+            yield spec.refuse(field, f"is {NO_ADDRESS}, which type {kind} cannot have", hint)
+        if kind == "ExternalName":
+            if not spec.has("externalName"):
+                yield spec.missing("externalName", spec.value)
+            for field in filter(spec.has, _NOT_OF_NAMES):
+                yield spec.conflict(f"a Service of type ExternalName has no {field}", "Remove it.", field)
+        for field, kinds in _ONLY.items():
+            if not spec.has(field) or (field == "healthCheckNodePort" and spec.get(field) == 0):
+                continue
+            is_open = field == "externalTrafficPolicy" and kind == "ClusterIP" and spec.has("externalIPs")
+            if kind not in kinds and not is_open:
+                problem = f"is for type {' or '.join(kinds)}, and this Service has type {kind}"
+                yield spec.refuse(field, problem, f"Remove it, or write type: {kinds[0]}.")
+            elif field == "healthCheckNodePort" and spec.get("externalTrafficPolicy") != "Local":
+                yield spec.refuse(field, "needs externalTrafficPolicy: Local", "Write both, or remove it.")
+        if spec.has("sessionAffinityConfig") and spec.get("sessionAffinity") != "ClientIP":
+            yield spec.refuse("sessionAffinityConfig", "needs sessionAffinity: ClientIP", "Write both, or remove it.")
     yield from _addresses(spec)
     yield from _ports(spec, kind)
-
-
-def _by_type(fields: Fields, kind: str, *, is_headless: bool) -> Found:
-    """Checks the fields that the type of a Service requires or excludes."""
-    if is_headless and kind in ("LoadBalancer", "NodePort"):
-        field = "clusterIP" if fields.get("clusterIP") is not None else "clusterIPs"
-        hint = "Remove it, or write type: ClusterIP."
-        yield fields.refuse(field, f"is {NO_ADDRESS}, which type {kind} cannot have", hint)
-    if kind == "ExternalName":
-        if not fields.has("externalName"):
-            yield fields.missing("externalName", fields.value)
-        for field in filter(fields.has, _NOT_OF_NAMES):
-            yield fields.conflict(f"a Service of type ExternalName has no {field}", "Remove it.", field)
-    for field, kinds in _ONLY.items():
-        if not fields.has(field) or (field == "healthCheckNodePort" and fields.get(field) == 0):
-            continue
-        is_open = field == "externalTrafficPolicy" and kind == "ClusterIP" and fields.has("externalIPs")
-        if kind not in kinds and not is_open:
-            problem = f"is for type {' or '.join(kinds)}, and this Service has type {kind}"
-            yield fields.refuse(field, problem, f"Remove it, or write type: {kinds[0]}.")
-        elif field == "healthCheckNodePort" and fields.get("externalTrafficPolicy") != "Local":
-            yield fields.refuse(field, "needs externalTrafficPolicy: Local", "Write both, or remove it.")
-    if fields.has("sessionAffinityConfig") and fields.get("sessionAffinity") != "ClientIP":
-        yield fields.refuse("sessionAffinityConfig", "needs sessionAffinity: ClientIP", "Write both, or remove it.")
 
 
 def _addresses(fields: Fields) -> Found:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from kubectl_tas.base.diagnostics import Diagnostic, Rule, Severity, Waiving
+from kubectl_tas.base.diagnostics import Diagnostic, Rule, Waiving
 from kubectl_tas.check.conflicts import FIELDS_CONFLICT
 from kubectl_tas.kinds import kubernetes
 from kubectl_tas.kinds.crd_rules import BrokenRule, broken_rules
@@ -19,9 +19,8 @@ if TYPE_CHECKING:
     from kubectl_tas.kinds.page import Refusals
     from kubectl_tas.model.workloads import Workload
 
-OPERATOR_REFUSES = Rule(
+OPERATOR_REFUSES = Rule.error(
     "operator-refuses",
-    Severity.ERROR,
     "An operator refuses a workload, or never makes its pods.",
     "The object exists and nothing runs, or the operator's webhook or CRD refuses it. Examples: more minReplicas than "
     "maxReplicas; a Kubeflow job with two masters, or without a container of the name that its operator expects; a "

@@ -5,20 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kubectl_tas.base.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
+from kubectl_tas.base.diagnostics import Diagnostic, Related, Rule, Waiving
 from kubectl_tas.base.words import did_you_mean
 from kubectl_tas.check.object_names import workflow_names
 from kubectl_tas.kinds.section import child
 from kubectl_tas.load.reader import reads_alike
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.osmo_workflow import Group, Task, Workflow
+from kubectl_tas.model.osmo_workflow import Task, Workflow
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 
-OSMO_REFUSES = Rule(
+OSMO_REFUSES = Rule.warning(
     "osmo-refuses",
-    Severity.WARNING,
     "OSMO refuses a workflow, or reads a value of it otherwise.",
     "The rendered objects run without OSMO, but the same file cannot be submitted to it. OSMO takes version 2; names "
     "that begin with a letter, and differ across groups and tasks; one lead in a group; inputs of tasks in groups that "
@@ -41,19 +40,7 @@ def check_osmo_refusals(declared: Declared[Workflow], _fleet: Fleet) -> Iterator
         hint = f"Write version: {VERSION}, or leave it out."
         message = f"OSMO takes version {VERSION} of its format, not {spec.version}"
         yield Diagnostic(OSMO_REFUSES, message, declared.at("version"), hint=hint)
-    yield from _names(declared)
-    for group, path, task_paths in spec.all_groups:
-        yield from _leads(declared, group, path, task_paths)
-        for task, task_path in zip(group.tasks, task_paths, strict=True):
-            if not task.command and spec.version is not None:
-                message = f'the task "{task.name}" has no command, and OSMO takes none from the image'
-                yield Diagnostic(OSMO_REFUSES, message, declared.at(*task_path, "name"), hint="Add command.")
-            yield from _values(declared, task, task_path)
-    yield from _inputs(declared)
-
-
-def _names(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
-    """Reports names that do not begin with a letter and end with a letter or digit, and groups named as a task."""
+    # Names that do not begin with a letter and end with a letter or digit, and groups named as a task.
     parts = [part for part in workflow_names(declared.spec) if part[0] != "resource"]
     tasks = {names.fold(name): (name, path) for kind, name, path in reversed(parts) if kind == "task"}
     for kind, name, path in parts:
@@ -65,22 +52,24 @@ def _names(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
         if not _NAME.fullmatch(name):
             message = f'the {kind} name "{name}" must begin with a letter and end with a letter or digit for OSMO'
             yield Diagnostic(OSMO_REFUSES, message, declared.at(*path), hint="Put a letter in front of it.")
-
-
-def _leads(
-    declared: Declared[Workflow], group: Group, path: KeyPath, task_paths: tuple[KeyPath, ...]
-) -> Iterator[Diagnostic]:
-    """Reports a group of several tasks with more than one lead; if the file names its version, one with none."""
-    leads = [task_path for task, task_path in zip(group.tasks, task_paths, strict=True) if task.lead]
-    if len(leads) > 1:
-        message = f'the group "{group.name}" has {len(leads)} leads, and OSMO takes one'
-        related = (Related("a lead", declared.at(*leads[0], "lead")),)
-        location = declared.at(*leads[1], "lead")
-        yield Diagnostic(OSMO_REFUSES, message, location, related, hint="Keep one lead: the task whose end counts.")
-    elif not leads and len(group.tasks) > 1 and declared.spec.version is not None:
-        message = f'the group "{group.name}" has no lead, and OSMO needs one for several tasks'
-        hint = "Write lead: true in the task whose end counts."
-        yield Diagnostic(OSMO_REFUSES, message, declared.at(*path, "name"), hint=hint)
+    for group, path, task_paths in spec.all_groups:
+        # A group of several tasks with more than one lead; if the file names its version, one with none.
+        leads = [task_path for task, task_path in zip(group.tasks, task_paths, strict=True) if task.lead]
+        if len(leads) > 1:
+            message = f'the group "{group.name}" has {len(leads)} leads, and OSMO takes one'
+            related = (Related("a lead", declared.at(*leads[0], "lead")),)
+            location = declared.at(*leads[1], "lead")
+            yield Diagnostic(OSMO_REFUSES, message, location, related, hint="Keep one lead: the task whose end counts.")
+        elif not leads and len(group.tasks) > 1 and declared.spec.version is not None:
+            message = f'the group "{group.name}" has no lead, and OSMO needs one for several tasks'
+            hint = "Write lead: true in the task whose end counts."
+            yield Diagnostic(OSMO_REFUSES, message, declared.at(*path, "name"), hint=hint)
+        for task, task_path in zip(group.tasks, task_paths, strict=True):
+            if not task.command and spec.version is not None:
+                message = f'the task "{task.name}" has no command, and OSMO takes none from the image'
+                yield Diagnostic(OSMO_REFUSES, message, declared.at(*task_path, "name"), hint="Add command.")
+            yield from _values(declared, task, task_path)
+    yield from _inputs(declared)
 
 
 def _values(declared: Declared[Workflow], task: Task, task_path: KeyPath) -> Iterator[Diagnostic]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from kubectl_tas.base.diagnostics import Diagnostic, Location, Rule, Severity
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Rule
 from kubectl_tas.base.late import dataclass
 from kubectl_tas.base.words import did_you_mean, shortened
 from kubectl_tas.gangs.task_files import INPUT, OUTPUT, OUTPUT_TOKEN, data_paths, is_mounted, task_file, tokens_in
@@ -22,9 +22,8 @@ from kubectl_tas.model.repository import Declared, local_path
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 
-OSMO_ONLY = Rule(
+OSMO_ONLY = Rule.info(
     "osmo-only",
-    Severity.INFO,
     "A workflow or a pool uses fields that only OSMO's runtime honours.",
     "The rendered objects run without these fields. If OSMO runs the workflow, nothing is wrong. If you apply the "
     "manifests directly, the message says what is lost with each field, and the hint what to do instead. docs/osmo.md "
@@ -58,30 +57,23 @@ _LOST = {
     "max_queue_timeout": ("work waits for as long as it takes", "delete what has waited too long"),
 }
 """The lost effect of each field without OSMO's runtime, and what to do instead."""
-_FAILS = ("a code other than 0 is a failure", "let the command end with 0 where it is done")
-_NEVER_AGAIN = ("no task runs again", "render Jobs, with spec.workflowsAs of the Config")
-_ZERO = ("0 is a success", "let the command end with another code")
-_OWN = ("codes above 255 are those of OSMO", "leave them out")
 _STUCK = (
     "a task that runs again waits for ever once another one of its group has succeeded",
     "give it a group of its own, or let no task of its group succeed before it",
 )
-TOKEN_UNKNOWN = Rule(
+TOKEN_UNKNOWN = Rule.error(
     "token-unknown",
-    Severity.ERROR,
     "A token has no value, such as {{host:TASK}} without such a task in its group.",
     "OSMO leaves such a token unchanged, so the text itself would reach the container. A task knows the hosts of its "
     "own group, and its own inputs by number or by task.",
 )
-TOKEN_DATA = Rule(
+TOKEN_DATA = Rule.warning(
     "token-data",
-    Severity.WARNING,
     "A task uses a folder that only OSMO's data service fills or saves.",
     "{{output}} is /osmo/data/output, which is empty at first and gone with the pod. {{input:N}} is "
     "/osmo/data/input/N, which does not exist. Let the task fetch and store its data itself. Or mount a folder of the "
     "node at /osmo/data/output or /osmo/data/input with volumeMounts, if its platform allows it.",
 )
-_UUID = "uuid"
 
 
 def check_osmo_workflow(declared: Declared[Workflow], fleet: Fleet) -> Iterator[Diagnostic]:
@@ -107,9 +99,7 @@ def _finding(declared: Declared[Any], key_path: KeyPath, lost: Iterable[Lost]) -
     for field, why_and_how in lost:
         by_field.setdefault(field, {})[why_and_how] = None
     if by_field:
-        reasons = "; ".join(
-            f"{field} ({'; '.join(reasons for reasons, _ in each)})" for field, each in by_field.items()
-        )
+        reasons = "; ".join(f"{f} ({'; '.join(reasons for reasons, _ in e)})" for f, e in by_field.items())
         how = "; ".join(f"{field}: {', and '.join(how for _, how in each)}" for field, each in by_field.items())
         message, hint = f"only OSMO's own runtime honours {reasons}", f"Instead, {how}."
         yield Diagnostic(OSMO_ONLY, message, declared.at(*key_path), hint=hint)
@@ -144,15 +134,15 @@ def _of_codes(field: str, actions: Mapping[str, str | int], *, as_jobs: bool, se
     zero = by_code.pop(0, None)
     does = {code_range.does for code_range in by_code.values()}
     if zero is not None and zero.does != "COMPLETE":
-        yield field, _ZERO
+        yield field, ("0 is a success", "let the command end with another code")
     if "RESCHEDULE" in does and not as_jobs:
-        yield field, _NEVER_AGAIN
+        yield field, ("no task runs again", "render Jobs, with spec.workflowsAs of the Config")
     elif "RESCHEDULE" in does and several:
         yield field, _STUCK
     if "COMPLETE" in does:
-        yield field, _FAILS
+        yield field, ("a code other than 0 is a failure", "let the command end with 0 where it is done")
     if any(code_range.last > CODES[-1] for code_range in ranges):
-        yield field, _OWN
+        yield field, ("codes above 255 are those of OSMO", "leave them out")
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,9 +163,7 @@ def check_tokens(declared: Declared[Workflow], fleet: Fleet) -> Iterator[Diagnos
     """Checks the tokens of a workflow, whether its pool exists or not."""
     uses = tuple(_uses(fleet, declared))
     unknown = (_unknown(declared.spec, use) for use in uses)
-    yield from dict.fromkeys(
-        diagnostic for diagnostic in unknown if diagnostic is not None
-    )  # tasks may share a text by an alias
+    yield from dict.fromkeys(d for d in unknown if d is not None)  # tasks may share a text by an alias
     outputs = [use for use in uses if use.token == OUTPUT_TOKEN and not is_mounted(use.task, OUTPUT)]
     inputs = [use for use in uses if use.token in data_paths(use.task) and not is_mounted(use.task, INPUT)]
     inputs = [use for use in inputs if use.token != OUTPUT_TOKEN]
@@ -186,7 +174,7 @@ def check_tokens(declared: Declared[Workflow], fleet: Fleet) -> Iterator[Diagnos
 def _unknown(workflow: Workflow, use: _Use) -> Diagnostic | None:
     within = f" in {use.within}" if use.within else ""
     kind, _, name = use.token.partition(":")
-    if kind == _UUID and not use.is_file:
+    if kind == "uuid" and not use.is_file:
         message = f'nothing fills in {{{{uuid}}}} of the task "{use.task.name}"'
         return Diagnostic(TOKEN_UNKNOWN, message, use.place, hint="Write {{workflow_id}}.")
     if kind == "input" and use.token not in data_paths(use.task):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from kubectl_tas.base.diagnostics import Diagnostic, Rule, Severity
+from kubectl_tas.base.diagnostics import Diagnostic, Rule
 from kubectl_tas.base.late import late_pattern
 from kubectl_tas.check.conflicts import Fields
 from kubectl_tas.kinds import page_of_document
@@ -26,9 +26,8 @@ from kubectl_tas.resolve.fleet import Fleet
 if TYPE_CHECKING:
     from kubectl_tas.model.workloads import Workload
 
-OTHER_QUEUE = Rule(
+OTHER_QUEUE = Rule.warning(
     "other-queue",
-    Severity.WARNING,
     "A workload has a label, an annotation or a field that only another scheduler reads.",
     "KAI ignores queues, priorities, gangs and placements for Kueue, Volcano, YuniKorn, Koordinator, Run:ai or the "
     "co-scheduling plugin: work that was preemptible is NORMAL, and pods start one by one or anywhere. The help says "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubectl_tas.base.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
+from kubectl_tas.base.diagnostics import Diagnostic, Related, Rule, Waiving
 from kubectl_tas.check.workload_labels import WORKLOAD_CONFLICT
 from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.pool_demands import agreed
@@ -15,25 +15,22 @@ from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.handwritten import FleetPodGroup
 from kubectl_tas.resolve.placement import ReplicaType
 
-PODGROUP_OWNED = Rule(
+PODGROUP_OWNED = Rule.error(
     "podgroup-owned",
-    Severity.ERROR,
     "kubectl-tas cannot write the PodGroup that a workload asks for.",
     "Pods join a PodGroup by their template, so all pods of one template are in one SubGroup of one PodGroup. This "
     "excludes segments, kinds that make copies of all their pods, runs of a schedule, and kinds without a template. "
     "Leave those to KAI's PodGrouper. KAI starts no pod of the gang before all of them exist, so no pod may wait for "
     "another to be ready. The help names the field that makes the controller start all pods at once.",
 )
-GANG_MISMATCH = Rule(
+GANG_MISMATCH = Rule.error(
     "gang-mismatch",
-    Severity.ERROR,
     "Workloads of one gang have different queues, priorities or namespaces.",
     "A gang is one PodGroup, with one queue and one priority, in one namespace. Give all of them the same pool, the "
     "same priority and the same namespace, or make two gangs.",
 )
-PODGROUP_ELSEWHERE = Rule(
+PODGROUP_ELSEWHERE = Rule.warning(
     "podgroup-elsewhere",
-    Severity.WARNING,
     "Pods of a workload name a PodGroup that is not declared.",
     "With kai.scheduler/skip-podgrouper, KAI's PodGrouper makes no PodGroup, so the named one must exist. Without it, "
     "the PodGrouper may replace that PodGroup by its own. `render` writes no preview. Declare the PodGroup that "
@@ -41,9 +38,8 @@ PODGROUP_ELSEWHERE = Rule(
     "owned.",
     protects=Waiving.CONFIG,
 )
-PODGROUP_NONE = Rule(
+PODGROUP_NONE = Rule.error(
     "podgroup-none",
-    Severity.ERROR,
     "Pods are hidden from KAI's PodGrouper, and name no PodGroup.",
     "With kai.scheduler/skip-podgrouper on a pod, or on any object that owns it, KAI's PodGrouper makes no PodGroup. "
     "KAI never schedules a pod without one. Remove the annotation, or let kubectl-tas write the PodGroup with the "
@@ -59,23 +55,29 @@ def check_gangs(workload: FleetWorkload, fleet: Fleet) -> Iterator[Diagnostic]:
         return
     yield from _owned(workload)
     if workload.shared_gang is not None:
-        yield from _mismatch(workload.shared_gang.workloads[0], workload)
+        first_workload = workload.shared_gang.workloads[0]
+        for field_name in ("pool", "priority", "namespace"):
+            value_here, value_there = (
+                getattr(either_workload, "target" if field_name == "pool" else field_name)
+                for either_workload in (workload, first_workload)
+            )
+            if value_here == value_there:
+                continue
+            message = (
+                f"the {field_name} is {value_here}, but {first_workload.kind} {first_workload.name} "
+                f'of gang "{workload.gang}" has {value_there}'
+            )
+            location = workload.declared.at("metadata", "labels", labels.GANG)
+            related = (Related("the other one", first_workload.declared.at("metadata", "labels", labels.GANG)),)
+            yield Diagnostic(GANG_MISMATCH, message, location, related, hint="Make them equal, or use two gangs.")
 
 
 def _elsewhere(fleet: Fleet, workload: FleetWorkload) -> Iterator[Diagnostic]:
     """Checks pods that name a PodGroup themselves, or that KAI's PodGrouper skips."""
     backend = workload.pool.backend
-    ungrouped_types = {
-        replica_type.path: replica_type
-        for replica_type in workload.templates
-        if podgrouper.names_its_own(workload, replica_type)
-    }
+    ungrouped_types = {t.path: t for t in workload.templates if podgrouper.names_its_own(workload, t)}
     groups = [replica_type for replica_type in fleet.pod_groups if ungrouped_types and replica_type.backend == backend]
-    declared = {
-        replica_type.declared.spec.metadata.name: replica_type
-        for replica_type in groups
-        if replica_type.namespace == workload.namespace
-    }
+    declared = {r.declared.spec.metadata.name: r for r in groups if r.namespace == workload.namespace}
     for replica_type in ungrouped_types.values():
         if replica_type.pod_group in declared:
             yield from _joined(fleet, workload, replica_type, declared[replica_type.pod_group])
@@ -94,7 +96,7 @@ def _elsewhere(fleet: Fleet, workload: FleetWorkload) -> Iterator[Diagnostic]:
         else:
             rule, path = PODGROUP_NONE, skipping
             message = f"{pods} never run: KAI's PodGrouper leaves them alone, and they name no PodGroup"
-        yield Diagnostic(rule, message, workload.declared.origin.locate(path, key=True), hint=hint)
+        yield Diagnostic(rule, message, workload.declared.at_key(*path), hint=hint)
 
 
 def _joined(
@@ -124,15 +126,13 @@ def _label(workload: FleetWorkload) -> str:
 
 def _owned(workload: FleetWorkload) -> Iterator[Diagnostic]:
     reason = podgrouper.row(workload).not_owned
-    if workload.is_segmented or any(
-        labels.SEGMENT_SIZE in replica_type.annotations for replica_type in workload.replicas
-    ):
+    if workload.is_segmented or any(labels.SEGMENT_SIZE in t.annotations for t in workload.replicas):
         reason = reason or "pods of one template cannot be told apart into segments"
     if not workload.pool.backend.is_kai:
         reason = f"backend {workload.pool.backend.name} has no KAI Scheduler"
     if reason:
         message = f"the PodGroup of {workload.kind} {workload.name} cannot be written here: {reason}"
-        location = workload.declared.origin.locate(("metadata", "labels", _label(workload)), key=True)
+        location = workload.declared.at_key("metadata", "labels", _label(workload))
         yield Diagnostic(PODGROUP_OWNED, message, location, hint="Remove the label.")
         return
     for wait in podgrouper.waits(workload):
@@ -141,20 +141,3 @@ def _owned(workload: FleetWorkload) -> Iterator[Diagnostic]:
         location = workload.declared.at(*(wait.path if is_written else ("kind",)))
         hint = f"{wait.instead}, or remove the label {_label(workload)}."
         yield Diagnostic(PODGROUP_OWNED, message, location, hint=hint)
-
-
-def _mismatch(first_workload: FleetWorkload, workload: FleetWorkload) -> Iterator[Diagnostic]:
-    for field_name in ("pool", "priority", "namespace"):
-        value_here, value_there = (
-            getattr(either_workload, "target" if field_name == "pool" else field_name)
-            for either_workload in (workload, first_workload)
-        )
-        if value_here == value_there:
-            continue
-        message = (
-            f"the {field_name} is {value_here}, but {first_workload.kind} {first_workload.name} "
-            f'of gang "{workload.gang}" has {value_there}'
-        )
-        location = workload.declared.at("metadata", "labels", labels.GANG)
-        related = (Related("the other one", first_workload.declared.at("metadata", "labels", labels.GANG)),)
-        yield Diagnostic(GANG_MISMATCH, message, location, related, hint="Make them equal, or use two gangs.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Waiving
 from kubectl_tas.base.words import misspelled, question
 from kubectl_tas.facts import kai
 from kubectl_tas.facts.kai import Feature
@@ -17,53 +17,46 @@ from kubectl_tas.resolve.placement import Placement, ReplicaType
 from kubectl_tas.resolve.topologies import Level
 from kubectl_tas.resolve.workflows import FleetGroup, FleetResource, FleetWorkflow, Requirement
 
-REQUIREMENT_CONFLICT = Rule(
+REQUIREMENT_CONFLICT = Rule.error(
     "requirement-conflict",
-    Severity.ERROR,
     "Two tasks name one group at one level, once required and once preferred.",
     "The group is one node of the tree and has one constraint. Write the same requirementType for both, or use another "
     "group for one of them.",
 )
-GROUP_TWO_PARENTS = Rule(
+GROUP_TWO_PARENTS = Rule.warning(
     "group-two-parents",
-    Severity.WARNING,
     "One topology group is under two groups of a coarser level.",
     "These are two groups, and KAI places them apart from each other. If you mean that, give them two names. If not, "
     "use the same coarser group for all.",
 )
-GROUP_ACROSS_PODGROUPS = Rule(
+GROUP_ACROSS_PODGROUPS = Rule.warning(
     "group-across-podgroups",
-    Severity.WARNING,
     "One topology group is used in two groups of a workflow.",
     "Each group of a workflow is its own PodGroup, and nothing places pods of two PodGroups together. Put the tasks "
     "into one group of the workflow, or give the topology groups two names.",
 )
-GROUP_MISSPELLED = Rule(
+GROUP_MISSPELLED = Rule.warning(
     "group-misspelled",
-    Severity.WARNING,
     "Two topology groups have nearly one name.",
     "Tasks of one topology group share a domain. With a slip in the name, some of them are a group of their own, which "
     "may be in another domain. Write one name. If you mean two groups, waive the rule, or give them other names.",
 )
-PLACEMENT_ORDER = Rule(
+PLACEMENT_ORDER = Rule.error(
     "placement-order",
-    Severity.ERROR,
     "The preferred level of a constraint is coarser than the required one.",
     "KAI searches from the finest level up to the required one, does not find the preferred one there, and never "
     "places the pods (0.10 to 0.17). Prefer a finer level than the required one, or leave it out: a required level "
     "holds for every coarser level too.",
     protects=Waiving.ANYBODY,
 )
-CONSTRAINT_ORDER = Rule(
+CONSTRAINT_ORDER = Rule.info(
     "constraint-order",
-    Severity.INFO,
     "The preferred level of a constraint is the required one.",
     "KAI and Grove accept it, but it changes nothing: the required level holds in any case. Prefer a finer level, or "
     "leave it out.",
 )
-PLACEMENT_UNSUPPORTED = Rule(
+PLACEMENT_UNSUPPORTED = Rule.error(
     "placement-unsupported",
-    Severity.ERROR,
     "Work requires a level only where KAI does not read it.",
     "KAI reads a placement on the workload itself, and `render` copies it there from the only pod template. KAI also "
     "reads it on each template of Ray's kinds (from 0.14), and on the templates of jobs in a set of jobs (from 0.16). "
@@ -72,23 +65,20 @@ PLACEMENT_UNSUPPORTED = Rule(
     "kubectl-tas/podgroup: owned. The help says which of these is possible.",
     protects=Waiving.ANYBODY,
 )
-PLACEMENT_IGNORED = Rule(
+PLACEMENT_IGNORED = Rule.warning(
     "placement-ignored",
-    Severity.WARNING,
     "Work prefers a level only where KAI does not read it.",
     "The same as placement-unsupported, but the pods run. Nothing places them near each other.",
 )
-PLACEMENT_WITHOUT_LEVEL = Rule(
+PLACEMENT_WITHOUT_LEVEL = Rule.warning(
     "placement-without-level",
-    Severity.WARNING,
     "A workload names a topology and no level of it.",
     "KAI never places a PodGroup with a topology and no level. So `render` leaves the annotation "
     "kai.scheduler/topology out, or moves it to the pod template whose segments need it. Ask for a level, or remove "
     "it.",
 )
-PLACEMENT_OVERRIDDEN = Rule(
+PLACEMENT_OVERRIDDEN = Rule.warning(
     "placement-overridden",
-    Severity.WARNING,
     "The pod template of a workload overrides the workload's level.",
     "Pods of one template have one placement, in one Topology. If both name a topology, the template's counts, and so "
     "do its levels if no file declares the topology. Ask for all levels on the template, or name one topology.",
@@ -99,8 +89,37 @@ def check_placement(workflow: FleetWorkflow, _fleet: Fleet) -> Iterator[Diagnost
     """Checks the topology groups of a workflow."""
     for group in workflow.groups:
         yield from _conflicts(workflow, group)
-        yield from _two_parents(workflow, group)
-        yield from _nearly(workflow, group)
+        parents: dict[tuple[Level, str], tuple[tuple[tuple[Level, str], ...], Requirement]] = {}
+        for resource, requirement in _uses(group):
+            above = tuple((r.level, r.group) for r in resource.requirements if r.depth < requirement.depth)
+            known_parents, earlier = parents.setdefault((requirement.level, requirement.group), (above, requirement))
+            if known_parents != above:
+                key = requirement.level.key
+                message = (
+                    f'the {key} group "{requirement.written}" is below {_path(workflow, above)} here '
+                    f"and below {_path(workflow, known_parents)} elsewhere; these are two groups"
+                )
+                related = (Related("elsewhere", workflow.declared.at(*earlier.path)),)
+                hint = "Give them two names, or the same coarser group."
+                yield Diagnostic(
+                    GROUP_TWO_PARENTS, message, workflow.declared.at(*requirement.path), related, hint=hint
+                )
+        # Two topology groups of one level that one slip tells apart.
+        used: dict[Level, dict[str, Requirement]] = {}
+        for _, requirement in _uses(group):
+            used.setdefault(requirement.level, {}).setdefault(requirement.written, requirement)
+        for level, requirements in used.items():
+            known: list[str] = []
+            for name, requirement in requirements.items():
+                intended = misspelled(name, known)
+                known.append(name)
+                if intended is not None:
+                    message = (
+                        f'nothing keeps the {level.key} group "{name}" together with "{intended}": these are two groups'
+                    )
+                    related = (Related("the other one", workflow.declared.at(*requirements[intended].path)),)
+                    location = workflow.declared.at(*requirement.path, "group")
+                    yield Diagnostic(GROUP_MISSPELLED, message, location, related, hint=question(name, intended))
     yield from _across(workflow)
 
 
@@ -127,45 +146,6 @@ def _conflicts(workflow: FleetWorkflow, group: FleetGroup) -> Iterator[Diagnosti
 
 def _kind(requirement: Requirement) -> str:
     return "required" if requirement.required else "preferred"
-
-
-def _two_parents(workflow: FleetWorkflow, group: FleetGroup) -> Iterator[Diagnostic]:
-    parents: dict[tuple[Level, str], tuple[tuple[tuple[Level, str], ...], Requirement]] = {}
-    for resource, requirement in _uses(group):
-        above = tuple(
-            (parent_requirement.level, parent_requirement.group)
-            for parent_requirement in resource.requirements
-            if parent_requirement.depth < requirement.depth
-        )
-        known_parents, earlier = parents.setdefault((requirement.level, requirement.group), (above, requirement))
-        if known_parents != above:
-            key = requirement.level.key
-            message = (
-                f'the {key} group "{requirement.written}" is below {_path(workflow, above)} here '
-                f"and below {_path(workflow, known_parents)} elsewhere; these are two groups"
-            )
-            related = (Related("elsewhere", workflow.declared.at(*earlier.path)),)
-            hint = "Give them two names, or the same coarser group."
-            yield Diagnostic(GROUP_TWO_PARENTS, message, workflow.declared.at(*requirement.path), related, hint=hint)
-
-
-def _nearly(workflow: FleetWorkflow, group: FleetGroup) -> Iterator[Diagnostic]:
-    """Finds two topology groups of one level that one slip tells apart."""
-    used: dict[Level, dict[str, Requirement]] = {}
-    for _, requirement in _uses(group):
-        used.setdefault(requirement.level, {}).setdefault(requirement.written, requirement)
-    for level, requirements in used.items():
-        known: list[str] = []
-        for name, requirement in requirements.items():
-            intended = misspelled(name, known)
-            known.append(name)
-            if intended is not None:
-                message = (
-                    f'nothing keeps the {level.key} group "{name}" together with "{intended}": these are two groups'
-                )
-                related = (Related("the other one", workflow.declared.at(*requirements[intended].path)),)
-                location = workflow.declared.at(*requirement.path, "group")
-                yield Diagnostic(GROUP_MISSPELLED, message, location, related, hint=question(name, intended))
 
 
 def _path(workflow: FleetWorkflow, above: tuple[tuple[Level, str], ...]) -> str:
@@ -204,8 +184,28 @@ def check_pod_placement(workload: FleetWorkload, _fleet: Fleet) -> Iterator[Diag
     for placement in workload.placements:
         yield from _order(workload, placement)
     yield from _unread(workload)
-    yield from _without_level(workload)
-    yield from _merged(workload)
+    # A topology that KAI would read although nothing asks for its levels or for segments.
+    path_of_placement = podgrouper.places_at(workload)
+    if placed(workload).get(path_of_placement, workload) is None and not any(t.segments for t in workload.replicas):
+        written_topology = workload.declared.origin.value((*path_of_placement, labels.TOPOLOGY))
+        if written_topology:
+            message = (
+                f'the topology "{written_topology}" is left out: no level of it is asked for, and KAI would never run '
+                "the pods"
+            )
+            where = workload.declared.at_key(*path_of_placement, labels.TOPOLOGY)
+            hint = f"Ask for a level with {labels.PLACEMENT_REQUIRED}, or remove it."
+            yield Diagnostic(PLACEMENT_WITHOUT_LEVEL, message, where, hint=hint)
+    # Checks the combined levels of a workload, its jobs and their pod template, if all apply to the same pods.
+    whole, lost = whole_placement(workload)
+    lost = (*lost, *(asked_level for replica_type in workload.replicas for asked_level in replica_type.lost))
+    if whole not in (workload.placement, *(replica_type.placement for replica_type in workload.replicas)):
+        yield from _order(workload, whole)
+    for asked_level in lost:
+        message = f'nothing keeps the pods within one "{asked_level.text}": their template asks for another placement'
+        location = workload.declared.at_key(*asked_level.path)
+        hint = "Ask for it on the pod template, or leave it out."
+        yield Diagnostic(PLACEMENT_OVERRIDDEN, message, location, hint=hint)
 
 
 def _order(workload: FleetWorkload, placement: Placement | None) -> Iterator[Diagnostic]:
@@ -216,19 +216,6 @@ def _order(workload: FleetWorkload, placement: Placement | None) -> Iterator[Dia
     related = (Related("required here", workload.declared.at(*required.path)),) if is_elsewhere else ()
     levels, location = [level.key for level in placement.fleet_topology.levels], workload.declared.at(*preferred.path)
     yield from check_order(levels, required.level.key, preferred.level.key, location, related)
-
-
-def _merged(workload: FleetWorkload) -> Iterator[Diagnostic]:
-    """Checks the combined levels of a workload, its jobs and their pod template, if all apply to the same pods."""
-    placement, lost = whole_placement(workload)
-    lost = (*lost, *(asked_level for replica_type in workload.replicas for asked_level in replica_type.lost))
-    if placement not in (workload.placement, *(replica_type.placement for replica_type in workload.replicas)):
-        yield from _order(workload, placement)
-    for asked_level in lost:
-        message = f'nothing keeps the pods within one "{asked_level.text}": their template asks for another placement'
-        location = workload.declared.origin.locate(asked_level.path, key=True)
-        hint = "Ask for it on the pod template, or leave it out."
-        yield Diagnostic(PLACEMENT_OVERRIDDEN, message, location, hint=hint)
 
 
 def _unread(workload: FleetWorkload) -> Iterator[Diagnostic]:
@@ -257,7 +244,7 @@ def _nowhere(workload: FleetWorkload, placement: Placement | None, reason: str, 
     if placement is None:
         return
     for asked_level in placement.asked:
-        location = workload.declared.origin.locate(asked_level.path, key=True)
+        location = workload.declared.at_key(*asked_level.path)
         if asked_level is placement.required:
             message = f'{reason}, so nothing keeps its pods within one "{asked_level.text}"'
             yield Diagnostic(PLACEMENT_UNSUPPORTED, message, location, hint=hint)
@@ -283,24 +270,6 @@ def _instead(workload: FleetWorkload, replica_type: ReplicaType | None) -> str:
         ways.append(f"add the label {labels.OWNED}: owned")
     text = ", or ".join(ways) or "leave it out"
     return f"{text[0].upper()}{text[1:]}."
-
-
-def _without_level(workload: FleetWorkload) -> Iterator[Diagnostic]:
-    """Finds a topology that KAI would read although nothing asks for its levels or for segments."""
-    path_of_placement = podgrouper.places_at(workload)
-    if placed(workload).get(path_of_placement, workload) is not None or any(
-        replica_type.segments for replica_type in workload.replicas
-    ):
-        return
-    written_topology = workload.declared.origin.value((*path_of_placement, labels.TOPOLOGY))
-    if written_topology:
-        message = (
-            f'the topology "{written_topology}" is left out: no level of it is asked for, and KAI would never run '
-            "the pods"
-        )
-        where = workload.declared.origin.locate((*path_of_placement, labels.TOPOLOGY), key=True)
-        hint = f"Ask for a level with {labels.PLACEMENT_REQUIRED}, or remove it."
-        yield Diagnostic(PLACEMENT_WITHOUT_LEVEL, message, where, hint=hint)
 
 
 def check_order(

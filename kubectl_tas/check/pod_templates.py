@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kubectl_tas.base.diagnostics import Diagnostic, Related, Rule, Severity
+from kubectl_tas.base.diagnostics import Diagnostic, Related, Rule
 from kubectl_tas.base.words import did_you_mean, shortened
 from kubectl_tas.check.companion_names import REFERENCE_UNKNOWN
-from kubectl_tas.check.conflicts import Fields
+from kubectl_tas.check.conflicts import Fields, repetitions
 from kubectl_tas.facts import spellings
 from kubectl_tas.facts.node_places import fulfils
 from kubectl_tas.kinds import page_of_document
@@ -25,23 +25,20 @@ if TYPE_CHECKING:
     from kubectl_tas.model.osmo_workflow import Workflow
     from kubectl_tas.model.workloads import Workload
 
-ITEM_DUPLICATE = Rule(
+ITEM_DUPLICATE = Rule.error(
     "item-duplicate",
-    Severity.ERROR,
     "Two containers or volumes of a pod share a name, or two mounts a path.",
     "The API server refuses the pod. It accepts some duplicates (variables, ports, pull secrets) unless Flux or Argo "
     "CD applies them server-side. Rename or remove one of the two.",
 )
-RESTART_POLICY = Rule(
+RESTART_POLICY = Rule.error(
     "restart-policy",
-    Severity.ERROR,
     "The kind of a workload refuses the restart policy of its pods.",
     "A kind whose pods end, such as a Job, accepts Never or OnFailure and has no default. A kind whose pods run for "
     "ever accepts only Always. The API server refuses other values, or refuses the pods that an operator makes.",
 )
-SELECTOR_MISMATCH = Rule(
+SELECTOR_MISMATCH = Rule.error(
     "selector-mismatch",
-    Severity.ERROR,
     "The selector of a workload is empty, or does not match its pods.",
     "The workload would not find its own pods, so the API server refuses it. Write the same labels in both.",
 )
@@ -72,8 +69,26 @@ def check_pod_templates(declared: Declared[Workload], _fleet: Fleet) -> Iterator
     for path in dict.fromkeys(pods.path for pods in pod_sets if pods.template is not None and pods.is_pod_spec):
         yield from _absent(declared.origin, path)
     if declared.spec.page.is_declared:
-        yield from _not_found(declared)
-    yield from _restart_policies(declared)
+        for path in dict.fromkeys(declared.spec.absent):
+            hint = "spec.kinds of the Config, or its Karta, says that its pods stand there; correct one of the two."
+            yield replace(missing_field(declared.origin, path[:-1], str(path[-1]), {}), hint=hint)
+    # Checks that pods which end may end, and that others have no deadline.
+    kind, rules = str(declared.spec.kind), declared.spec.page.pod_rules
+    allowed, demanded = rules.restart, rules.states_restart
+    if allowed:
+        for path in dict.fromkeys(item.spec_path for item in declared.spec.pod_sets):
+            spec = Fields(declared.origin, path, declared.origin.value(path))
+            written = spec.get("restartPolicy")
+            is_known = written is None or written in ("Always", "OnFailure", "Never")  # check.fields says of others
+            if is_known and written not in allowed and (written is not None or demanded):
+                shown = f'not "{written}"' if written is not None else "and say none"
+                article = "an" if kind.startswith("I") else "a"
+                message = f"the pods of {article} {kind} need restartPolicy {' or '.join(allowed)}, {shown}"
+                hint = f"Write restartPolicy: {allowed[0]}{'' if demanded else ', or leave it out'}."
+                location = declared.origin.locate((*path, "restartPolicy"), key=written is None)
+                yield Diagnostic(RESTART_POLICY, message, location, hint=hint)
+            if allowed == ("Always",) and spec.get("activeDeadlineSeconds") is not None:
+                yield spec.refuse("activeDeadlineSeconds", "is for pods that end", "Remove it; jobs have one.")
     yield from _selector(declared)
 
 
@@ -87,13 +102,6 @@ def check_tasks(declared: Declared[Workflow], _fleet: Fleet) -> Iterator[Diagnos
             path, mounted = (*at, "volumeMounts"), [mount.rpartition(":")[2] for mount in task.volumeMounts]
             named = ((text, (*path, index)) for index, text in enumerate(mounted))
             yield from _duplicates(declared.origin, "mount path", named)
-
-
-def _not_found(declared: Declared[Workload]) -> Iterator[Diagnostic]:
-    """Reports the paths where a declared kind should have pods but has none."""
-    for path in dict.fromkeys(declared.spec.absent):
-        hint = "spec.kinds of the Config, or its Karta, says that its pods stand there; correct one of the two."
-        yield replace(missing_field(declared.origin, path[:-1], str(path[-1]), {}), hint=hint)
 
 
 def _absent(origin: Origin, path: KeyPath) -> Iterator[Diagnostic]:
@@ -146,20 +154,11 @@ def check_pod_spec(spec: Fields, _fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks a PodSpec, or the fields that a kind has in its place."""
     origin, containers = spec.origin, spec.containers
     if len(containers) > 1:
-        named = [(str(part.get("name")), (*part.path, "name")) for part in containers if part.get("name")]
-        yield from _duplicates(origin, "container name", named)
+        names = [(str(part.get("name")), (*part.path, "name")) for part in containers if part.get("name")]
+        yield from _duplicates(origin, "container name", names)
     yield from _once(spec, _IN_PODS)
-    yield from _as_root(spec)
-    on_node: dict[str, KeyPath] = {}
-    for container in containers:
-        if "ports" in container.value and "initContainers" not in container.path[-2:]:
-            yield from _ports(container, on_node, is_shared=spec.get("hostNetwork") is True)
-
-
-def _as_root(spec: Fields) -> Iterator[Diagnostic]:
-    """Finds containers that must not run as root, and name root as their user. What a container says comes before what
-    its pod says (``DetermineEffectiveSecurityContext`` of pkg/securitycontext, ``verifyRunAsNonRoot`` of the kubelet).
-    """
+    # Containers that must not run as root, and name root as their user. What a container says comes before what
+    # its pod says (`DetermineEffectiveSecurityContext` of pkg/securitycontext, `verifyRunAsNonRoot` of the kubelet).
     page = page_of_document(spec.origin.data)
     of_pod, defaults = spec.below("securityContext"), page.pod_rules.defaults_at if page is not None else ""
     if not of_pod.value and defaults:
@@ -178,6 +177,10 @@ def _as_root(spec: Fields) -> Iterator[Diagnostic]:
     for context in wrong.values():
         hint = "Write another user, such as 1000, or remove runAsNonRoot."
         yield context.refuse("runAsUser", "is 0, which is root, but runAsNonRoot is true: no container starts", hint)
+    on_node: dict[str, KeyPath] = {}
+    for container in containers:
+        if "ports" in container.value and "initContainers" not in container.path[-2:]:
+            yield from _ports(container, on_node, is_shared=spec.get("hostNetwork") is True)
 
 
 def _once(fields: Fields, table: Iterable[_List]) -> Iterator[Diagnostic]:
@@ -207,34 +210,10 @@ def _ports(container: Fields, on_node: dict[str, KeyPath], *, is_shared: bool) -
 
 
 def _duplicates(origin: Origin, what: str, found: Iterable[tuple[str, KeyPath]]) -> Iterator[Diagnostic]:
-    first: dict[str, KeyPath] = {}
-    for text, path in found:
-        earlier = first.setdefault(text, path)
-        if earlier != path:
-            related = (Related("first here", origin.locate(earlier)),)
-            message = f'the {what} "{text}" appears twice'
-            yield Diagnostic(ITEM_DUPLICATE, message, origin.locate(path), related, hint="Rename or remove one.")
-
-
-def _restart_policies(declared: Declared[Workload]) -> Iterator[Diagnostic]:
-    """Checks that pods which end may end, and that others have no deadline."""
-    kind, rules = str(declared.spec.kind), declared.spec.page.pod_rules
-    allowed, demanded = rules.restart, rules.states_restart
-    if not allowed:
-        return
-    for path in dict.fromkeys(item.spec_path for item in declared.spec.pod_sets):
-        spec = Fields(declared.origin, path, declared.origin.value(path))
-        written = spec.get("restartPolicy")
-        is_known = written is None or written in ("Always", "OnFailure", "Never")  # check.fields says of others
-        if is_known and written not in allowed and (written is not None or demanded):
-            shown = f'not "{written}"' if written is not None else "and say none"
-            article = "an" if kind.startswith("I") else "a"
-            message = f"the pods of {article} {kind} need restartPolicy {' or '.join(allowed)}, {shown}"
-            hint = f"Write restartPolicy: {allowed[0]}{'' if demanded else ', or leave it out'}."
-            location = declared.origin.locate((*path, "restartPolicy"), key=written is None)
-            yield Diagnostic(RESTART_POLICY, message, location, hint=hint)
-        if allowed == ("Always",) and spec.get("activeDeadlineSeconds") is not None:
-            yield spec.refuse("activeDeadlineSeconds", "is for pods that end", "Remove it; jobs have one.")
+    for text, earlier, path in repetitions(found):
+        related = (Related("first here", origin.locate(earlier)),)
+        message = f'the {what} "{text}" appears twice'
+        yield Diagnostic(ITEM_DUPLICATE, message, origin.locate(path), related, hint="Rename or remove one.")
 
 
 def _selector(declared: Declared[Workload]) -> Iterator[Diagnostic]:

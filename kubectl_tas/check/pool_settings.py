@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Waiving
 from kubectl_tas.base.words import did_you_mean, shortened
 from kubectl_tas.check.node_labels import node_label
 from kubectl_tas.check.object_names import label_problems
@@ -28,41 +28,36 @@ from kubectl_tas.resolve.workflows import FleetWorkflow
 if TYPE_CHECKING:
     from kubectl_tas.model.platform import Toleration
 
-PARENT_INVALID = Rule(
+PARENT_INVALID = Rule.error(
     "parent-invalid",
-    Severity.ERROR,
     "The parent of a pool is itself, below it, or in another cluster or shard.",
     "KAI drops a queue whose parent it does not see, with all queues below it, and their work stays Pending for ever. "
     "KAI would follow a circle of queues without end. Name a pool of the same backend and nodePool, or leave "
     "spec.parent out for a pool at the top.",
 )
-NAMESPACE_WIDENED = Rule(
+NAMESPACE_WIDENED = Rule.error(
     "namespace-widened",
-    Severity.ERROR,
     "A subpool lists a namespace that its pool does not have.",
     "The namespaces of a pool limit where its work may run, and the guard lets its queues take work from them. A "
     "subpool may only narrow this. Remove the namespace, or add it to spec.namespaces of the pool.",
     protects=Waiving.CONFIG,
 )
-NAMESPACE_REPEATED = Rule(
+NAMESPACE_REPEATED = Rule.error(
     "namespace-repeated",
-    Severity.ERROR,
     "A pool or subpool lists a namespace twice.",
     "Work that names no namespace runs in the first of the list, so the order counts. You most likely meant another "
     "second one. Correct or remove it.",
 )
-NAMESPACE_UNCLEAR = Rule(
+NAMESPACE_UNCLEAR = Rule.error(
     "namespace-unclear",
-    Severity.ERROR,
     "Work names no namespace, and would run in that of another team.",
     "The pool has several namespaces, and a subpool lists the first of them as its own. Work of the pool itself, or of "
     "a subpool without namespaces, would run there, next to the Secrets and volumes of that team. Write "
     "metadata.namespace, or list spec.namespaces of the subpool. For the pool's own work, let spec.namespaces of the "
     "pool begin with another one.",
 )
-NAMESPACE_OF_SYSTEM = Rule(
+NAMESPACE_OF_SYSTEM = Rule.error(
     "namespace-of-system",
-    Severity.ERROR,
     "Work would run in a namespace of Kubernetes or KAI.",
     "A user who may create pods in kube-system can become administrator of the cluster: its service accounts may do "
     "everything that Kubernetes' own components do. The Roles of spec.access would open it to a team. Everybody may "
@@ -75,16 +70,14 @@ SYSTEM_NAMESPACES = {
     **dict.fromkeys(("kai-scheduler", "kai-resource-reservation", "kai-scale-adjust"), "KAI"),
 }
 """Kubernetes 1.35, "Initial namespaces"; KAI 0.17, deployments/kai-scheduler/values.yaml and pkg/common/constants."""
-TOLERATION_INVALID = Rule(
+TOLERATION_INVALID = Rule.error(
     "toleration-invalid",
-    Severity.ERROR,
     "A toleration has fields that do not go together.",
     "The API server refuses every pod with such a toleration. Exists takes no value, and only Exists works without a "
     "key. tolerationSeconds limits how long a pod tolerates a taint with effect NoExecute.",
 )
-ACCESS_EVERYBODY = Rule(
+ACCESS_EVERYBODY = Rule.error(
     "access-everybody",
-    Severity.ERROR,
     "The access of a pool names a group that everybody is in.",
     "system:authenticated is every user and every service account of a cluster. system:serviceaccounts is every "
     "service account. system:unauthenticated is everybody who reaches the API server. A Role for one of them opens the "
@@ -92,24 +85,21 @@ ACCESS_EVERYBODY = Rule(
     "leave spec.access.submit out.",
     protects=Waiving.CONFIG,
 )
-ACCESS_NOBODY = Rule(
+ACCESS_NOBODY = Rule.error(
     "access-nobody",
-    Severity.ERROR,
     "The access of a pool names a user or a pattern, not a group.",
     "The API server compares groups literally: nobody is in a group called * or system:serviceaccount:ci:deployer. The "
     "Role would be bound to no one, and the guard would refuse the people you meant. The service accounts of a "
     "namespace are the group system:serviceaccounts:NAMESPACE. To open the queue to everybody who may create work, "
     "leave spec.access.submit out.",
 )
-ACCESS_REPEATED = Rule(
+ACCESS_REPEATED = Rule.warning(
     "access-repeated",
-    Severity.WARNING,
     "The access of a pool or subpool names a group twice.",
     "You most likely meant another group. A group that may submit may view, too. Correct or remove the second one.",
 )
-ACCESS_UNGUARDED = Rule(
+ACCESS_UNGUARDED = Rule.warning(
     "access-unguarded",
-    Severity.WARNING,
     "Pools name groups that may submit, but nothing keeps others out.",
     "Roles decide who may create work in a namespace. KAI does not check who names a queue: anybody who may create a "
     "Pod, in any namespace, may use any queue. spec.guard of the Config adds the policies that refuse this.",
@@ -135,7 +125,28 @@ def check_departments(fleet: Fleet) -> Iterator[Diagnostic]:
         parent_name = pool.declared.spec.spec.parent
         parent = fleet.pool_by_name.get(parent_name) if parent_name is not None and pool.name not in circular else None
         if parent is not None:
-            yield from _misplaced(pool, parent)
+            location, backend = pool.declared.at("spec", "parent"), pool.backend
+            related = (Related(f"pool {parent.name}", parent.declared.at("metadata", "name")),)
+            if parent.backend != backend:
+                message = (
+                    f"pool {pool.name} is on backend {backend.name}, its parent {parent.name} on {parent.backend.name}"
+                )
+                hint = f"Name a pool of backend {backend.name}."
+                yield Diagnostic(PARENT_INVALID, message, location, related, hint=hint)
+            elif not backend.is_kai:
+                hint = "Remove it, or set scheduler.type of the backend to kai."
+                yield Diagnostic(
+                    VERSION_UNSUPPORTED, needs_kai(backend, "parent"), location, hint=hint, cause=backend.type_place
+                )
+            elif backend.release is not None and not backend.has(Feature.DEEP_QUEUES):
+                yield unsupported(backend, Feature.DEEP_QUEUES, "a pool with a parent", location)
+            elif parent.declared.spec.spec.nodePool != pool.declared.spec.spec.nodePool:
+                node_pool, parent_node_pool = (p.declared.spec.spec.nodePool or "none" for p in (pool, parent))
+                message = (
+                    f"pool {pool.name} has nodePool {node_pool}, its parent {parent.name} has {parent_node_pool}: "
+                    "no shard sees both queues"
+                )
+                yield Diagnostic(PARENT_INVALID, message, location, related, hint="Write the same nodePool for both.")
 
 
 def _circle(pools: list[Declared[Pool]]) -> Diagnostic:
@@ -147,31 +158,6 @@ def _circle(pools: list[Declared[Pool]]) -> Diagnostic:
     related = tuple(Related("also in the circle", pool.at("spec", "parent")) for pool in other_pools)
     hint = "Remove spec.parent of the pool that should be at the top."
     return Diagnostic(PARENT_INVALID, message, first_pool.at("spec", "parent"), related, hint=hint)
-
-
-def _misplaced(pool: FleetPool, parent: FleetPool) -> Iterator[Diagnostic]:
-    location, backend = pool.declared.at("spec", "parent"), pool.backend
-    related = (Related(f"pool {parent.name}", parent.declared.at("metadata", "name")),)
-    if parent.backend != backend:
-        message = f"pool {pool.name} is on backend {backend.name}, its parent {parent.name} on {parent.backend.name}"
-        hint = f"Name a pool of backend {backend.name}."
-        yield Diagnostic(PARENT_INVALID, message, location, related, hint=hint)
-    elif not backend.is_kai:
-        hint = "Remove it, or set scheduler.type of the backend to kai."
-        yield Diagnostic(
-            VERSION_UNSUPPORTED, needs_kai(backend, "parent"), location, hint=hint, cause=backend.type_place
-        )
-    elif backend.release is not None and not backend.has(Feature.DEEP_QUEUES):
-        yield unsupported(backend, Feature.DEEP_QUEUES, "a pool with a parent", location)
-    elif parent.declared.spec.spec.nodePool != pool.declared.spec.spec.nodePool:
-        node_pool, parent_node_pool = (
-            either_pool.declared.spec.spec.nodePool or "none" for either_pool in (pool, parent)
-        )
-        message = (
-            f"pool {pool.name} has nodePool {node_pool}, its parent {parent.name} has {parent_node_pool}: "
-            "no shard sees both queues"
-        )
-        yield Diagnostic(PARENT_INVALID, message, location, related, hint="Write the same nodePool for both.")
 
 
 def check_namespaces(document: Declared[Pool] | Declared[Subpool], _fleet: Fleet) -> Iterator[Diagnostic]:
@@ -226,7 +212,7 @@ def check_queue_labels(fleet: Fleet) -> Iterator[Diagnostic]:
         for field, keys in (("labels", queue.labels), ("annotations", queue.annotations)):
             for key in keys:
                 if (tool := setter(key)) is not None:
-                    location = declared.origin.locate((*path, field, key), key=True)
+                    location = declared.at_key(*path, field, key)
                     message = f'the {field[:-1]} "{key}" is set by {tool}'
                     hint = "Remove it."
                     if key == NODE_POOL:
@@ -306,8 +292,7 @@ def _tolerations(toleration: Toleration) -> Iterator[tuple[str, str, str]]:
         hint = "Remove the value, or write operator: Equal."
         yield "value", f'operator Exists compares no value, but "{toleration.value}" is given', hint
     if toleration.tolerationSeconds is not None and toleration.effect != "NoExecute":
-        hint = "Write effect: NoExecute, or remove it."
-        yield "tolerationSeconds", "tolerationSeconds needs effect: NoExecute", hint
+        yield "tolerationSeconds", "tolerationSeconds needs effect: NoExecute", "Write effect: NoExecute, or remove it."
 
 
 def check_access(document: Declared[Pool] | Declared[Subpool], _fleet: Fleet) -> Iterator[Diagnostic]:
@@ -324,8 +309,14 @@ def check_access(document: Declared[Pool] | Declared[Subpool], _fleet: Fleet) ->
                 message, hint = wrong
                 yield Diagnostic(ACCESS_NOBODY, f'"{group}" is {message}', location, hint=hint)
             elif group in first_locations:
-                yield _repeated(
-                    group, location, first_locations[group], submits=field == "view" and group in access.submit
+                problem = (
+                    "may submit already, and so may view"
+                    if (field == "view" and group in access.submit)
+                    else "is listed twice"
+                )
+                related = (Related("listed here", first_locations[group]),)
+                yield Diagnostic(
+                    ACCESS_REPEATED, f'the group "{group}" {problem}', location, related, hint="Remove one of the two."
                 )
             first_locations.setdefault(group, location)
 
@@ -340,14 +331,6 @@ def _no_group(name: str) -> tuple[str, str] | None:
     return None
 
 
-def _repeated(group: str, location: Location, first_location: Location, *, submits: bool) -> Diagnostic:
-    problem = "may submit already, and so may view" if submits else "is listed twice"
-    related = (Related("listed here", first_location),)
-    return Diagnostic(
-        ACCESS_REPEATED, f'the group "{group}" {problem}', location, related, hint="Remove one of the two."
-    )
-
-
 def check_guarded_access(fleet: Fleet) -> Iterator[Diagnostic]:
     """Reports one finding at the first pool that restricts submission, because only the Config needs to change."""
     if fleet.config.guard:
@@ -356,9 +339,7 @@ def check_guarded_access(fleet: Fleet) -> Iterator[Diagnostic]:
     for pool in (pool for pool in fleet.pools if pool.backend.is_kai):
         live = (subpool.declared for subpool in pool.subpools if subpool.state != "ARCHIVED")
         documents: tuple[Declared[Pool] | Declared[Subpool], ...] = (pool.declared, *live)
-        closed += (
-            document.at("spec", "access", "submit") for document in documents if document.spec.spec.access.submit
-        )
+        closed += (d.at("spec", "access", "submit") for d in documents if d.spec.spec.access.submit)
     if closed:
         message = "spec.guard is off, so groups that access does not name can use this queue too"
         hint = "Set spec.guard of the Config to warn, and to enforce once nothing is reported."

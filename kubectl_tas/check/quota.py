@@ -32,46 +32,40 @@ from kubectl_tas.model.pool_kinds import MaximumAmounts, amount
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Part, Submission, work_name
 
-QUOTA_EXCEEDS_POOL = Rule(
+QUOTA_EXCEEDS_POOL = Rule.error(
     "quota-exceeds-pool",
-    Severity.ERROR,
     "The ACTIVE parts of a pool have more quota than the pool is guaranteed.",
     "KAI does not check this. It would promise the same resources twice, and chance decides who gets them. Lower one "
     "of the quotas, or raise the guarantee of the pool.",
 )
-QUOTA_UNLIMITED_POOL = Rule(
+QUOTA_UNLIMITED_POOL = Rule.error(
     "quota-unlimited-pool",
-    Severity.ERROR,
     "A pool or child pool has no finite guarantee of a resource that parts divide.",
     "The pool itself keeps its guarantee less those of its parts. Without a number there is nothing to divide, and a "
     "part without a number would take everything. Set spec.resources.gpu.guarantee, and that of cpu and memory if any "
     "part has a quota of it.",
 )
-MAXIMUM_BELOW_QUOTA = Rule(
+MAXIMUM_BELOW_QUOTA = Rule.error(
     "maximum-below-quota",
-    Severity.ERROR,
     "The maximum of a pool or subpool is below what it is guaranteed.",
     "The limit would keep the queue from its guarantee. Raise the maximum, or use -1.",
 )
-MAXIMUM_ABOVE_PARENT = Rule(
+MAXIMUM_ABOVE_PARENT = Rule.warning(
     "maximum-above-parent",
-    Severity.WARNING,
     "The maximum of a subpool or child pool is above that of its parent.",
     "KAI compares usage with the limit of each queue from the leaf up, so the subpool can never use that much. Its "
     "queue gets the limit of the pool above. Lower the maximum, leave it out, or raise that of the pool.",
 )
-QUOTA_RESOURCE_MISSING = Rule(
+QUOTA_RESOURCE_MISSING = Rule.warning(
     "quota-resource-missing",
-    Severity.WARNING,
     "The quota of a subpool lacks a resource that its pool guarantees.",
     "A bare number counts GPUs only. If a quota does not name a resource, the subpool is guaranteed none of it, and "
     "HIGH and NORMAL pods that ask for it never run there. Name each resource, with 0 if you mean none, or give the "
     "subpool a share of everything that the pool is guaranteed.",
     protects=Waiving.CONFIG,
 )
-POOL_UNLIMITED = Rule(
+POOL_UNLIMITED = Rule.warning(
     "pool-unlimited",
-    Severity.WARNING,
     "A pool at the top has no guarantee of GPUs, and so no limit.",
     "All its HIGH and NORMAL work counts as guaranteed, and KAI never takes a GPU back from it. Other pools of the "
     "cluster may miss their guarantees. If no other pool has a guarantee, this is only an info. Set "
@@ -96,10 +90,38 @@ def check_quotas(pool: FleetPool, fleet: Fleet) -> Iterator[Diagnostic]:
             location = pool.declared.at("spec", "resources", name, "maximum")
             yield from _above(f"pool {pool.name}", pool.own_maximum.of(name), pool.parent, name, location)
         if pool.guarantee.of(name) == NO_LIMIT:
-            yield from _unlimited(pool, name)
+            # One finding for a pool with parts but no finite guarantee. The place is its first live subpool
+            # (for cpu and memory: the first with a quota of the resource), or else its first child pool with a finite
+            # guarantee.
+            live = [subpool for subpool in pool.subpools if subpool.state != "ARCHIVED"]
+            if name != "gpu":
+                live = [s for s in live if s.written is not None and name in s.written.model_fields_set]
+            guaranteed = (child for child in pool.children if child.guarantee.of(name) != NO_LIMIT)
+            dividing: list[Part] = [*live, *guaranteed]
+            if dividing:
+                location = dividing[0].declared.at(*dividing[0].quota_path(name))
+                of_resource = "" if name == "gpu" else f" of {name}"
+                message = f"pool {pool.name} has {pool.parts_are} but no finite guarantee{of_resource}"
+                related = (Related(f"pool {pool.name}", pool.declared.at(*_guarantee(name))),)
+                number = "a number of GPUs" if name == "gpu" else "an amount"
+                hint = f"Set spec.resources.{name}.guarantee of pool {pool.name} to {number}."
+                yield Diagnostic(QUOTA_UNLIMITED_POOL, message, location, related, hint=hint)
         if pool.parent is not None:
             yield from _unlimited_child(pool, pool.parent, name)
-    yield from _unsaid(fleet, pool)
+    # A pool at the top, without parts, that has no limit because it names no guarantee.
+    is_said = "guarantee" in pool.declared.spec.spec.resources.gpu.model_fields_set
+    if not is_said and pool.parent is None and not pool.is_split and pool.backend.is_kai:
+        guaranteed_pools = (p for p in fleet.pools if p.backend == pool.backend and p.guarantee.gpu != NO_LIMIT)
+        guaranteed_pool = next(guaranteed_pools, None)
+        also = f", those that pool {guaranteed_pool.name} is guaranteed too" if guaranteed_pool else ""
+        message = f"pool {pool.name} names no guarantee of GPUs, so it has no limit: its work may take all GPUs{also}"
+        its_place: tuple[Related, ...] = ()
+        if guaranteed_pool:
+            its_place = (Related(f"pool {guaranteed_pool.name}", guaranteed_pool.declared.at(*_guarantee("gpu"))),)
+        hint = "Set spec.resources.gpu.guarantee to a number of GPUs, or to -1 if you mean no limit."
+        level = None if guaranteed_pool else Severity.INFO
+        location = pool.declared.at(*_guarantee("gpu"))
+        yield Diagnostic(POOL_UNLIMITED, message, location, its_place, hint=hint, level=level)
     for subpool in pool.active:
         yield from _own_maximum(pool, subpool)
         yield from _missing(pool, subpool)
@@ -155,7 +177,18 @@ def check_admission(fleet: Fleet, past: Past | None = None) -> Iterator[Diagnost
             cause = _cause(submission, verdict)
             yield Diagnostic(verdict.rule, verdict.text, submission.place, hint=verdict.hint, cause=cause)
     for refused in unlisted.values():
-        yield from _unlisted(refused, admission)
+        # Over-quota work of one pool or subpool that may run on. The hint has the complete list to write.
+        queue_owner = refused[0][0]
+        entries = {n: m.model_dump(exclude_unset=True) for n, m in queue_owner.over_quota.spec.spec.overQuota.items()}
+        for submission, verdict in refused:
+            name = submission.over_quota_key or work_name(submission.kind, submission.name)
+            entries[name] = over_quota_amounts(admission.to_be_listed(submission), verdict.unlisted)
+        document = f"{queue_owner.over_quota.spec.kind.lower()} {queue_owner.target}"
+        hint = f"Write into the spec of {document}, so that later runs know it: overQuota: {flow(entries)}"
+        for submission, verdict in refused:
+            yield Diagnostic(
+                OVER_QUOTA_RUNNING, verdict.text, submission.place, hint=hint, cause=_cause(submission, verdict)
+            )
     for key, pending in waiting.items():
         yield _crowded([*pending, *running_on.get(key, ())], admission.declared(pending[0])[key[1]])
 
@@ -177,23 +210,6 @@ def _listed(submission: Submission, verdict: Verdict) -> Diagnostic:
     return Diagnostic(OVER_QUOTA_RUNNING, verdict.text, submission.place, related, hint, level=Severity.INFO)
 
 
-def _unlisted(refused: Sequence[tuple[Submission, Verdict]], admission: Admission) -> Iterator[Diagnostic]:
-    """Reports over-quota work of one pool or subpool that may run on. The hint has the complete list to write."""
-    queue_owner = refused[0][0]
-    entries = {
-        name: may.model_dump(exclude_unset=True) for name, may in queue_owner.over_quota.spec.spec.overQuota.items()
-    }
-    for submission, verdict in refused:
-        name = submission.over_quota_key or work_name(submission.kind, submission.name)
-        entries[name] = over_quota_amounts(admission.to_be_listed(submission), verdict.unlisted)
-    document = f"{queue_owner.over_quota.spec.kind.lower()} {queue_owner.target}"
-    hint = f"Write into the spec of {document}, so that later runs know it: overQuota: {flow(entries)}"
-    for submission, verdict in refused:
-        yield Diagnostic(
-            OVER_QUOTA_RUNNING, verdict.text, submission.place, hint=hint, cause=_cause(submission, verdict)
-        )
-
-
 def _cause(submission: Submission, verdict: Verdict) -> Location:
     """Returns the cause of a refusal: the state of the subpool, the quota, or the maximum of the pool."""
     is_closed, short = verdict.rule is SUBPOOL_CLOSED, verdict.short
@@ -206,19 +222,14 @@ def _cause(submission: Submission, verdict: Verdict) -> Location:
 
 def _crowded(submissions: list[Submission], demand: Amounts) -> Diagnostic:
     """Reports one finding for a queue, at its quota, that names the first few workloads in the queue."""
-    pool, subpool, target, whole = (
-        submissions[0].pool,
-        submissions[0].subpool,
-        submissions[0].target,
-        submissions[0].quota,
-    )
+    pool = submissions[0].pool
+    subpool = submissions[0].subpool
+    target = submissions[0].target
+    whole = submissions[0].quota
     over = demand.exceeding(whole)
     location = subpool.declared.at(*subpool.quota_path(over[0])) if subpool else pool.declared.at(*_guarantee(over[0]))
     named = sorted(submissions, key=lambda item: (item.place.path, item.place.line))[:MAX_NAMED]
-    related = tuple(
-        Related(f"{submission.kind} {submission.name} asks {_amounts(submission.asks, over)}", submission.place)
-        for submission in named
-    )
+    related = tuple(Related(f"{s.kind} {s.name} asks {_amounts(s.asks, over)}", s.place) for s in named)
     unnamed_count = len(submissions) - len(named)
     workload_names = ", ".join(submission.name for submission in named) + (
         f" and {unnamed_count} more" if unnamed_count else ""
@@ -270,8 +281,7 @@ def _own_maximum(pool: FleetPool, subpool: FleetSubpool) -> Iterator[Diagnostic]
         if quota > maximum:
             least = show(name, quota)
             message = f"the maximum of subpool {subpool.canonical} is {said(name, maximum)}, below its quota ({least})"
-            hint = f"Use {least} or more, or -1 for no limit."
-            yield Diagnostic(MAXIMUM_BELOW_QUOTA, message, location, hint=hint)
+            yield Diagnostic(MAXIMUM_BELOW_QUOTA, message, location, hint=f"Use {least} or more, or -1 for no limit.")
 
 
 def _above(
@@ -286,50 +296,6 @@ def _above(
         related = (Related(f"pool {bound.name}", bound.declared.at("spec", "resources", resource, "maximum")),)
         hint = f"Use {show(resource, most)} or less, or leave it out."
         yield Diagnostic(MAXIMUM_ABOVE_PARENT, message, location, related, hint=hint)
-
-
-def _unlimited(pool: FleetPool, resource: ResourceName) -> Iterator[Diagnostic]:
-    """Reports one finding for a pool with parts but no finite guarantee. The place is its first live subpool (for cpu
-    and memory: the first with a quota of the resource), or else its first child pool with a finite guarantee.
-    """
-    live = [subpool for subpool in pool.subpools if subpool.state != "ARCHIVED"]
-    if resource != "gpu":
-        live = [
-            subpool for subpool in live if subpool.written is not None and resource in subpool.written.model_fields_set
-        ]
-    guaranteed = (child for child in pool.children if child.guarantee.of(resource) != NO_LIMIT)
-    dividing: list[Part] = [*live, *guaranteed]
-    if dividing:
-        location = dividing[0].declared.at(*dividing[0].quota_path(resource))
-        of_resource = "" if resource == "gpu" else f" of {resource}"
-        message = f"pool {pool.name} has {pool.parts_are} but no finite guarantee{of_resource}"
-        related = (Related(f"pool {pool.name}", pool.declared.at(*_guarantee(resource))),)
-        number = "a number of GPUs" if resource == "gpu" else "an amount"
-        hint = f"Set spec.resources.{resource}.guarantee of pool {pool.name} to {number}."
-        yield Diagnostic(QUOTA_UNLIMITED_POOL, message, location, related, hint=hint)
-
-
-def _unsaid(fleet: Fleet, pool: FleetPool) -> Iterator[Diagnostic]:
-    """Reports a pool at the top, without parts, that has no limit because it names no guarantee."""
-    is_said = "guarantee" in pool.declared.spec.spec.resources.gpu.model_fields_set
-    if is_said or pool.parent is not None or pool.is_split or not pool.backend.is_kai:
-        return
-    guaranteed_pools = (
-        other_pool
-        for other_pool in fleet.pools
-        if other_pool.backend == pool.backend and other_pool.guarantee.gpu != NO_LIMIT
-    )
-    guaranteed_pool = next(guaranteed_pools, None)
-    also = f", those that pool {guaranteed_pool.name} is guaranteed too" if guaranteed_pool else ""
-    message = f"pool {pool.name} names no guarantee of GPUs, so it has no limit: its work may take all GPUs{also}"
-    related = (
-        (Related(f"pool {guaranteed_pool.name}", guaranteed_pool.declared.at(*_guarantee("gpu"))),)
-        if guaranteed_pool
-        else ()
-    )
-    hint = "Set spec.resources.gpu.guarantee to a number of GPUs, or to -1 if you mean no limit."
-    level = None if guaranteed_pool else Severity.INFO
-    yield Diagnostic(POOL_UNLIMITED, message, pool.declared.at(*_guarantee("gpu")), related, hint=hint, level=level)
 
 
 def _unlimited_child(pool: FleetPool, parent: FleetPool, resource: ResourceName) -> Iterator[Diagnostic]:
@@ -410,9 +376,8 @@ def _place(share: Part, resource: ResourceName) -> tuple[str, int]:
     return location.path, location.line
 
 
-DRAINING_UNUSED = Rule(
+DRAINING_UNUSED = Rule.info(
     "draining-unused",
-    Severity.INFO,
     "spec.draining or spec.overQuota lists work that no longer needs it.",
     "spec.draining lets work finish in a DELETING subpool. spec.overQuota lets work run although its queue has less "
     "quota now. An entry for work that is gone does nothing. When no work of draining is left and nothing runs, "
@@ -423,13 +388,9 @@ DRAINING_UNUSED = Rule(
 def check_draining(fleet: Fleet) -> Iterator[Diagnostic]:
     """Finds entries of spec.draining and spec.overQuota that have no effect or are misspelled."""
     for leaf, name, reason in needless_over_quota(fleet):
-        location = leaf.declared.origin.locate(("spec", "overQuota", name), key=True)
+        location = leaf.declared.at_key("spec", "overQuota", name)
         submissions = [submission for submission in fleet.submissions if submission.target == leaf.name]
-        unlisted_work = sorted(
-            work_name(submission.kind, submission.name)
-            for submission in submissions
-            if submission.over_quota_key is None
-        )
+        unlisted_work = sorted(work_name(s.kind, s.name) for s in submissions if s.over_quota_key is None)
         is_there = any(submission.over_quota_key == name for submission in submissions)
         intended = None if is_there else _meant(name, unlisted_work)
         if intended is not None:
@@ -443,7 +404,7 @@ def check_draining(fleet: Fleet) -> Iterator[Diagnostic]:
         listed = subpool.declared.spec.spec.draining
         if listed and subpool.state != "DELETING":
             message = f"subpool {subpool.canonical} is {subpool.state}, so draining has no effect"
-            location = subpool.declared.origin.locate(("spec", "draining"), key=True)
+            location = subpool.declared.at_key("spec", "draining")
             yield Diagnostic(DRAINING_UNUSED, message, location, hint="Remove it.")
             continue
         work_in_subpool = set(fleet.work_in(subpool.pool, subpool.queue)) if listed else set()
@@ -454,9 +415,7 @@ def check_draining(fleet: Fleet) -> Iterator[Diagnostic]:
                 message, intended = f"{name} is not sent to subpool {subpool.canonical}", _meant(name, unlisted_work)
                 location = subpool.declared.at("spec", "draining", index)
                 if intended is not None:
-                    related = tuple(
-                        Related(f"{intended} is sent there", where) for where in _places(fleet, subpool, intended)
-                    )
+                    related = tuple(Related(f"{intended} is sent there", w) for w in _places(fleet, subpool, intended))
                     hint: str = question(name, intended)
                     yield Diagnostic(REFERENCE_UNKNOWN, message, location, related, hint=hint)
                     continue

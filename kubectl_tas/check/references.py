@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Severity, Suggestion
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Suggestion
 from kubectl_tas.base.words import closest, did_you_mean, question
 from kubectl_tas.check.clique_placement import SET_TOPOLOGY_UNKNOWN
 from kubectl_tas.check.node_labels import mended_level
@@ -16,63 +16,54 @@ from kubectl_tas.resolve.clusters import Dangling
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.topologies import FleetTopology
 
-BACKEND_UNKNOWN = Rule(
+BACKEND_UNKNOWN = Rule.error(
     "backend-unknown",
-    Severity.ERROR,
     "The backend of a pool, PodGroup or companion is unknown.",
     "The backend decides the namespace and the folder of everything that belongs to the pool. Name one of "
     "spec.backends in tas.yaml. A PodGroup takes the backend of its queue, or else of its namespace. A companion takes "
     "the backend of its label kubectl-tas/pool, or else of the work in its file, or else of its namespace.",
 )
-PARENT_UNKNOWN = Rule(
+PARENT_UNKNOWN = Rule.error(
     "parent-unknown",
-    Severity.ERROR,
     "The parent of a subpool or pool is unknown.",
     "A queue whose parent does not exist takes no work. Correct spec.parent, or declare the pool.",
 )
-POOL_UNKNOWN = Rule(
+POOL_UNKNOWN = Rule.error(
     "pool-unknown",
-    Severity.ERROR,
     "Work names a pool or subpool that does not exist.",
     "The work would name a queue that does not exist, and stay Pending for ever. Name a pool, or pool--subpool.",
 )
-TOPOLOGY_UNKNOWN = Rule(
+TOPOLOGY_UNKNOWN = Rule.error(
     "topology-unknown",
-    Severity.ERROR,
     "A pool names a cluster topology that does not exist.",
     "Its workflows could not ask for any placement. Correct spec.topology, or declare the ClusterTopology.",
 )
-RESOURCE_UNKNOWN = Rule(
+RESOURCE_UNKNOWN = Rule.error(
     "resource-unknown",
-    Severity.ERROR,
     "A task names a resource that its workflow lacks.",
     "The task would run without GPUs and without a topology. Correct the name, or define the resource.",
 )
-TOPOLOGY_KEY_UNKNOWN = Rule(
+TOPOLOGY_KEY_UNKNOWN = Rule.error(
     "topology-key-unknown",
-    Severity.ERROR,
     "Work asks for a topology key that its topology lacks.",
     "KAI can never meet a constraint with a level that its Topology lacks, and the pods stay Pending. `kubectl tas "
     "topology list --pool POOL` lists the keys.",
 )
 
-PLATFORM_UNKNOWN = Rule(
+PLATFORM_UNKNOWN = Rule.error(
     "platform-unknown",
-    Severity.ERROR,
     "A resource, or a pool's default, names a platform that the pool lacks.",
     "Its tasks would run on any node with room. Correct the name, or declare the platform. In a pool without "
     "platforms, kubectl-tas ignores the name.",
 )
-POD_TEMPLATE_UNKNOWN = Rule(
+POD_TEMPLATE_UNKNOWN = Rule.error(
     "pod-template-unknown",
-    Severity.ERROR,
     "A pool or a platform names an unknown pod template.",
     "Its pods would lack what the template sets: their nodes, mounts or limits. Correct the name, declare a "
     "PodTemplate of that name, or write the template in its place.",
 )
-RESOURCE_VALIDATION_UNKNOWN = Rule(
+RESOURCE_VALIDATION_UNKNOWN = Rule.error(
     "resource-validation-unknown",
-    Severity.ERROR,
     "A pool or a platform names an unknown resource validation.",
     "Nothing would be checked. Correct the name, declare a ResourceValidation of that name, or write the rule in its "
     "place.",
@@ -121,7 +112,7 @@ def _levels(dangling: Dangling, fleet: Fleet) -> Location | None:
     if dangling.what != "topology key":
         return None
     topology = _topology(dangling, fleet)
-    return topology.declared.origin.locate(topology.path, key=True) if topology else None
+    return topology.declared.at_key(*topology.path) if topology else None
 
 
 def _topology(dangling: Dangling, fleet: Fleet) -> FleetTopology | None:
@@ -129,9 +120,7 @@ def _topology(dangling: Dangling, fleet: Fleet) -> FleetTopology | None:
     kind, _, name = dangling.context.partition(" ")
     if kind == "pool":
         return fleet.pool_by_name[name].topology if name in fleet.pool_by_name else None
-    same_topologies = (
-        topology for topology in fleet.topologies if any(topology.name_on(b) == name for b in fleet.backends)
-    )
+    same_topologies = (t for t in fleet.topologies if any(t.name_on(b) == name for b in fleet.backends))
     return next(same_topologies, None)
 
 
@@ -202,19 +191,13 @@ def _follows(reference: Dangling, fleet: Fleet) -> bool:
 def _lost(fleet: Fleet) -> list[str]:
     """Returns the names of unknown pools and subpools, of those without a known cluster, and of invalid ones."""
     lost_names = [dangling.name for dangling in fleet.dangling if dangling.what in ("pool", "subpool")]
-    lost_names += [
-        dangling.declared.spec.metadata.name for dangling in fleet.dangling if dangling.what in ("backend", "parent")
-    ]
+    lost_names += [d.declared.spec.metadata.name for d in fleet.dangling if d.what in ("backend", "parent")]
     declared: tuple[Declared[Any], ...] = (*fleet.repository.pools, *fleet.repository.subpools)
     return lost_names + _impossible([dangling.spec.metadata.name for dangling in declared])
 
 
 def _impossible(declared: list[str]) -> list[str]:
-    return [
-        declared_name
-        for declared_name in declared
-        if not names.is_label(declared_name) or names.SEPARATOR in declared_name
-    ]
+    return [n for n in declared if not names.is_label(n) or names.SEPARATOR in n]
 
 
 def _is_meant(name: str, declared: list[str]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from kubectl_tas.base.diagnostics import Diagnostic, Rule, Severity, Waiving
+from kubectl_tas.base.diagnostics import Diagnostic, Rule, Waiving
 from kubectl_tas.facts import kai, times
 from kubectl_tas.facts.kai import Feature
 from kubectl_tas.gangs import podgrouper
@@ -18,9 +18,8 @@ from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.handwritten import FleetPodGroup
 from kubectl_tas.resolve.placement import ROOT
 
-REPLICAS_REFUSED = Rule(
+REPLICAS_REFUSED = Rule.error(
     "replicas-refused",
-    Severity.ERROR,
     "KAI makes no PodGroup of a workload, or one that never has all its pods.",
     "KAI's podgrouper refuses a Kubeflow job with a replica type of 0 replicas, or without a replica type that it "
     "needs, unless schedulingPolicy.minAvailable sets the number of needed pods. It also refuses a group of Ray "
@@ -31,23 +30,21 @@ REPLICAS_REFUSED = Rule(
     "dependsOn. The pods stay Pending for ever.",
     protects=Waiving.ANYBODY,
 )
-ANNOTATION_IGNORED = Rule(
+ANNOTATION_IGNORED = Rule.warning(
     "annotation-ignored",
-    Severity.WARNING,
     "KAI does not read an annotation about the start of a gang where it is.",
     "KAI reads kai.scheduler/batch-min-member on a Job and a set of jobs (from 0.14.1), and on the templates of its "
     "jobs (from 0.16). The runs of a schedule always start pod by pod. KAI reads kai.scheduler/preemption-delay and "
     "kai.scheduler/staleness-grace-period on the workload (with a schedule: on the jobTemplate) and on pod templates.",
 )
-DURATION_INVALID = Rule(
+DURATION_INVALID = Rule.error(
     "duration-invalid",
-    Severity.ERROR,
     "The time that a gang waits is not a duration.",
     "KAI reads kai.scheduler/preemption-delay, kai.scheduler/staleness-grace-period and the fields of a PodGroup as Go "
     "durations: numbers with units (ns, us, ms, s, m, h), such as 90s or 1h30m. KAI's webhook refuses a PodGroup with "
     "another value, and KAI's podgrouper ignores an annotation with another value. A preemption delay must not be "
     "negative. With a negative grace period, KAI never evicts a gang below its minimum. `forecast` reads "
-    "kubectl-tas/expected-runtime in the same form.",
+    "kubectl-tas/expected-runtime in the same form, and it must be more than 0.",
 )
 
 
@@ -55,13 +52,23 @@ def check_replicas(workload: FleetWorkload, fleet: Fleet) -> Iterator[Diagnostic
     """Checks the counts of a workload, and its annotations with durations."""
     if podgrouper.is_made_by_kai(workload):
         yield from _refused(workload, fleet.config.operators)
-        yield from _ignored(workload)
+        # Reports batch-min-member in places where KAI does not read it.
+        places = [ROOT, *(template.job_annotations[0] for template in workload.replicas if template.job_annotations)]
+        places += [template.annotations_path for template in workload.templates]
+        read = {podgrouper.minimum_path(workload)}
+        if podgrouper.makes_jobs(workload):
+            read |= {(*path, labels.BATCH_MIN_MEMBER) for path in places[1 : 1 + len(workload.replicas)]}
+        for path in dict.fromkeys((*path_of_annotations, labels.BATCH_MIN_MEMBER) for path_of_annotations in places):
+            if path not in read and workload.declared.origin.value(path) is not None:
+                message = f"KAI does not read {labels.BATCH_MIN_MEMBER} here, so the pods do not wait for each other"
+                path_of_annotations = workload.declared.at_key(*path)
+                yield Diagnostic(ANNOTATION_IGNORED, message, path_of_annotations, hint=_instead(workload))
     for name in (labels.PREEMPTION_DELAY, labels.STALENESS_GRACE):
         for path, text in waits(workload, name):
             if podgrouper.is_made_by_kai(workload) and not reads_wait(workload, path):
                 message = f"KAI does not read {name} here: it has no effect"
                 read_at = ".".join(map(str, podgrouper.places_at(workload))) or "the pod templates"
-                location = workload.declared.origin.locate(path, key=True)
+                location = workload.declared.at_key(*path)
                 yield Diagnostic(ANNOTATION_IGNORED, message, location, hint=f"Move it to {read_at}.")
             if not _is_wait(text, is_delay=name == labels.PREEMPTION_DELAY):
                 yield _no_duration(name, text, workload, path)
@@ -70,8 +77,9 @@ def check_replicas(workload: FleetWorkload, fleet: Fleet) -> Iterator[Diagnostic
 
 def _expected_runtime(submitted: FleetWorkload | FleetPodGroup) -> Iterator[Diagnostic]:
     text = submitted.declared.spec.metadata.annotations.get(labels.EXPECTED_RUNTIME)
-    if text is not None and not _is_wait(text, is_delay=True):
-        yield _no_duration(labels.EXPECTED_RUNTIME, text, submitted, (*ROOT, labels.EXPECTED_RUNTIME))
+    if text is not None and (times.nanoseconds(text) or 0) <= 0:
+        path = (*ROOT, labels.EXPECTED_RUNTIME)
+        yield _no_duration(labels.EXPECTED_RUNTIME, text, submitted, path, "a duration of more than 0")
 
 
 def check_durations(group: FleetPodGroup, _fleet: Fleet) -> Iterator[Diagnostic]:
@@ -100,21 +108,7 @@ def _refused(workload: FleetWorkload, operators: Mapping[str, str]) -> Iterator[
         if level is not None:
             at = f" to {wait.level_at}" if wait.level_at else ""
             hint = f"Remove it, and add {labels.PLACEMENT_REQUIRED}: {level.key}{at}. Or {hint[0].lower()}{hint[1:]}"
-        yield Diagnostic(REPLICAS_REFUSED, message, workload.declared.origin.locate(wait.path, key=True), hint=hint)
-
-
-def _ignored(workload: FleetWorkload) -> Iterator[Diagnostic]:
-    """Reports batch-min-member in places where KAI does not read it."""
-    places = [ROOT, *(template.job_annotations[0] for template in workload.replicas if template.job_annotations)]
-    places += [template.annotations_path for template in workload.templates]
-    read = {podgrouper.minimum_path(workload)}
-    if podgrouper.makes_jobs(workload):
-        read |= {(*path, labels.BATCH_MIN_MEMBER) for path in places[1 : 1 + len(workload.replicas)]}
-    for path in dict.fromkeys((*path_of_annotations, labels.BATCH_MIN_MEMBER) for path_of_annotations in places):
-        if path not in read and workload.declared.origin.value(path) is not None:
-            message = f"KAI does not read {labels.BATCH_MIN_MEMBER} here, so the pods do not wait for each other"
-            path_of_annotations = workload.declared.origin.locate(path, key=True)
-            yield Diagnostic(ANNOTATION_IGNORED, message, path_of_annotations, hint=_instead(workload))
+        yield Diagnostic(REPLICAS_REFUSED, message, workload.declared.at_key(*wait.path), hint=hint)
 
 
 def _instead(workload: FleetWorkload) -> str:
@@ -136,8 +130,14 @@ def _is_wait(text: str, *, is_delay: bool) -> bool:
     return nanoseconds is not None and (nanoseconds >= 0 or not is_delay)
 
 
-def _no_duration(name: str, text: str, submitted: FleetWorkload | FleetPodGroup, path: KeyPath) -> Diagnostic:
-    expected = "a duration of 0 or more" if times.nanoseconds(text) is not None else "a duration"
+def _no_duration(
+    name: str,
+    text: str,
+    submitted: FleetWorkload | FleetPodGroup,
+    path: KeyPath,
+    possible: str = "a duration of 0 or more",
+) -> Diagnostic:
+    expected = possible if times.nanoseconds(text) is not None else "a duration"
     message = f'{name} must be {expected}, such as 90s or 1h30m, not "{text}"'
     return Diagnostic(
         DURATION_INVALID, message, submitted.declared.at(*path), hint="Write a number with a unit: s, m or h."

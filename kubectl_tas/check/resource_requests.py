@@ -6,11 +6,12 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from kubectl_tas.base.diagnostics import Diagnostic, Location, Rule, Severity, Waiving
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Rule, Waiving
 from kubectl_tas.base.late import dataclass, late_pattern
 from kubectl_tas.base.words import closest, did_you_mean, shortened
 from kubectl_tas.facts import gpus, quantities
 from kubectl_tas.kinds.backdoors import Part, metadata_in
+from kubectl_tas.kinds.section import children
 from kubectl_tas.kinds.section import written as dotted
 from kubectl_tas.load.kinds import without_nulls
 from kubectl_tas.model.base import KeyPath
@@ -26,16 +27,14 @@ from kubectl_tas.resolve.podcliqueset import SubmittedSet
 if TYPE_CHECKING:
     from kubectl_tas.model.podtemplate import PodSpec
 
-RESOURCE_NAME = Rule(
+RESOURCE_NAME = Rule.error(
     "resource-name",
-    Severity.ERROR,
     "A resource has a name that no API server takes.",
     "A name without a domain must be one of Kubernetes' own, such as cpu, memory or ephemeral-storage. All others are "
     "DOMAIN/NAME, such as nvidia.com/gpu. Correct the name.",
 )
-GPU_NAME = Rule(
+GPU_NAME = Rule.error(
     "gpu-name",
-    Severity.ERROR,
     "A resource is nearly called like GPUs.",
     "The API server accepts any name with a domain, such as nvidia.com/gpus. KAI counts no GPU for it, so no quota "
     "holds. Without a device plugin for it, the pod stays Pending for ever. KAI counts one GPU for "
@@ -58,9 +57,8 @@ _DOMAIN = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
 _QUALIFIED = late_pattern(rf"{_DOMAIN}/[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
 _SLIPS = 2
 """Maximum number of typing errors in a name that is still taken for a GPU resource."""
-GPUS_UNKNOWN = Rule(
+GPUS_UNKNOWN = Rule.warning(
     "gpus-unknown",
-    Severity.WARNING,
     "No file says how many GPUs pods ask for.",
     "How much gpu-memory takes depends on the node. What a resource claim takes is in another object. KAI charges no "
     "queue for accelerators other than nvidia.com/gpu, amd.com/gpu and MIG devices. A device plugin can serve GPUs "
@@ -71,9 +69,8 @@ GPUS_UNKNOWN = Rule(
     "If no plugin serves accelerators under such names, say so in spec.rules of the Config: gpus-unknown: off.",
     protects=Waiving.CONFIG,
 )
-GPU_ANNOTATION = Rule(
+GPU_ANNOTATION = Rule.error(
     "gpu-annotation",
-    Severity.ERROR,
     "KAI refuses or does not read an annotation for a part of a GPU.",
     "KAI's webhook accepts a gpu-fraction between 0 and 1, and whole numbers from 1 for gpu-memory and "
     "gpu-fraction-num-devices. A pod may ask for only one of gpu-fraction, gpu-memory and whole GPUs. KAI reads these "
@@ -122,8 +119,7 @@ def _name(origin: Origin, path: KeyPath) -> Iterator[Diagnostic]:
     intended_name, refused = _meant(name), _refused(name)
     hint = f"Did you mean {intended_name}?" if intended_name else f"Known: {', '.join(NATIVE)} and {gpus.GPU}."
     if refused:
-        message = f'"{name}" is no resource: {refused}'
-        yield Diagnostic(RESOURCE_NAME, message, origin.locate(path, key=True), hint=hint)
+        yield Diagnostic(RESOURCE_NAME, f'"{name}" is no resource: {refused}', origin.locate(path, key=True), hint=hint)
     elif intended_name:
         yield Diagnostic(GPU_NAME, f'KAI counts no GPU for "{name}"', origin.locate(path, key=True), hint=hint)
 
@@ -195,8 +191,7 @@ class CountedPod:
     def note(self, name: str) -> Location:
         """Returns the place of an annotation, which may stand in the pod template below the fields of Spark."""
         below = (*self.path, "template", "metadata", "annotations", name)
-        path = (*self.notes, name) if self.origin.value(below) is None else below
-        return self.origin.locate(path, key=True)
+        return self.origin.locate((*self.notes, name) if self.origin.value(below) is None else below, key=True)
 
 
 def check_members(group: FleetPodGroup, fleet: Fleet) -> Iterator[Diagnostic]:
@@ -208,14 +203,34 @@ def check_gpu_requests(sent: FleetWorkload | SubmittedSet, fleet: Fleet) -> Iter
     """Checks the pod templates of a workload or PodCliqueSet. Tasks of OSMO always ask for whole GPUs."""
     pods = tuple(pods_of(sent))
     yield from _of_pods(pods, _channels(fleet, sent.pool.backend, sent.namespace))
-    yield from _unread(sent, pods)
+    # Annotations above the pod templates, which no controller copies to pods.
+    origin = sent.declared.origin
+    for path in dict.fromkeys(notes_above(sent)):
+        annotation = origin.value(path)
+        if not isinstance(annotation, dict) or any(pod.notes == path for pod in pods):
+            continue
+        for name in gpus.ANNOTATIONS:
+            if name in annotation and not (pods and all(name in pod.annotations for pod in pods)):
+                templates = " or ".join(".".join(str(step) for step in pod.notes) for pod in pods)
+                hint = f"Move it to {templates}." if pods else "Write it in the pod template of its runtime."
+                message = f"KAI reads {name} only on pods: here it asks for no GPU"
+                yield Diagnostic(GPU_ANNOTATION, message, origin.locate((*path, name), key=True), hint=hint)
     if isinstance(sent, FleetWorkload):
         for template in sent.templates:
             if template.template is None:  # a TrainJob says per node what its runtime's template does not
                 yield from _uncounted(sent.declared.origin, template.path)
             if template.beside:
                 yield from _uncounted(sent.declared.origin, template.beside)
-        yield from _of_runtime(sent)
+        # A runtime with pod templates that no file has, if the workload does not say which GPUs its pods
+        # take.
+        origin, known_runtimes = sent.declared.origin, sent.declared.spec.page.pod_rules.without_gpus
+        says_gpus = any(origin.value((*pods.path, "resourcesPerNode")) for pods in sent.templates)
+        if known_runtimes and not says_gpus:
+            kind, runtime = (origin.value(("spec", "runtimeRef", key)) for key in ("kind", "name"))
+            if isinstance(runtime, str) and (runtime not in known_runtimes or kind == "TrainingRuntime"):
+                message = f"the pods of runtime {runtime} may ask for GPUs, which are not counted"
+                hint = "Write spec.trainer.resourcesPerNode: it takes the place of what the runtime asks for."
+                yield Diagnostic(GPUS_UNKNOWN, message, origin.locate(("spec", "runtimeRef", "name")), hint=hint)
     yield from _outside_of_pods(sent)
 
 
@@ -223,18 +238,6 @@ def _of_pods(pods: Iterable[CountedPod], channels: Collection[str]) -> Iterator[
     for pod in pods:
         yield from _unknown_number(pod, channels)
         yield from _refused_notes(pod)
-
-
-def _of_runtime(workload: FleetWorkload) -> Iterator[Diagnostic]:
-    """Reports a runtime with pod templates that no file has, if the workload does not say which GPUs its pods take."""
-    origin, known_runtimes = workload.declared.origin, workload.declared.spec.page.pod_rules.without_gpus
-    says_gpus = any(origin.value((*pods.path, "resourcesPerNode")) for pods in workload.templates)
-    if known_runtimes and not says_gpus:
-        kind, name = (origin.value(("spec", "runtimeRef", key)) for key in ("kind", "name"))
-        if isinstance(name, str) and (name not in known_runtimes or kind == "TrainingRuntime"):
-            message = f"the pods of runtime {name} may ask for GPUs, which are not counted"
-            hint = "Write spec.trainer.resourcesPerNode: it takes the place of what the runtime asks for."
-            yield Diagnostic(GPUS_UNKNOWN, message, origin.locate(("spec", "runtimeRef", "name")), hint=hint)
 
 
 def _outside_of_pods(workload: FleetWorkload | SubmittedSet) -> Iterator[Diagnostic]:
@@ -356,21 +359,6 @@ def pods_of(submitted: object) -> Iterator[CountedPod]:
                 yield CountedPod(submitted.declared.origin, spec, path, clique.spec.annotations, notes, count)
 
 
-def _unread(workload: FleetWorkload | SubmittedSet, pods: Sequence[CountedPod]) -> Iterator[Diagnostic]:
-    """Reports annotations above the pod templates, which no controller copies to pods."""
-    origin = workload.declared.origin
-    for path in dict.fromkeys(notes_above(workload)):
-        annotation = origin.value(path)
-        if not isinstance(annotation, dict) or any(pod.notes == path for pod in pods):
-            continue
-        for name in gpus.ANNOTATIONS:
-            if name in annotation and not (pods and all(name in pod.annotations for pod in pods)):
-                templates = " or ".join(".".join(str(step) for step in pod.notes) for pod in pods)
-                hint = f"Move it to {templates}." if pods else "Write it in the pod template of its runtime."
-                message = f"KAI reads {name} only on pods: here it asks for no GPU"
-                yield Diagnostic(GPU_ANNOTATION, message, origin.locate((*path, name), key=True), hint=hint)
-
-
 def notes_above(workload: FleetWorkload | SubmittedSet) -> list[KeyPath]:
     """Returns the paths of annotations above the pod templates, which ``_unread`` checks."""
     jobs = workload.templates if isinstance(workload, FleetWorkload) else ()
@@ -409,15 +397,7 @@ def _place_of(origin: Origin, path: KeyPath, name: str) -> Location:
     waiting = [path]
     while waiting:
         path = waiting.pop()
-        annotation = origin.value(path)
-        paths_of_parts = (
-            annotation.items()
-            if isinstance(annotation, dict)
-            else enumerate(annotation)
-            if isinstance(annotation, list)
-            else ()
-        )
-        for key, value in paths_of_parts:
+        for key, value in children(origin.value(path)):
             if name in (key, value):
                 return origin.locate((*path, key), key=key == name)
             waiting.append((*path, key))

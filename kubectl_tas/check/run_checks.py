@@ -18,12 +18,11 @@ from kubectl_tas.load.kinds import UNKNOWN_KIND, not_read
 from kubectl_tas.load.loading import load_repository
 from kubectl_tas.load.source import Source
 from kubectl_tas.model.config import Setting
-from kubectl_tas.model.repository import Origin, Repository
+from kubectl_tas.model.repository import Repository
 from kubectl_tas.resolve.fleet import Fleet, resolve
 
-RULE_SETTING = Rule(
+RULE_SETTING = Rule.error(
     "rule-setting",
-    Severity.ERROR,
     "spec.rules names an unknown rule, or one that nobody can change.",
     "A setting without effect looks like a safeguard. You cannot lower rules that keep manifests valid and right; "
     "`kubectl tas rule CODE` says which ones you can.",
@@ -60,8 +59,7 @@ def judge(
     if loaded.refused:
         return Judged(resolve(loaded.repository), loaded.diagnostics, loaded.refused)
     fleet = resolve(adjust(loaded.repository) if adjust else loaded.repository)
-    diagnostics = (*loaded.diagnostics, *check_fleet(fleet, complete=loaded.complete))
-    return Judged(fleet, diagnostics, ())
+    return Judged(fleet, (*loaded.diagnostics, *check_fleet(fleet, complete=loaded.complete)), ())
 
 
 def settled(
@@ -101,10 +99,11 @@ def settle(
     rules, waivers = fleet.config.rules, fleet.repository.waivers
     if not rules and not waivers and not (base and base.rules) and fleet.repository.refused_config is None:
         return in_order(without_consequences(tuple(diagnostics), complete=complete))
-    unread = _unread_declarations(fleet.repository.refused_config)
-    diagnostics = (
-        waiver for waiver in diagnostics if waiver.rule.code != UNKNOWN_KIND.code or waiver.message not in unread
-    )
+    config = fleet.repository.refused_config.value(()) if fleet.repository.refused_config is not None else None
+    specs = mappings(list(config.values())) if isinstance(config, dict) else ()  # the key "spec" may be the error
+    declarations = (d for s in specs for f in ("kinds", "companions") for d in mappings(s.get(f)))
+    unread = {not_read(str(declaration.get("kind")), declaration.get("apiVersion")) for declaration in declarations}
+    diagnostics = (w for w in diagnostics if w.rule.code != UNKNOWN_KIND.code or w.message not in unread)
     comments = {(waiver.place.path, waiver.line, code): waiver for waiver in waivers for code in waiver.rules}
     used: set[tuple[str, int, str]] = set()
     settled = [*_settings(fleet)]
@@ -118,16 +117,6 @@ def settle(
     if complete:
         settled += (waiver for waiver in _unused(fleet, used) if rules.get(WAIVER_UNUSED.code) != OFF)
     return in_order(without_consequences(settled, complete=complete))
-
-
-def _unread_declarations(refused: Origin | None) -> set[str]:
-    """Returns the messages about kinds that a faulty Config declares. A corrected Config makes the kinds known."""
-    config = refused.value(()) if refused is not None else None
-    specs = mappings(list(config.values())) if isinstance(config, dict) else ()  # the key "spec" may be the error
-    declarations = (
-        declaration for spec in specs for field in ("kinds", "companions") for declaration in mappings(spec.get(field))
-    )
-    return {not_read(str(declaration.get("kind")), declaration.get("apiVersion")) for declaration in declarations}
 
 
 def _set(diagnostic: Diagnostic, rules: Mapping[str, str], base: Base | None) -> Iterator[Diagnostic]:

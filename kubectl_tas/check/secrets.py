@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
 from kubectl_tas.base.credentials import is_marked, kind_of, shape_of
-from kubectl_tas.base.diagnostics import Diagnostic, Location, Rule, Severity, Waiving
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Rule, Waiving
 from kubectl_tas.kinds import environment
 from kubectl_tas.kinds.backdoors import Part
 from kubectl_tas.kinds.section import listed
@@ -17,9 +17,8 @@ from kubectl_tas.resolve.companions import FleetCompanion
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.workflows import FleetWorkflow
 
-SECRET_IN_CLEAR = Rule(
+SECRET_IN_CLEAR = Rule.warning(
     "secret-in-clear",
-    Severity.WARNING,
     "A file holds a password, a token or a private key.",
     "Anybody who can read the repository, its history, or pods in the cluster can use it. Create a Secret in the "
     "cluster. A workload takes a variable from it with valueFrom.secretKeyRef, a task of OSMO with credentials. Then "

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from kubectl_tas import kinds
-from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Waiving
 from kubectl_tas.base.words import within
 from kubectl_tas.facts import kai
 from kubectl_tas.facts.kai import Feature
@@ -21,83 +21,72 @@ from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.fleet_workload import MAX_SEGMENTS, FleetWorkload
 from kubectl_tas.resolve.placement import Ignored, Placement, ReplicaType, segment_sizes
 
-SEGMENT_VALUE = Rule(
+SEGMENT_VALUE = Rule.error(
     "segment-value",
-    Severity.ERROR,
     "The size of segments, or the label of a pod's index, cannot be used.",
     "The size is a whole number from 1 to the number of replicas, in quotes like every annotation. A "
     "subGroupSize must divide the pods or the workers of a group. KAI takes the size from subGroupSize, or else from "
     "the annotation of the workload, or else from workerTemplate's. The index label is a label key.",
 )
-SEGMENT_NEVER_RUNS = Rule(
+SEGMENT_NEVER_RUNS = Rule.error(
     "segment-never-runs",
-    Severity.ERROR,
     "KAI makes no PodGroup of these segments, or one that never runs.",
     "Up to 0.17.0 KAI refuses segments of one pod, and segments of workers that wait for their leader (startupPolicy: "
     "LeaderReady). If one segment has all workers, KAI waits for one pod more than exists. A subGroupPolicy alone has "
     "these effects, without any annotation. The message says what works instead.",
     protects=Waiving.ANYBODY,
 )
-SEGMENT_POLICY = Rule(
+SEGMENT_POLICY = Rule.info(
     "segment-policy",
-    Severity.INFO,
     "A subGroupPolicy divides the groups of a workload, but KAI does not place the parts.",
     "The operator labels the pods by that policy, and KAI makes segments of it, as the preview shows. Without a "
     "level for segments on workerTemplate, nothing places them. If you need no placement, nothing is wrong.",
 )
-SEGMENT_IGNORED = Rule(
+SEGMENT_IGNORED = Rule.warning(
     "segment-ignored",
-    Severity.WARNING,
     "Annotations about segments are ignored.",
     "Segments need a topology, an index on every pod, and annotations on the pod template. The message says "
     "which of them is missing.",
 )
-SEGMENT_INCOMPLETE = Rule(
+SEGMENT_INCOMPLETE = Rule.warning(
     "segment-incomplete",
-    Severity.WARNING,
     "Segments have a size and no level, or a level and no size.",
     "A size alone divides pods without placing them, and for a job that can run with fewer pods KAI then waits for "
     "whole segments. A level alone does nothing. Add the other annotation.",
 )
-SEGMENT_UNSUPPORTED = Rule(
+SEGMENT_UNSUPPORTED = Rule.warning(
     "segment-unsupported",
-    Severity.WARNING,
     "The backend's KAI release makes no segments of this kind.",
     "The preview shows the segments, but this release places the pods without them: KAI divides the workers of "
     "some kinds, from 0.13 on. Nothing else of the workload changes.",
 )
-SEGMENT_ELASTIC = Rule(
+SEGMENT_ELASTIC = Rule.warning(
     "segment-elastic",
-    Severity.WARNING,
     "The backend's KAI release waits for more pods than a workload needs.",
     "From 0.16.7 on, KAI starts work without the segments beyond its minimum; before, it waits for all of them. Before "
     "0.15, KAI counts one pod for a SubGroup that needs none. Update KAI, or raise the minimum to all replicas.",
 )
-SEGMENT_LEVEL = Rule(
+SEGMENT_LEVEL = Rule.warning(
     "segment-level",
-    Severity.WARNING,
     "The level of segments is not finer than that of the workload.",
     "All pods are within one such domain anyway, so the segments change nothing. Use a finer level for them.",
 )
-SEGMENT_COARSER = Rule(
+SEGMENT_COARSER = Rule.error(
     "segment-coarser",
-    Severity.ERROR,
     "Segments require a coarser level than the workload.",
     "KAI looks for a domain of that level within one of the finer level, finds none, and never places the pods. "
     "Require a finer level for the segments, or a coarser one for the workload.",
     protects=Waiving.ANYBODY,
 )
-SEGMENT_DIFFERS = Rule(
+SEGMENT_DIFFERS = Rule.error(
     "segment-differs",
-    Severity.ERROR,
     "Two pod templates of a workload differ about the same segments.",
     "KAI reads the annotations of the pod that it handles, so the PodGroup changes with every pod, and segments lose "
     "their levels in turn. Write the annotations on the template of the workers alone.",
     protects=Waiving.ANYBODY,
 )
-SEGMENT_PREVIEW = Rule(
+SEGMENT_PREVIEW = Rule.info(
     "segment-preview",
-    Severity.INFO,
     "The segments of a workload are too many for a preview.",
     "Thousands of SubGroups would hide what a reviewer looks for. `render` still writes the workload itself.",
 )
@@ -109,7 +98,12 @@ def check_segment_sizes(workload: FleetWorkload, _fleet: Fleet) -> Iterator[Diag
         if template.template is not None and (template.is_divided or not workload.declared.spec.page.gang.divided):
             is_read = template.segments is not None or template.ignored is None
             sizes = [*_own_division(workload, template), *(_sizes(workload, template) if is_read else ())]
-            yield from _index_label(workload, template)
+            # Checks the name of the index label. If KAI makes the segments itself, see `_index` instead.
+            label = template.annotations.get(labels.POD_INDEX_LABEL)
+            if label is not None and not makes_segments(workload, template) and not re.fullmatch(QUALIFIED_NAME, label):
+                message = f'{labels.POD_INDEX_LABEL} must be a label such as {labels.JOB_INDEX}, not "{label}"'
+                location = workload.declared.at(*template.annotations_path, labels.POD_INDEX_LABEL)
+                yield Diagnostic(SEGMENT_VALUE, message, location, hint="Name the label that holds the pod's index.")
             yield from sizes or _made(workload, template)
 
 
@@ -135,35 +129,22 @@ def _own_division(workload: FleetWorkload, replica_type: ReplicaType) -> Iterato
         yield Diagnostic(SEGMENT_VALUE, message, location, hint=hint)
 
 
-def _unplaced(workload: FleetWorkload, replica_type: ReplicaType) -> Iterator[Diagnostic]:
-    """Reports segments that KAI makes because the kind divides its pods, but that nothing places."""
-    division, segments = workload.declared.spec.own_division, replica_type.segments
-    if segments is None or division is None or not makes_segments(workload, replica_type):
-        return
-    if segments.size_path == division.path and segments.placement is None and not replica_type.ignored:
-        message = f"KAI makes segments by this {division.path[-2]}, and nothing places them"
-        hint = f"Add {labels.SEGMENT_REQUIRED} to {replica_type.path[-1]} to place each."
-        yield Diagnostic(SEGMENT_POLICY, message, workload.declared.at(*division.path), hint=hint)
-
-
 def _made(workload: FleetWorkload, replica_type: ReplicaType) -> Iterator[Diagnostic]:
     """Reports errors in segments with a valid size that KAI makes."""
     reason_and_hint = never_runs(workload, replica_type)
     if reason_and_hint is None or replica_type.segments is None:
-        yield from _unplaced(workload, replica_type)
+        # Segments that KAI makes because the kind divides its pods, but that nothing places.
+        division, segments = workload.declared.spec.own_division, replica_type.segments
+        is_unplaced = segments is not None and segments.placement is None and not replica_type.ignored
+        is_by_kind = segments is not None and division is not None and segments.size_path == division.path
+        if division is not None and is_unplaced and is_by_kind and makes_segments(workload, replica_type):
+            message = f"KAI makes segments by this {division.path[-2]}, and nothing places them"
+            hint = f"Add {labels.SEGMENT_REQUIRED} to {replica_type.path[-1]} to place each."
+            yield Diagnostic(SEGMENT_POLICY, message, workload.declared.at(*division.path), hint=hint)
     else:
         reason, hint = reason_and_hint
         location = workload.declared.at(*replica_type.segments.size_path)
         yield Diagnostic(SEGMENT_NEVER_RUNS, f"the pods never run: {reason}", location, hint=hint)
-
-
-def _index_label(workload: FleetWorkload, replica_type: ReplicaType) -> Iterator[Diagnostic]:
-    """Checks the name of the index label. If KAI makes the segments itself, see ``_index`` instead."""
-    label = replica_type.annotations.get(labels.POD_INDEX_LABEL)
-    if label is not None and not makes_segments(workload, replica_type) and not re.fullmatch(QUALIFIED_NAME, label):
-        message = f'{labels.POD_INDEX_LABEL} must be a label such as {labels.JOB_INDEX}, not "{label}"'
-        location = workload.declared.at(*replica_type.annotations_path, labels.POD_INDEX_LABEL)
-        yield Diagnostic(SEGMENT_VALUE, message, location, hint="Name the label that holds the pod's index.")
 
 
 def _sizes(workload: FleetWorkload, replica_type: ReplicaType) -> Iterator[Diagnostic]:
@@ -214,24 +195,43 @@ def _pods_of(workload: FleetWorkload, replica_type: ReplicaType) -> str:
 
 def check_segments(workload: FleetWorkload, _fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks every workload that asks for segments."""
-    yield from _on_root(workload)
+    # Segment annotations on a workload. KAI reads most of them only on pod templates.
+    for name in labels.SEGMENT_ANNOTATIONS:
+        is_read = name == labels.SEGMENT_SIZE and podgrouper.row(workload).reads_size
+        if not is_read and name in workload.declared.spec.metadata.annotations:
+            message = f"{name} is ignored on the workload: segments belong to the pods of one template"
+            location = workload.declared.at_key("metadata", "annotations", name)
+            yield Diagnostic(SEGMENT_IGNORED, message, location, hint=podgrouper.row(workload).segment_template)
     divided = next((replica_type for replica_type in workload.replicas if replica_type.is_divided), None)
-    differing = [
-        diagnostic
-        for replica_type in workload.replicas
-        if divided
-        for diagnostic in _differs(workload, replica_type, divided)
-    ]
+    differing = [d for t in workload.replicas if divided for d in _differs(workload, t, divided)]
     yield from differing
-    yield from _preview(workload)
+    if not workload.lists_segments:
+        counts = " and ".join(f"{t.segment_count} segments of {t.name}" for t in workload.replicas if t.segments)
+        message = f"no preview is written: {counts}; at most {MAX_SEGMENTS} are previewed"
+        largest = max(workload.replicas, key=lambda item: item.segment_count)
+        yield Diagnostic(SEGMENT_PREVIEW, message, _size_place(workload, largest))
     for replica_type in workload.templates:
         is_copy = (
             divided is not None and replica_type is not divided and (differing or replica_type.path == divided.path)
         )
         if replica_type.template is not None and not is_copy:
-            yield from _ignored(workload, replica_type)
+            asking = next((name for name in labels.SEGMENT_ANNOTATIONS if name in replica_type.annotations), None)
+            if replica_type.ignored and asking is not None:
+                reason, hint = _why(workload, replica_type.ignored)
+                ignored_annotations = "the levels of the segments" if replica_type.segments else "the segments"
+                also = "; KAI divides the pods anyway" if replica_type.segments else ""
+                message = f"{ignored_annotations} of {replica_type.name} are ignored: {reason}{also}"
+                yield Diagnostic(
+                    SEGMENT_IGNORED, message, workload.declared.at(*replica_type.annotations_path, asking), hint=hint
+                )
             yield from _incomplete(workload, replica_type)
-            yield from _index(workload, replica_type)
+            label, name = replica_type.annotations.get(labels.POD_INDEX_LABEL), labels.POD_INDEX_LABEL
+            if replica_type.segments and label not in (None, replica_type.segments.index_label):
+                message = (
+                    f"{name} is ignored: of a {workload.kind} KAI reads the label {replica_type.segments.index_label}"
+                )
+                location = workload.declared.at(*replica_type.annotations_path, name)
+                yield Diagnostic(SEGMENT_IGNORED, message, location, hint="Remove it.")
     minimums, needed = podgrouper.minimums(workload), podgrouper.needed(workload)
     for replica_type, minimum, waited in zip(workload.replicas, minimums, needed, strict=True):
         if replica_type.segments is not None:
@@ -239,16 +239,6 @@ def check_segments(workload: FleetWorkload, _fleet: Fleet) -> Iterator[Diagnosti
             if replica_type.segments.placement is not None:
                 yield from _levels(workload, replica_type, replica_type.segments.placement)
         yield from _elastic(workload, replica_type, minimum, waited)
-
-
-def _on_root(workload: FleetWorkload) -> Iterator[Diagnostic]:
-    """Reports segment annotations on a workload. KAI reads most of them only on pod templates."""
-    for name in labels.SEGMENT_ANNOTATIONS:
-        is_read = name == labels.SEGMENT_SIZE and podgrouper.row(workload).reads_size
-        if not is_read and name in workload.declared.spec.metadata.annotations:
-            message = f"{name} is ignored on the workload: segments belong to the pods of one template"
-            location = workload.declared.origin.locate(("metadata", "annotations", name), key=True)
-            yield Diagnostic(SEGMENT_IGNORED, message, location, hint=podgrouper.row(workload).segment_template)
 
 
 def _differs(workload: FleetWorkload, replica_type: ReplicaType, divided: ReplicaType) -> Iterator[Diagnostic]:
@@ -265,35 +255,20 @@ def _differs(workload: FleetWorkload, replica_type: ReplicaType, divided: Replic
                 f'{name} is "{written_value}" for {replica_type.name} and {there} for {divided.name}: '
                 "KAI takes it from either"
             )
-            location = workload.declared.origin.locate((*replica_type.annotations_path, name), key=True)
-            hint = f"Write it for {divided.name} alone."
-            yield Diagnostic(SEGMENT_DIFFERS, message, location, hint=hint)
+            location = workload.declared.at_key(*replica_type.annotations_path, name)
+            yield Diagnostic(SEGMENT_DIFFERS, message, location, hint=f"Write it for {divided.name} alone.")
 
 
 def _same(divided: ReplicaType, name: str) -> tuple[str, ...]:
     """Returns the values that mean the same as an annotation of the divided pods."""
-    placement, divided_annotations = (
-        divided.segments.placement if divided.segments else None,
-        divided.annotations.get(name),
-    )
+    placement = divided.segments.placement if divided.segments else None
+    divided_annotations = divided.annotations.get(name)
     if name == labels.TOPOLOGY and placement is not None:
         return placement.topology, placement.fleet_topology.name if placement.fleet_topology else placement.topology
     for asked_level in placement.asked if placement else ():
         if asked_level.annotation == name:
             return asked_level.level.key, asked_level.level.label
     return (divided_annotations,) if divided_annotations else ()
-
-
-def _ignored(workload: FleetWorkload, replica_type: ReplicaType) -> Iterator[Diagnostic]:
-    asking = next((name for name in labels.SEGMENT_ANNOTATIONS if name in replica_type.annotations), None)
-    if replica_type.ignored and asking is not None:
-        reason, hint = _why(workload, replica_type.ignored)
-        ignored_annotations = "the levels of the segments" if replica_type.segments else "the segments"
-        also = "; KAI divides the pods anyway" if replica_type.segments else ""
-        message = f"{ignored_annotations} of {replica_type.name} are ignored: {reason}{also}"
-        yield Diagnostic(
-            SEGMENT_IGNORED, message, workload.declared.at(*replica_type.annotations_path, asking), hint=hint
-        )
 
 
 def _why(workload: FleetWorkload, ignored: Ignored) -> tuple[str, str]:
@@ -317,21 +292,8 @@ def _why(workload: FleetWorkload, ignored: Ignored) -> tuple[str, str]:
             return "they name no kai.scheduler/topology", hint
 
 
-def _preview(workload: FleetWorkload) -> Iterator[Diagnostic]:
-    if workload.lists_segments:
-        return
-    counts = " and ".join(
-        f"{replica_type.segment_count} segments of {replica_type.name}"
-        for replica_type in workload.replicas
-        if replica_type.segments
-    )
-    message = f"no preview is written: {counts}; at most {MAX_SEGMENTS} are previewed"
-    largest = max(workload.replicas, key=lambda item: item.segment_count)
-    yield Diagnostic(SEGMENT_PREVIEW, message, _size_place(workload, largest))
-
-
 def _size_place(workload: FleetWorkload, replica_type: ReplicaType) -> Location | None:
-    return workload.declared.origin.locate(replica_type.segments.size_path, key=True) if replica_type.segments else None
+    return workload.declared.at_key(*replica_type.segments.size_path) if replica_type.segments else None
 
 
 def _incomplete(workload: FleetWorkload, replica_type: ReplicaType) -> Iterator[Diagnostic]:
@@ -349,17 +311,8 @@ def _incomplete(workload: FleetWorkload, replica_type: ReplicaType) -> Iterator[
             yield Diagnostic(SEGMENT_INCOMPLETE, message, _size_place(workload, replica_type), hint=hint)
     elif other_annotations and labels.SEGMENT_SIZE not in annotations and not replica_type.ignored:
         message = f"{other_annotations[0]} is not read without {labels.SEGMENT_SIZE}"
-        location = workload.declared.origin.locate((*path, other_annotations[0]), key=True)
+        location = workload.declared.at_key(*path, other_annotations[0])
         yield Diagnostic(SEGMENT_INCOMPLETE, message, location, hint=f"Add {labels.SEGMENT_SIZE}.")
-
-
-def _index(workload: FleetWorkload, replica_type: ReplicaType) -> Iterator[Diagnostic]:
-    """Reports an index label that KAI ignores: up to 0.17.0 the podgrouper uses a fixed label for each kind."""
-    label, name = replica_type.annotations.get(labels.POD_INDEX_LABEL), labels.POD_INDEX_LABEL
-    if replica_type.segments and label not in (None, replica_type.segments.index_label):
-        message = f"{name} is ignored: of a {workload.kind} KAI reads the label {replica_type.segments.index_label}"
-        location = workload.declared.at(*replica_type.annotations_path, name)
-        yield Diagnostic(SEGMENT_IGNORED, message, location, hint="Remove it.")
 
 
 def _whole(workload: FleetWorkload) -> str:
@@ -424,6 +377,6 @@ def _elastic(workload: FleetWorkload, replica_type: ReplicaType, minimum: int, w
             f"KAI {release.version} waits for {waited} of {replica_type.replicas} pods of "
             f"{replica_type.name}, {first_release} for {enough}"
         )
-        location = workload.declared.origin.locate(podgrouper.minimum_path(workload) or replica_type.path, key=True)
+        location = workload.declared.at_key(*(podgrouper.minimum_path(workload) or replica_type.path))
         hint = f"Update KAI there to {first_release} or later, or raise the minimum to all replicas."
         yield Diagnostic(SEGMENT_ELASTIC, message, location, hint=hint)

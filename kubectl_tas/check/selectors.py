@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from kubectl_tas.base.diagnostics import Diagnostic, Rule, Severity, Waiving
+from kubectl_tas.base.diagnostics import Diagnostic, Rule, Waiving
 from kubectl_tas.base.words import closest, did_you_mean, misspelled, question, shortened
 from kubectl_tas.check.companion_names import REFERENCE_UNKNOWN
 from kubectl_tas.check.without_effect import WITHOUT_EFFECT
@@ -20,18 +20,16 @@ from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.mentions import SCALED, LabelledPods, Selection, Space
 from kubectl_tas.resolve.platforms import Finder
 
-SELECTS_OTHERS = Rule(
+SELECTS_OTHERS = Rule.error(
     "selects-others",
-    Severity.ERROR,
     "A PodDisruptionBudget or NetworkPolicy selects all pods of a shared namespace.",
     "An empty selector, or one that only excludes labels, selects the pods of other teams too. A NetworkPolicy then "
     "cuts these pods off, and a PodDisruptionBudget keeps their nodes from being drained. Select labels of your own "
     "pods. If you mean the whole namespace, allow it in spec.rules of the Config: selects-others: off.",
     protects=Waiving.CONFIG,
 )
-SELECTS_TOO_FEW = Rule(
+SELECTS_TOO_FEW = Rule.warning(
     "selects-too-few",
-    Severity.WARNING,
     "A Service, NetworkPolicy or PodDisruptionBudget selects no pods, or too few for its budget.",
     "A Service without pods answers nobody, and a NetworkPolicy without pods protects nothing. If a budget keeps more "
     "pods than exist, or all pods of a Deployment, nobody can drain their nodes. Select labels that pod templates of "
@@ -71,7 +69,11 @@ def check_selectors(companion: FleetCompanion, fleet: Fleet) -> Iterator[Diagnos
     selector = companion.declared.origin.value(("spec", field)) if field is not None else None
     if field is None or not isinstance(selector, dict) or _is_own(selector):
         return
-    queue_owners = _sharing(fleet, companion)
+    places = fleet.namespaces(companion.backend)
+    leaves = fleet.leaf_queues(companion.backend)
+    queue_owners = tuple(
+        sorted(target for queue, target in leaves.items() if companion.namespace in places.get(queue, ()))
+    )
     if len(queue_owners) > 1:
         reason = "is empty" if not any(selector.values()) else "only excludes labels"
         message = (
@@ -79,7 +81,7 @@ def check_selectors(companion: FleetCompanion, fleet: Fleet) -> Iterator[Diagnos
             f"{companion.namespace}, where "
             f"several queues run work: {shortened(queue_owners)}"
         )
-        location = companion.declared.origin.locate(("spec", field), key=True)
+        location = companion.declared.at_key("spec", field)
         yield Diagnostic(SELECTS_OTHERS, message, location, hint="Write matchLabels with labels of your own pods.")
 
 
@@ -94,9 +96,7 @@ def check_selected(fleet: Fleet) -> Iterator[Diagnostic]:
         for key, value in (pods.labels or {}).items():
             carried.setdefault(pods.space, {}).setdefault(key, {}).setdefault(str(value), []).append(pods)
     unknown = {pods.space for pods in all_ if pods.labels is None}
-    scaled = {
-        (use.space, use.kind, use.name) for mentions in fleet.mentions for use in mentions.uses if use.path == SCALED
-    }
+    scaled = {(u.space, u.kind, u.name) for m in fleet.mentions for u in m.uses if u.path == SCALED}
     chosen: list[_Chosen] = []
     called: dict[tuple[Space, str], set[str]] = {}
     for work in fleet.submissions:
@@ -109,9 +109,7 @@ def check_selected(fleet: Fleet) -> Iterator[Diagnostic]:
         required_labels, conditions = _wanted(selection.selector)
         if selection.ports and not any(selection.selector.values()):
             yield from _ports(locate, selection, [pods for pods in all_ if pods.space == selection.space])
-        if not required_labels and all(
-            condition.get("operator") in _WITHOUT for condition in conditions
-        ):  # pods without labels, too
+        if not required_labels and all(c.get("operator") in _WITHOUT for c in conditions):  # pods without labels, too
             continue
         carriers = carried.get(selection.space, {})
         selected = [
@@ -248,11 +246,9 @@ def _nothing(
     carriers: Mapping[str, Mapping[str, object]],
 ) -> Diagnostic:
     """Returns a finding at the first label that no pod of the namespace has, else at the selector."""
-    path, hint, is_key = (
-        selection.path,
-        f"Select labels that pod templates in namespace {selection.space[1]} have.",
-        False,
-    )
+    path = selection.path
+    hint = f"Select labels that pod templates in namespace {selection.space[1]} have."
+    is_key = False
     lacking = "its labels"
     for key, value in required_labels.items():
         values = carriers.get(key, {})
@@ -311,10 +307,3 @@ def _is_own(selector: Mapping[str, Any]) -> bool:
     pairs, conditions = _demands(selector)
     keys = [*pairs, *(condition.get("key") for condition in conditions if condition.get("operator") not in _WITHOUT)]
     return any(key != labels.MANAGED_BY for key in keys)
-
-
-def _sharing(fleet: Fleet, companion: FleetCompanion) -> tuple[str, ...]:
-    """Returns the pools and subpools whose work runs in the namespace of a companion."""
-    places = fleet.namespaces(companion.backend)
-    leaves = fleet.leaf_queues(companion.backend)
-    return tuple(sorted(target for queue, target in leaves.items() if companion.namespace in places.get(queue, ())))

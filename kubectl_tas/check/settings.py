@@ -31,52 +31,45 @@ if TYPE_CHECKING:
     from kubectl_tas.model.repository import Declared
 
 
-VERSION_UNKNOWN = Rule(
+VERSION_UNKNOWN = Rule.error(
     "version-unknown",
-    Severity.ERROR,
     "A backend's KAI or Grove version is older than the known ones.",
     "kubectl-tas looks up in a table what a release accepts. For an older release it cannot tell whether a manifest is "
     "valid. Name a release of the table.",
 )
-VERSION_NEWER = Rule(
+VERSION_NEWER = Rule.warning(
     "version-newer",
-    Severity.WARNING,
     "A backend's KAI or Grove version is newer than the known ones.",
     "kubectl-tas looks up in a table what a release accepts and does. It reads a newer release as the newest of the "
     "table, and does not know the differences. Update kubectl-tas.",
 )
-SCHEDULER_NAME = Rule(
+SCHEDULER_NAME = Rule.error(
     "scheduler-name",
-    Severity.ERROR,
     "A backend's scheduler.name is not that of its scheduler.type.",
     "Pods go to the scheduler of that name, whatever the type says. Pods of default-scheduler run without quota and "
     "gang. Pods of a scheduler that does not exist never run. Remove name, or correct it. If KAI really runs under "
     "such a name, lower this rule in spec.rules of the Config.",
     protects=Waiving.CONFIG,
 )
-OUTPUT_IN_SOURCES = Rule(
+OUTPUT_IN_SOURCES = Rule.error(
     "output-in-sources",
-    Severity.ERROR,
     "The output folder is, or contains, a folder that is read.",
     "`render` would read its own manifests, or overwrite its input. Choose another folder for the output.",
 )
-WAIVER_UNUSED = Rule(
+WAIVER_UNUSED = Rule.warning(
     "waiver-unused",
-    Severity.WARNING,
     "A comment '# kubectl-tas: ignore[RULE]', or an entry of outputKeeps, waives nothing or cannot be read.",
     "It would hide a finding that nobody has seen yet. Remove it, or correct the name of the rule. A comment counts "
     "for its own line, or for the next line if it is alone on a line. An entry of spec.outputKeeps counts for files in "
     "the output folder, and for settings of git and Flux in other folders.",
 )
-PRIORITY_CLASS_INVALID = Rule(
+PRIORITY_CLASS_INVALID = Rule.error(
     "priority-class-invalid",
-    Severity.ERROR,
     "Two priorities share a PriorityClass, or it has a reserved name.",
     "Each priority has its own value, so it needs its own class. The API server refuses names that begin with system-.",
 )
-CONTEXT_SHARED = Rule(
+CONTEXT_SHARED = Rule.warning(
     "context-shared",
-    Severity.WARNING,
     "Two backends have one context.",
     "A backend is one cluster, and its context tells kubectl which one. If two backends share a context, --live reads "
     "one cluster for both, and their manifests meet in it. Correct one of them. If one cluster has several namespaces "
@@ -91,25 +84,22 @@ _BYPASS = {
 }
 MOST_OBJECTS = 1000
 """Maximum number of objects that kustomize builds within a few seconds."""
-LAYOUT_LARGE = Rule(
+LAYOUT_LARGE = Rule.warning(
     "layout-large",
-    Severity.WARNING,
     "More than 1,000 objects are listed in one kustomization.yaml.",
     "kustomize compares each object with all before it, so twice as many objects take four times as long: about a "
     "second for 1,000, minutes for 10,000. Argo CD and Flux build the folder at each sync. Write `layout: sharded` in "
     "the Config, which gives each pool its own folder. If one pool alone has so many objects, divide it into child "
     "pools, or let `kubectl tas render --to -` build instead of kustomize.",
 )
-OPERATOR_LEVELS = Rule(
+OPERATOR_LEVELS = Rule.error(
     "operator-levels",
-    Severity.ERROR,
     "Grove's operator places by topology, but has no levels.",
     "Before 0.1.0-alpha.9 the operator exits at its start if topologyAwareScheduling is enabled without a level. List "
     "the levels, or set enabled to false.",
 )
-HOST_LABEL = Rule(
+HOST_LABEL = Rule.error(
     "host-label",
-    Severity.ERROR,
     "The host level of Grove's operator has another label than kubernetes.io/hostname.",
     "The kubelet sets that label on every node. No other label names a single host on every provider.",
 )
@@ -176,14 +166,7 @@ def _scheduler_name(config: Declared[Config], backend: FleetBackend) -> Iterator
 
 
 def _context(config: Declared[Config], before: Iterable[FleetBackend], backend: FleetBackend) -> Iterator[Diagnostic]:
-    first_backend = next(
-        (
-            earlier_backend
-            for earlier_backend in before
-            if earlier_backend.spec.context == backend.spec.context is not None
-        ),
-        None,
-    )
+    first_backend = next((b for b in before if b.spec.context == backend.spec.context is not None), None)
     if first_backend is not None:
         message = f'backends {first_backend.name} and {backend.name} have one context, "{backend.spec.context}"'
         related = (
@@ -278,9 +261,8 @@ def _objects(fleet: Fleet) -> Iterator[tuple[FleetBackend, FleetPool | None, Dec
         yield group.backend, group.pool, group.declared, 1 + len(group.pods)
 
 
-KARTA_UNREAD = Rule(
+KARTA_UNREAD = Rule.warning(
     "karta-unread",
-    Severity.WARNING,
     "KAI does not read a Karta.",
     "KAI reads Kartas from 0.17 on, and only for kinds without a plugin of their own. Older releases make one PodGroup "
     "of such an object and start it with one pod.",
@@ -309,14 +291,7 @@ def _of_karta(fleet: Fleet, declared: Declared[Karta]) -> Iterator[Diagnostic]:
 
     karta, kind = declared.spec, declared.spec.root.kind
     location = declared.at(*_ROOT)
-    own_kind = next(
-        (
-            declared_kind
-            for declared_kind in KINDS
-            if (declared_kind.api_version, declared_kind.name) == (kind.apiVersion, kind.kind)
-        ),
-        None,
-    )
+    own_kind = next((k for k in KINDS if (k.api_version, k.name) == (kind.apiVersion, kind.kind)), None)
     has_plugin = (kind.group, kind.kind) in PLUGINS
     elsewhere = belongs_elsewhere(kind.apiVersion, kind.kind)
     if has_plugin or (own_kind is not None and (own_kind.page is None or own_kind.page.gang.has_plugin)):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Severity, Suggestion, Waiving
 from kubectl_tas.base.words import closest, did_you_mean, shortened
+from kubectl_tas.check.conflicts import repetitions
 from kubectl_tas.check.versions import VERSION_UNSUPPORTED
 from kubectl_tas.facts.kai import Patch
 from kubectl_tas.facts.scheduler_plugins import OPERATOR_SINCE, SchedulerPart, Table, rows, rows_of
@@ -26,56 +27,49 @@ from kubectl_tas.resolve.shards import FleetShard
 if TYPE_CHECKING:
     from kubectl_tas.model.scheduler_settings import SchedulerSettings
 
-SHARD_DUPLICATE = Rule(
+SHARD_DUPLICATE = Rule.error(
     "shard-duplicate",
-    Severity.ERROR,
     "Two SchedulingShards have one partitionLabelValue.",
     "KAI's operator makes a scheduler of each. Both then place the same pods on the same nodes, and neither knows what "
     "the other does. Keep one shard for each value.",
 )
-SHARD_UNUSED = Rule(
+SHARD_UNUSED = Rule.warning(
     "shard-unused",
-    Severity.WARNING,
     "No pool has the partitionLabelValue of a SchedulingShard.",
     "Its scheduler runs, and no pool of this repository sends work to it. Correct the value, write it as nodePool of a "
     "pool, or remove the shard.",
 )
-SHARD_MISSING = Rule(
+SHARD_MISSING = Rule.error(
     "shard-missing",
-    Severity.ERROR,
     "No SchedulingShard serves a pool.",
     "KAI runs one scheduler for each SchedulingShard. It places only work whose label kai.scheduler/node-pool has the "
     "shard's partitionLabelValue; a shard without a value places work without the label. The pods of a pool without "
     "a shard stay Pending, and nothing in the cluster says why.",
     protects=Waiving.CONFIG,
 )
-SHARD_UNDECLARED = Rule(
+SHARD_UNDECLARED = Rule.info(
     "shard-undeclared",
-    Severity.INFO,
     "A pool needs a SchedulingShard, and none is declared.",
     "Somebody else may apply the shards of the cluster. Without the one that is named, the pods of the pool stay "
     "Pending. Declare it in a folder of spec.adminSources to have it checked.",
 )
-SHARD_SETTING = Rule(
+SHARD_SETTING = Rule.error(
     "shard-setting",
-    Severity.ERROR,
     "KAI ignores or refuses a setting of a SchedulingShard.",
     "Examples: a plugin, an action, an argument or a flag that the release does not have; a queue depth for an action "
     "that does not run. KAI ignores unknown plugins and flags. With an unknown action or an incomplete usageDBConfig "
     "the scheduler exits at its start. If your build of KAI has plugins of its own, lower the rule.",
     protects=Waiving.CONFIG,
 )
-SHARD_USAGE = Rule(
+SHARD_USAGE = Rule.warning(
     "shard-usage",
-    Severity.WARNING,
     "The scheduler of a SchedulingShard knows of no past usage.",
     "kValue says how much past usage counts. Without usageDBConfig the scheduler knows of no usage, so kValue has no "
     "effect. For windows of type tumbling and cron, KAI asks Prometheus for the sum_over_time of an instant vector, "
     "and Prometheus refuses the query (pkg/scheduler/cache/usagedb, KAI 0.10 to 0.17). Write windowType: sliding.",
 )
-SHARD_PLUGIN_OFF = Rule(
+SHARD_PLUGIN_OFF = Rule.error(
     "shard-plugin-off",
-    Severity.ERROR,
     "A SchedulingShard turns off what its pools need.",
     "Without topology, KAI starts gangs outside the levels that they require. Without proportion, quotas and limits of "
     "queues count for nothing. Without predicates, pods reach nodes that they must not use. Without allocate, no work "
@@ -97,15 +91,12 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\
 
 def check_shard_values(fleet: Fleet) -> Iterator[Diagnostic]:
     """Compares the values of shards with each other and with the pools."""
-    first_of_value: dict[str, FleetShard] = {}
-    for shard in fleet.shards:
-        first = first_of_value.setdefault(shard.value, shard)
-        if first is not shard:
-            served = f"partitionLabelValue {shard.value}" if shard.value else "no partitionLabelValue"
-            message = f"two SchedulingShards have {served}: {first.name} and {shard.name}"
-            related = (Related("the other one", _value_of(first)),)
-            hint = "Give each its own value, or remove one of them."
-            yield Diagnostic(SHARD_DUPLICATE, message, _value_of(shard), related, hint=hint)
+    for value, first, shard in repetitions((shard.value, shard) for shard in fleet.shards):
+        served = f"partitionLabelValue {value}" if value else "no partitionLabelValue"
+        message = f"two SchedulingShards have {served}: {first.name} and {shard.name}"
+        related = (Related("the other one", _value_of(first)),)
+        hint = "Give each its own value, or remove one of them."
+        yield Diagnostic(SHARD_DUPLICATE, message, _value_of(shard), related, hint=hint)
 
 
 def check_undeclared(fleet: Fleet) -> Iterator[Diagnostic]:
@@ -188,27 +179,22 @@ def check_shard(shard: FleetShard, fleet: Fleet) -> Iterator[Diagnostic]:
             hint = "Update KAI there to 0.10 or later, or remove the shard."
             yield Diagnostic(VERSION_UNSUPPORTED, message, declared.at("kind"), hint=hint)
             continue
-        yield from _fields(shard, backend, release.patch)
+        # Fields that the CRD of the release lacks.
+        for path, row in _written_fields(shard.declared.origin.value(("spec",)), ()):
+            if not row.is_in(release.patch):
+                field = ".".join(map(str, ("spec", *path)))
+                message = (
+                    f"{field} of a SchedulingShard needs KAI {_short(row.since)} or later; backend {backend.name} runs"
+                )
+                message += f" {backend.spec.scheduler.version}"
+                hint = f"Update KAI there to {_short(row.since)} or later, or leave it out."
+                yield Diagnostic(VERSION_UNSUPPORTED, message, shard.declared.at_key("spec", *path), hint=hint)
         yield from _settings(shard, backend, release.patch)
         yield from _turned_off(shard, backend)
 
 
 def _value_of(shard: FleetShard) -> Location:
     return shard.declared.at(*(_VALUE if shard.value else ("metadata", "name")))
-
-
-def _fields(shard: FleetShard, backend: FleetBackend, patch: Patch) -> Iterator[Diagnostic]:
-    """Reports fields that the CRD of the release lacks."""
-    for path, row in _written_fields(shard.declared.origin.value(("spec",)), ()):
-        if not row.is_in(patch):
-            field = ".".join(map(str, ("spec", *path)))
-            message = (
-                f"{field} of a SchedulingShard needs KAI {_short(row.since)} or later; backend {backend.name} runs"
-            )
-            message += f" {backend.spec.scheduler.version}"
-            hint = f"Update KAI there to {_short(row.since)} or later, or leave it out."
-            location = shard.declared.origin.locate(("spec", *path), key=True)
-            yield Diagnostic(VERSION_UNSUPPORTED, message, location, hint=hint)
 
 
 def _written_fields(value: Any, path: KeyPath, table: str = "") -> Iterator[tuple[KeyPath, SchedulerPart]]:
@@ -251,8 +237,7 @@ def _settings(shard: FleetShard, backend: FleetBackend, patch: Patch) -> Iterato
     for action, depth in spec.queueDepthPerAction.items():
         if depth == 0 or depth < -1:
             message = f"a queueDepthPerAction of {depth} makes the scheduler panic as soon as work waits"
-            hint = "Write 1 or more, or -1 for no bound."
-            yield _setting(shard, message, ("queueDepthPerAction", action), hint)
+            yield _setting(shard, message, ("queueDepthPerAction", action), "Write 1 or more, or -1 for no bound.")
         if action not in settings.actions:
             known = [*settings.actions]
             message = f'queueDepthPerAction names "{action}", which does not run, so the operator refuses the shard'
@@ -281,8 +266,7 @@ def _replaced(shard: FleetShard) -> Iterator[Diagnostic]:
                 hint = f"Remove it, or write {argument} among the arguments of {name}."
         else:
             continue
-        finding = _setting(shard, f"{'.'.join(path)} has no effect: {cause}", path, hint)
-        yield replace(finding, level=Severity.WARNING)
+        yield replace(_setting(shard, f"{'.'.join(path)} has no effect: {cause}", path, hint), level=Severity.WARNING)
 
 
 def _unknown(shard: FleetShard, backend: FleetBackend, table: Table, path: KeyPath) -> Iterator[Diagnostic]:
@@ -381,8 +365,7 @@ def _usage(shard: FleetShard) -> Iterator[Diagnostic]:
         message = "a tumbling window has no tumblingWindowStartTime, and the scheduler exits at its start"
         yield _setting(shard, message, window, _SLIDING)
     elif params.windowType == "cron" and not params.cronString:
-        message = "a cron window has no cronString, and the scheduler exits at its start"
-        yield _setting(shard, message, window, _SLIDING)
+        yield _setting(shard, "a cron window has no cronString, and the scheduler exits at its start", window, _SLIDING)
     elif params.windowType != "sliding":
         message = f"Prometheus refuses KAI's query for a {params.windowType} window, so no past usage counts"
         yield Diagnostic(SHARD_USAGE, message, origin.locate(("spec", *window)), hint=_SLIDING)
@@ -415,5 +398,4 @@ def _turned_off(shard: FleetShard, backend: FleetBackend) -> Iterator[Diagnostic
 
 
 def _setting(shard: FleetShard, message: str, path: KeyPath, hint: str) -> Diagnostic:
-    location = shard.declared.origin.locate(("spec", *path), key=True)
-    return Diagnostic(SHARD_SETTING, message, location, hint=hint)
+    return Diagnostic(SHARD_SETTING, message, shard.declared.at_key("spec", *path), hint=hint)

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Severity
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule
 from kubectl_tas.base.late import dataclass
 from kubectl_tas.check.fields import check_pod
 from kubectl_tas.check.keys import backdoors_of, keys_of
@@ -23,6 +23,7 @@ from kubectl_tas.gangs.task_files import data_paths, normal
 from kubectl_tas.gangs.task_files import filled as with_tokens
 from kubectl_tas.gangs.task_pods import is_pod, mounted_secrets, on_platform, pod_spec
 from kubectl_tas.kinds.backdoors import LABELS, parts, setter_of, state_of
+from kubectl_tas.kinds.section import value_at
 from kubectl_tas.load.schema import INVALID_VALUE
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath, LabelValue
@@ -42,46 +43,40 @@ from kubectl_tas.resolve.platforms import (
 from kubectl_tas.resolve.pools import FleetPool
 from kubectl_tas.resolve.workflows import FleetTask, FleetWorkflow, sample_task
 
-PLATFORM_UNNAMED = Rule(
+PLATFORM_UNNAMED = Rule.error(
     "platform-unnamed",
-    Severity.ERROR,
     "A resource names no platform, and its pool has several and no default.",
     "OSMO refuses such a workflow, because nothing says which nodes its tasks need. Name a platform in the resource, "
     "or give the pool a default_platform.",
 )
-PLATFORM_FORBIDS = Rule(
+PLATFORM_FORBIDS = Rule.error(
     "platform-forbids",
-    Severity.ERROR,
     "A task reaches its node in a way that its platform does not allow.",
     "A privileged container, one in the network of its node, or one that mounts its paths can see the work of others "
     "and take GPUs that it did not get. The administrator of the pool sets on each platform what tasks may do: "
     "privileged_allowed, host_network_allowed and allowed_mounts. Remove the field, or choose another platform.",
 )
-POD_TEMPLATE_RESERVED = Rule(
+POD_TEMPLATE_RESERVED = Rule.error(
     "pod-template-reserved",
-    Severity.ERROR,
     "A pod template sets what kubectl-tas sets.",
     "The queue, the priority, the scheduler and the gang of a pod follow from its workflow and its pool. So KAI "
     "charges the work that kubectl-tas checked. Remove the label, the annotation or the field.",
 )
-POD_TEMPLATE_TOKEN = Rule(
+POD_TEMPLATE_TOKEN = Rule.error(
     "pod-template-token",
-    Severity.ERROR,
     "A text of a pod template or resource validation cannot be filled in or compared.",
     "You can use {{USER_CPU}}, {{USER_GPU}}, {{USER_MEMORY}}, {{USER_STORAGE}} and the other tokens that docs/osmo.md "
     "lists, and the variables of the pool and its platforms. Tokens that only OSMO's service knows, such as the user, "
     "have no value here. Correct the name, or give the variable a value.",
 )
-RESOURCE_VALIDATION = Rule(
+RESOURCE_VALIDATION = Rule.error(
     "resource-validation",
-    Severity.ERROR,
     "A task asks for what a resource validation refuses.",
     "The message is the validation's own, and OSMO refuses the workflow with it. Ask for another amount, or choose "
     "another platform.",
 )
-VALIDATION_OF_NODES = Rule(
+VALIDATION_OF_NODES = Rule.info(
     "validation-of-nodes",
-    Severity.INFO,
     "Resource validations compare with what nodes have.",
     "The repository does not know the nodes, so kubectl-tas does not judge validations with {{K8_CPU}}, {{K8_MEMORY}}, "
     "{{K8_STORAGE}} or {{K8_GPU}}. A task that is larger than every node stays Pending.",
@@ -99,7 +94,6 @@ _RESERVED = {
     "labels": {labels.MANAGED_BY, *LABELS},
     "annotations": {labels.POD_GROUP, labels.SYNC_WAVE},
 }
-_RESERVED_FIELDS = ("schedulerName", "priorityClassName", "restartPolicy", "hostname", "subdomain")
 _LABEL_VALUE: TypeAdapter[str] = TypeAdapter(LabelValue, config=ConfigDict(defer_build=True))
 _FIELDS = {"USER_CPU": "cpu", "USER_GPU": "gpu", "USER_MEMORY": "memory", "USER_STORAGE": "storage"}
 """The field of a resource that fills in a token."""
@@ -139,13 +133,7 @@ class _Made:
 
     def value(self, path: KeyPath) -> object:
         """Returns the value at ``path``; None if there is no value."""
-        node: Any = self.pod.data
-        for step in path:
-            if isinstance(node, dict):
-                node = node.get(step)
-            else:
-                node = node[step] if isinstance(node, list) and isinstance(step, int) and step < len(node) else None
-        return node
+        return value_at(self.pod.data, *path)
 
     def source_text(self, path: KeyPath) -> str | None:
         """Returns None: no file contains the text of the whole pod."""
@@ -179,9 +167,39 @@ def check_unused_platforms(fleet: Fleet) -> Iterator[Diagnostic]:
 
 def _of_task(workflow: FleetWorkflow, task: FleetTask, judged: JudgedTasks) -> Iterator[Diagnostic]:
     if workflow.pool.platforms.by_name:
-        yield from _named(workflow, task)
+        resource, pool = task.resource, workflow.pool
+        if resource.spec.platform is None and pool.declared.spec.spec.default_platform is None:
+            names = ", ".join(pool.platforms.by_name)
+            message = f'the task "{task.name}" has no platform: pool {pool.name} has {names}, and no default_platform'
+            hint = "Name one in its resource: platform."
+            yield Diagnostic(PLATFORM_UNNAMED, message, workflow.declared.at_key(*resource.path), hint=hint)
         yield from _allowed(workflow, task)
-    yield from _validated(workflow, task)
+    # Checks a task against resource validations. Follows `ResourceAssertion.evaluate` of OSMO
+    # (src/utils/connectors/postgres.py). Skips a validation if one of its tokens has no value.
+    for validation in task.platform.validations:
+        rule, texts = validation.rule, dict[str, str | None]()
+        for name in ("left_operand", "right_operand") if not _node_tokens(validation) else ():
+            try:
+                texts[name] = filled(str(getattr(rule, name)), task.values)
+            except NotFilledError as error:
+                yield Diagnostic(POD_TEMPLATE_TOKEN, error.message, validation.at((name,)), hint=error.hint)
+        operands = texts.get("left_operand"), texts.get("right_operand")
+        if operands[0] is None or operands[1] is None:
+            continue
+        left_amount, right = (_measured(text) for text in operands if text is not None)
+        if type(left_amount) is not type(right) and rule.operator != "EQ":
+            message = (
+                f'{rule.operator} cannot compare "{operands[0]}" with "{operands[1]}": one is an amount, the other text'
+            )
+            yield Diagnostic(POD_TEMPLATE_TOKEN, message, validation.at(), hint="Compare two amounts, or two texts.")
+            continue
+        holds, words = _COMPARED[rule.operator]
+        if not holds(left_amount, right):
+            requirement = f'for the task "{task.name}", {operands[0]} must be {words}{operands[1]}'
+            message = f"{_told(validation, task)}: {requirement}"
+            related = (Related("the resource validation", validation.at()),)
+            hint = "Change what its resource asks for, or choose another platform."
+            yield Diagnostic(RESOURCE_VALIDATION, message, _place(workflow, task, validation), related, hint=hint)
     if not task.platform.is_plain:
         name_path: KeyPath = (*task.path, "name")
         yield from _pod(judged.fleet, workflow.pool, task, workflow.declared, name_path, judged.pods)
@@ -194,17 +212,7 @@ def _of_pools(fleet: Fleet) -> Iterator[Diagnostic]:
         yield from _reserved(template for platform in every for template in platform.templates)
         for platform in every:
             if (pool.name, platform.name) not in used and not platform.is_plain:
-                task = sample_task(pool, platform)
-                yield from _pod(fleet, pool, task, pool.declared, platform.path, judged)
-
-
-def _named(workflow: FleetWorkflow, task: FleetTask) -> Iterator[Diagnostic]:
-    resource, pool = task.resource, workflow.pool
-    if resource.spec.platform is None and pool.declared.spec.spec.default_platform is None:
-        names = ", ".join(pool.platforms.by_name)
-        message = f'the task "{task.name}" has no platform: pool {pool.name} has {names}, and no default_platform'
-        hint = "Name one in its resource: platform."
-        yield Diagnostic(PLATFORM_UNNAMED, message, workflow.declared.origin.locate(resource.path, key=True), hint=hint)
+                yield from _pod(fleet, pool, sample_task(pool, platform), pool.declared, platform.path, judged)
 
 
 def _allowed(workflow: FleetWorkflow, task: FleetTask) -> Iterator[Diagnostic]:
@@ -216,7 +224,7 @@ def _allowed(workflow: FleetWorkflow, task: FleetTask) -> Iterator[Diagnostic]:
     related = (Related(called, platform.pool.origin.locate(platform.path, key=True)),)
     for field, allowed in (("privileged", spec.privileged_allowed), ("hostNetwork", spec.host_network_allowed)):
         if getattr(task.spec, field) and not allowed:
-            location = workflow.declared.origin.locate((*task.path, field), key=True)
+            location = workflow.declared.at_key(*task.path, field)
             message = f'{called} does not allow {field}, which the task "{task.name}" asks for'
             yield Diagnostic(
                 PLATFORM_FORBIDS, message, location, related, hint="Remove it, or choose another platform."
@@ -253,7 +261,7 @@ def reserved_in(metadata: Mapping[str, Any], spec: Mapping[str, Any]) -> Iterato
         for key in reserved_map if isinstance(reserved_map, Mapping) else ():
             if str(key).startswith(_RESERVED_PREFIXES) or key in reserved or state_of(str(key)):
                 yield "metadata", kind, key
-    for key in _RESERVED_FIELDS:
+    for key in ("schedulerName", "priorityClassName", "restartPolicy", "hostname", "subdomain"):
         if key in spec and (key, spec[key]) != ("restartPolicy", "Never"):
             yield "spec", key
 
@@ -267,7 +275,24 @@ def _pod(
     priority = fleet.config.priorityClasses.NORMAL
     task_pod = pod_spec(task.spec, task.resource.spec, pool.backend.scheduler_name, priority, task.platform.nodes)
     pod = on_platform(task, task_pod)
-    yield from _hidden(pod, task, declared)
+    # Files of a task at a path where its platform mounts something: an API server refuses the pod.
+    # check.mounts covers the task's own mounts.
+    if task.spec.files and is_pod(pod.data["spec"]):
+        itself = {mount.rpartition(":")[2] for mount in task.spec.volumeMounts} | {*mounted_secrets(task.spec).values()}
+        mounts = pod.data["spec"]["containers"][0].get("volumeMounts") or ()
+        paths = [mount.get("mountPath") if isinstance(mount, dict) else None for mount in mounts]
+        index_of_path = {normal(p): i for i, p in enumerate(paths) if isinstance(p, str) and p not in itself}
+        for number, file in enumerate(task.spec.files):
+            index = index_of_path.get(normal(with_tokens(file.path, data_paths(task.spec))))
+            if index is not None:
+                platform = task.platform
+                by_default = platform.pool.at(*platform.path, "default_mounts")
+                location_of_mount = pod.locate(("spec", "containers", 0, "volumeMounts", index))
+                at = by_default if paths[index] in platform.spec.default_mounts else location_of_mount
+                related = (Related("mounted here", at),)
+                message = f'the file "{file.path}" stands where its platform or a pod template mounts something'
+                location = declared.at(*task.path, "files", number, "path")
+                yield Diagnostic(MOUNT_PATH, message, location, related, hint="Change one of the paths.")
     reported_places = {problem.location for problem in task.template.problems}
     text = json.dumps([pool.name, task.platform.name, _without(pod.data, task)], sort_keys=True, default=str)
     if text in judged:
@@ -279,41 +304,12 @@ def _pod(
             yield diagnostic
 
 
-def _hidden(pod: Merged, task: FleetTask, declared: Declared[Any]) -> Iterator[Diagnostic]:
-    """Reports files of a task at a path where its platform mounts something: an API server refuses the pod.
-    check.mounts covers the task's own mounts.
-    """
-    if not task.spec.files or not is_pod(pod.data["spec"]):
-        return
-    itself = {mount.rpartition(":")[2] for mount in task.spec.volumeMounts} | {*mounted_secrets(task.spec).values()}
-    mounts = pod.data["spec"]["containers"][0].get("volumeMounts") or ()
-    paths = [mount.get("mountPath") if isinstance(mount, dict) else None for mount in mounts]
-    index_of_path = {
-        normal(path): index for index, path in enumerate(paths) if isinstance(path, str) and path not in itself
-    }
-    for number, file in enumerate(task.spec.files):
-        index = index_of_path.get(normal(with_tokens(file.path, data_paths(task.spec))))
-        if index is not None:
-            platform = task.platform
-            by_default = platform.pool.at(*platform.path, "default_mounts")
-            location_of_mount = pod.locate(("spec", "containers", 0, "volumeMounts", index))
-            at = by_default if paths[index] in platform.spec.default_mounts else location_of_mount
-            related = (Related("mounted here", at),)
-            message = f'the file "{file.path}" stands where its platform or a pod template mounts something'
-            location = declared.at(*task.path, "files", number, "path")
-            yield Diagnostic(MOUNT_PATH, message, location, related, hint="Change one of the paths.")
-
-
 def _without(pod: dict[str, Any], task: FleetTask) -> dict[str, Any]:
     """Returns a pod without the fields that differ between tasks. Other rules have checked those."""
     containers = pod["spec"].get("containers")
     if not is_pod(pod["spec"]):
         return pod
-    rest_of_container = {
-        key: field_value
-        for key, field_value in containers[0].items()
-        if key not in ("name", "image", "command", "args")
-    }
+    rest_of_container = {k: v for k, v in containers[0].items() if k not in ("name", "image", "command", "args")}
     return {**pod, "spec": {**pod["spec"], "containers": [rest_of_container, *containers[1:]]}}
 
 
@@ -343,47 +339,14 @@ def _faults(fleet: Fleet, origin: _Made, pool: FleetPool, reported_names: Collec
         try:
             spec = read_spec(origin.data["spec"])
         except ValidationError as error:
-            yield _unsound(origin, error)
+            first_error = error.errors()[0]
+            path = ("spec", *(step for step in first_error["loc"]))
+            message = f'"{first_error["input"]}" cannot be what a pod asks for'
+            yield Diagnostic(
+                INVALID_VALUE, message, origin.locate(path), hint="Write a whole number of GPUs, or a quantity."
+            )
         else:
             yield from check_pod_gpus(origin, spec, notes.get("annotations", {}))
-
-
-def _unsound(origin: _Made, error: ValidationError) -> Diagnostic:
-    """Returns a finding for a value that cannot be counted, for example half a GPU in limits."""
-    first_error = error.errors()[0]
-    path = ("spec", *(step for step in first_error["loc"]))
-    message = f'"{first_error["input"]}" cannot be what a pod asks for'
-    return Diagnostic(INVALID_VALUE, message, origin.locate(path), hint="Write a whole number of GPUs, or a quantity.")
-
-
-def _validated(workflow: FleetWorkflow, task: FleetTask) -> Iterator[Diagnostic]:
-    """Checks a task against resource validations. Follows ``ResourceAssertion.evaluate`` of OSMO
-    (src/utils/connectors/postgres.py). Skips a validation if one of its tokens has no value.
-    """
-    for validation in task.platform.validations:
-        rule, texts = validation.rule, dict[str, str | None]()
-        for name in ("left_operand", "right_operand") if not _node_tokens(validation) else ():
-            try:
-                texts[name] = filled(str(getattr(rule, name)), task.values)
-            except NotFilledError as error:
-                yield Diagnostic(POD_TEMPLATE_TOKEN, error.message, validation.at((name,)), hint=error.hint)
-        operands = texts.get("left_operand"), texts.get("right_operand")
-        if operands[0] is None or operands[1] is None:
-            continue
-        left_amount, right = (_measured(text) for text in operands if text is not None)
-        if type(left_amount) is not type(right) and rule.operator != "EQ":
-            message = (
-                f'{rule.operator} cannot compare "{operands[0]}" with "{operands[1]}": one is an amount, the other text'
-            )
-            yield Diagnostic(POD_TEMPLATE_TOKEN, message, validation.at(), hint="Compare two amounts, or two texts.")
-            continue
-        holds, words = _COMPARED[rule.operator]
-        if not holds(left_amount, right):
-            requirement = f'for the task "{task.name}", {operands[0]} must be {words}{operands[1]}'
-            message = f"{_told(validation, task)}: {requirement}"
-            related = (Related("the resource validation", validation.at()),)
-            hint = "Change what its resource asks for, or choose another platform."
-            yield Diagnostic(RESOURCE_VALIDATION, message, _place(workflow, task, validation), related, hint=hint)
 
 
 def _told(validation: PlatformValidation, task: FleetTask) -> str:
@@ -411,7 +374,7 @@ def _place(workflow: FleetWorkflow, task: FleetTask, validation: PlatformValidat
     for token, name in _FIELDS.items():
         if token in used and name in resource.spec.model_fields_set:
             return workflow.declared.at(*resource.path, name)
-    return workflow.declared.origin.locate(resource.path, key=True)
+    return workflow.declared.at_key(*resource.path)
 
 
 def _used(validation: PlatformValidation) -> frozenset[str]:

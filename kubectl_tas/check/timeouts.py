@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Waiving
 from kubectl_tas.facts import times
 from kubectl_tas.gangs.task_pods import CodeRange, code_ranges, seconds
+from kubectl_tas.kinds.section import children
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.pool_kinds import Pool
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
@@ -22,23 +22,20 @@ from kubectl_tas.resolve.workflows import FleetWorkflow
 if TYPE_CHECKING:
     from kubectl_tas.model.config import ConfigSpec
 
-TIMEOUT_TOO_LONG = Rule(
+TIMEOUT_TOO_LONG = Rule.error(
     "timeout-too-long",
-    Severity.ERROR,
     "A workflow may run or wait for longer than its pool allows.",
     "max_exec_timeout of a pool limits how long a group of a workflow runs, and OSMO then ends it without a warning. "
     "Shorten exec_timeout, or leave it out: then the pool's default_exec_timeout counts.",
 )
-EXIT_CODES = Rule(
+EXIT_CODES = Rule.warning(
     "exit-codes",
-    Severity.WARNING,
     "An exit code has two actions, or a range ends before it begins.",
     "If a code has two actions, the first one in the list counts. A range that ends before it begins contains no code. "
     "Write each code once, and ranges from the lower to the higher code.",
 )
-EVICTION_SLOW = Rule(
+EVICTION_SLOW = Rule.error(
     "eviction-slow",
-    Severity.ERROR,
     "Pods of LOW work may take longer to end than the Config allows.",
     "LOW work borrows GPUs of other queues. When they want them back, KAI evicts its pods. Each pod keeps its GPUs "
     "until it ends, at most terminationGracePeriodSeconds; 2147483647 means never. Save a checkpoint within "
@@ -51,20 +48,6 @@ _GRACE = "terminationGracePeriodSeconds"
 
 def check_lifetimes(workflow: FleetWorkflow, _fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks the timeouts of a workflow with a known pool, and exit actions of its tasks."""
-    yield from _timeout(workflow)
-    for group in workflow.groups:
-        for task in group.tasks:
-            yield from _codes(workflow.declared, (*task.path, "exitActions"), code_ranges(task.spec.exitActions))
-
-
-def check_default_lifetimes(pool: FleetPool, _fleet: Fleet) -> Iterator[Diagnostic]:
-    """Checks the default timeouts and exit actions of a pool."""
-    yield from _defaults(pool.declared)
-    ranges = code_ranges(pool.declared.spec.spec.default_exit_actions)
-    yield from _codes(pool.declared, ("spec", "default_exit_actions"), ranges)
-
-
-def _timeout(workflow: FleetWorkflow) -> Iterator[Diagnostic]:
     pool, asked_timeout = workflow.pool.declared, workflow.declared.spec.workflow.timeout.exec_timeout
     most = pool.spec.spec.max_exec_timeout
     if asked_timeout is not None and most is not None and seconds(asked_timeout) > seconds(most) > 0:
@@ -74,16 +57,22 @@ def _timeout(workflow: FleetWorkflow) -> Iterator[Diagnostic]:
         location = workflow.declared.at("workflow", "timeout", "exec_timeout")
         related = (Related("the pool's maximum", pool.at("spec", "max_exec_timeout")),)
         yield Diagnostic(TIMEOUT_TOO_LONG, message, location, related, hint=f"Write {_shown(most)} or less.")
+    for group in workflow.groups:
+        for task in group.tasks:
+            yield from _codes(workflow.declared, (*task.path, "exitActions"), code_ranges(task.spec.exitActions))
 
 
-def _defaults(pool: Declared[Pool]) -> Iterator[Diagnostic]:
+def check_default_lifetimes(pool: FleetPool, _fleet: Fleet) -> Iterator[Diagnostic]:
+    """Checks the default timeouts and exit actions of a pool."""
     for kind in ("exec", "queue"):
-        default, most = (getattr(pool.spec.spec, f"{end}_{kind}_timeout") for end in ("default", "max"))
+        default, most = (getattr(pool.declared.spec.spec, f"{end}_{kind}_timeout") for end in ("default", "max"))
         if default is not None and most is not None and seconds(default) > seconds(most) > 0:
             message = f"default_{kind}_timeout is {_shown(default)}, but max_{kind}_timeout is {_shown(most)}"
-            location = pool.at("spec", f"default_{kind}_timeout")
-            related = (Related("the maximum", pool.at("spec", f"max_{kind}_timeout")),)
+            location = pool.declared.at("spec", f"default_{kind}_timeout")
+            related = (Related("the maximum", pool.declared.at("spec", f"max_{kind}_timeout")),)
             yield Diagnostic(TIMEOUT_TOO_LONG, message, location, related, hint=f"Write {_shown(most)} or less.")
+    ranges = code_ranges(pool.declared.spec.spec.default_exit_actions)
+    yield from _codes(pool.declared, ("spec", "default_exit_actions"), ranges)
 
 
 def _shown(duration: str | int | float) -> str:
@@ -154,10 +143,8 @@ def _grace_periods(document: object) -> Iterator[tuple[KeyPath, object]]:
     waiting: list[tuple[KeyPath, object]] = [((), document)]
     while waiting:
         path, value = waiting.pop()
-        if isinstance(value, list):
-            waiting += (((*path, index), below) for index, below in enumerate(value))
         is_probe = str(path[-1] if path else "").endswith("Probe")
-        for key, below in value.items() if isinstance(value, dict) else ():
+        for key, below in children(value):
             if key == _GRACE and not is_probe:
                 yield (*path, key), below
             elif isinstance(below, dict | list):

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Severity
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule
 from kubectl_tas.base.late import dataclass
+from kubectl_tas.check.conflicts import repetitions
 from kubectl_tas.check.object_names import workflow_names
 from kubectl_tas.gangs.podgrouper import pod_group_name
 from kubectl_tas.gangs.workflow_gang import gangs_of_workflow
@@ -23,23 +24,20 @@ from kubectl_tas.resolve.workflows import FleetGroup, FleetWorkflow
 if TYPE_CHECKING:
     from kubectl_tas.model.workloads import Workload
 
-NAME_DUPLICATE = Rule(
+NAME_DUPLICATE = Rule.error(
     "name-duplicate",
-    Severity.ERROR,
     "Two documents define the same thing.",
     "Which of the two counts would depend on the order of files. Rename or remove one.",
 )
-NAME_FOLDED = Rule(
+NAME_FOLDED = Rule.error(
     "name-folded",
-    Severity.ERROR,
     "Two names of a workflow differ only in case and '_', or parts of a workload share one.",
     "OSMO ignores case in names and takes '_' for '-', so the two would become one pod or one group. The controllers "
     "of workloads take Worker and worker for one replica type, and refuse a name that appears twice. Rename one. Spell "
     "a topology group the same way everywhere.",
 )
-NAME_COLLISION = Rule(
+NAME_COLLISION = Rule.error(
     "name-collision",
-    Severity.ERROR,
     "Two sources lead to objects of one kind with one name.",
     "The second would overwrite the first in the cluster. Rename one of the sources. KAI knows PodGroups by name "
     "alone: two with one name in different namespaces of a cluster are one gang to KAI, charged to either queue.",
@@ -56,10 +54,7 @@ def check_unique(fleet: Fleet) -> Iterator[Diagnostic]:
         backends = (_Named(b.name, config, ("spec", "backends", b.index, "name")) for b in fleet.backends)
         yield from _repeated("backend", backends)
     yield from _repeated("pool", (_Named(p.spec.metadata.name, p) for p in repository.pools))
-    subpools = (
-        _Named(f"{subpool.spec.spec.parent}{names.SEPARATOR}{subpool.spec.metadata.name}", subpool)
-        for subpool in repository.subpools
-    )
+    subpools = (_Named(f"{s.spec.spec.parent}{names.SEPARATOR}{s.spec.metadata.name}", s) for s in repository.subpools)
     yield from _repeated("subpool", subpools)
     for kind, named in (("pod template", repository.pod_templates), ("validation", repository.resource_validations)):
         yield from _repeated(kind, (_Named(subpool.spec.metadata.name, subpool) for subpool in named))
@@ -76,11 +71,7 @@ def check_unique_work(fleet: Fleet) -> Iterator[Diagnostic]:
     for cluster in fleet.backends:
         clique_sets = [clique_set for clique_set in fleet.pod_clique_sets if clique_set.backend == cluster]
         for namespace in sorted({clique_set.namespace for clique_set in clique_sets}):
-            sets_there = (
-                _Named(clique_set.name, clique_set.declared)
-                for clique_set in clique_sets
-                if clique_set.namespace == namespace
-            )
+            sets_there = (_Named(s.name, s.declared) for s in clique_sets if s.namespace == namespace)
             yield from _repeated(SET.kind, sets_there)
     workflows = (_Named(names.fold(w.spec.workflow.name), w, ("workflow", "name")) for w in repository.workflows)
     yield from _repeated("workflow", workflows)
@@ -110,26 +101,19 @@ class _Named:
 
 
 def _repeated(kind: str, named: Iterable[_Named]) -> Iterator[Diagnostic]:
-    seen: dict[str, _Named] = {}
-    for named_document in named:
-        first_document = seen.setdefault(named_document.name, named_document)
-        if first_document is not named_document:
-            message = f'the {kind} "{named_document.name}" is already defined at {first_document.place}'
-            related = (Related("first defined here", first_document.place),)
-            hint = "Rename or remove one of the two."
-            yield Diagnostic(NAME_DUPLICATE, message, named_document.place, related, hint=hint)
+    for name, first_document, document in repetitions((document.name, document) for document in named):
+        message = f'the {kind} "{name}" is already defined at {first_document.place}'
+        related = (Related("first defined here", first_document.place),)
+        yield Diagnostic(NAME_DUPLICATE, message, document.place, related, hint="Rename or remove one of the two.")
 
 
 def check_folded_names(declared: Declared[Workflow], _fleet: Fleet) -> Iterator[Diagnostic]:
     """Finds groups, tasks, resources and topology groups with two spellings of one name."""
-    seen: dict[tuple[str, str], tuple[str, str, KeyPath]] = {}
-    for named in workflow_names(declared.spec):
-        kind, name, _ = named
-        before = seen.setdefault((kind, names.fold(name)), named)
-        if before is not named:
-            is_key = kind == "resource"
-            first_named, second = (_Named(name, declared, path, is_key=is_key) for _, name, path in (before, named))
-            yield _two_names(kind, first_named, second)
+    folded = (((named[0], names.fold(named[1])), named) for named in workflow_names(declared.spec))
+    for (kind, _), *pair in repetitions(folded):
+        is_key = kind == "resource"
+        first_named, second = (_Named(name, declared, path, is_key=is_key) for _, name, path in pair)
+        yield _two_names(kind, first_named, second)
     spelled: dict[tuple[str, str], _Named] = {}
     for _, resource, path in declared.spec.all_resources:
         for index, requirement in enumerate(resource.topology):
@@ -141,13 +125,10 @@ def check_folded_names(declared: Declared[Workflow], _fleet: Fleet) -> Iterator[
 
 def check_part_names(declared: Declared[Workload], _fleet: Fleet) -> Iterator[Diagnostic]:
     """Finds repeated replica types, replicated jobs and worker groups."""
-    seen: dict[str, _Named] = {}
-    for name in (named_part.written for named_part in declared.spec.pod_sets):
-        if name is not None:
-            named_part = _Named(name.text, declared, name.path, is_key=name.is_key)
-            first_part = seen.setdefault(name.compared, named_part)
-            if first_part is not named_part:
-                yield _two_names(name.what, first_part, named_part, "case does not count")
+    written_names = (pods.given_name for pods in declared.spec.pod_sets if pods.given_name is not None)
+    for _, *pair in repetitions((name.compared, name) for name in written_names):
+        first_part, part = (_Named(name.text, declared, name.path, is_key=name.is_key) for name in pair)
+        yield _two_names(pair[1].what, first_part, part, "case does not count")
 
 
 def _two_names(
@@ -192,7 +173,22 @@ def _generated_of_context(fleet: Fleet) -> _Generated:
             if topology.is_created_on(backend):
                 named_topology = _Named(topology.name, topology.declared)
                 yield ("Topology", backend.name, topology.name), id(topology.declared), named_topology
-    yield from _queues(fleet)
+    # Every queue. Generated queue names never collide, but names in files may.
+    config = fleet.repository.config
+    for backend in fleet.backends:
+        root = backend.root_queue(fleet.config.queuePrefix)
+        if backend.spec.rootQueue is not None and root is not None and config is not None:
+            named_queue = _Named(root, config, ("spec", "backends", backend.index, "rootQueue"))
+            yield ("Queue", backend.name, root), backend.name, named_queue
+    for pool in fleet.pools:
+        if pool.backend.is_kai:
+            for name, field in ((pool.queue, "queue"), (pool.shared_queue, "sharedQueue")):
+                yield ("Queue", pool.backend.name, name), (pool.name, field), _queue(name, pool.declared, field)
+            for subpool in pool.subpools:
+                is_refused = subpool.name == names.SHARED  # a name that is reserved is said to be
+                if subpool.state != "ARCHIVED" and not is_refused:
+                    named_queue = _queue(subpool.queue, subpool.declared, "queue")
+                    yield ("Queue", pool.backend.name, subpool.queue), subpool.canonical, named_queue
 
 
 def _generated_of_work(fleet: Fleet) -> _Generated:
@@ -232,25 +228,6 @@ def _generated_of_work(fleet: Fleet) -> _Generated:
             yield ("PodGroup", workload.pool.backend.name, named_group.name), source, named_group
 
 
-def _queues(fleet: Fleet) -> _Generated:
-    """Yields every queue. Generated queue names never collide, but names in files may."""
-    config = fleet.repository.config
-    for backend in fleet.backends:
-        root = backend.root_queue(fleet.config.queuePrefix)
-        if backend.spec.rootQueue is not None and root is not None and config is not None:
-            named_queue = _Named(root, config, ("spec", "backends", backend.index, "rootQueue"))
-            yield ("Queue", backend.name, root), backend.name, named_queue
-    for pool in fleet.pools:
-        if pool.backend.is_kai:
-            for name, field in ((pool.queue, "queue"), (pool.shared_queue, "sharedQueue")):
-                yield ("Queue", pool.backend.name, name), (pool.name, field), _queue(name, pool.declared, field)
-            for subpool in pool.subpools:
-                is_refused = subpool.name == names.SHARED  # a name that is reserved is said to be
-                if subpool.state != "ARCHIVED" and not is_refused:
-                    named_queue = _queue(subpool.queue, subpool.declared, "queue")
-                    yield ("Queue", pool.backend.name, subpool.queue), subpool.canonical, named_queue
-
-
 def _queue(name: str, declared: Declared[Any], field: str) -> _Named:
     """Returns a queue, placed at its written name or at the name that it is made from."""
     path: KeyPath = ("spec", field, "name")
@@ -261,9 +238,7 @@ def _groups_that_could_meet(fleet: Fleet) -> Iterator[tuple[FleetWorkflow, list[
     """Yields, by workflow, the groups whose gangs or pods could share a name with others. A gang is named after its
     workflow and group, plus a hash. Making all gangs would take as long as reading the files.
     """
-    every = [
-        (f"{workflow.name}-{group.name}-", workflow, group) for workflow in fleet.workflows for group in workflow.groups
-    ]
+    every = [(f"{w.name}-{g.name}-", w, g) for w in fleet.workflows for g in w.groups]
     if fleet.pod_groups or any(submitted.is_owned or submitted.kind == "Pod" for submitted in fleet.workloads):
         yield from ((workflow, list(workflow.groups)) for workflow in fleet.workflows)
         return

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from kubectl_tas.base.diagnostics import Diagnostic, Location, Rule, Severity, Waiving
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Rule, Waiving
 from kubectl_tas.facts import kai
 from kubectl_tas.facts.kai import Feature
 from kubectl_tas.gangs import podgrouper
@@ -16,23 +16,20 @@ from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.handwritten import FleetPodGroup
-from kubectl_tas.resolve.placement import LevelAnnotation, Placement
 from kubectl_tas.resolve.pools import FleetPool
-from kubectl_tas.resolve.workflows import FleetGroup, FleetWorkflow
+from kubectl_tas.resolve.workflows import FleetWorkflow
 
 if TYPE_CHECKING:
     from kubectl_tas.model.manifest import PodGroupSpec, SubGroup
 
-VERSION_UNSUPPORTED = Rule(
+VERSION_UNSUPPORTED = Rule.error(
     "version-unsupported",
-    Severity.ERROR,
     "The backend's scheduler, or its release of KAI, lacks what a document asks for.",
     "The API server of that cluster would drop the field, or refuse the object. Update KAI there, and "
     "scheduler.version with it, or leave out what the message names.",
 )
-RELEASE_FAULT = Rule(
+RELEASE_FAULT = Rule.warning(
     "release-fault",
-    Severity.WARNING,
     "The backend's release of KAI has a fault that work of the repository meets.",
     "docs/versions.md lists the known faults of releases. Update KAI there, and scheduler.version with it, or change "
     "what the message names.",
@@ -50,20 +47,21 @@ def check_pool_release(pool: FleetPool, _fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks a pool against the release of its backend."""
     if pool.topology and _lacks(pool.backend, Feature.TOPOLOGY):
         field = "topology" if pool.declared.spec.spec.topology is not None else "topology_keys"
-        location = pool.declared.origin.locate(("spec", field), key=True)
-        yield unsupported(pool.backend, Feature.TOPOLOGY, "a topology", location)
+        yield unsupported(pool.backend, Feature.TOPOLOGY, "a topology", pool.declared.at_key("spec", field))
     if pool.declared.spec.spec.nodePool is not None and not pool.backend.is_kai:
-        yield _needs_kai(pool.backend, "nodePool", pool.declared.origin.locate(("spec", "nodePool"), key=True))
+        yield _needs_kai(pool.backend, "nodePool", pool.declared.at_key("spec", "nodePool"))
     for field in ("preemptMinRuntime", "reclaimMinRuntime"):
         if getattr(pool.declared.spec.spec, field) is not None and _lacks(pool.backend, Feature.MIN_RUNTIME):
-            location = pool.declared.origin.locate(("spec", field), key=True)
+            location = pool.declared.at_key("spec", field)
             yield unsupported(pool.backend, Feature.MIN_RUNTIME, field, location)
 
 
 def check_workflow_release(workflow: FleetWorkflow, _fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks the gangs of a workflow against the release of its backend."""
     for group in workflow.groups:
-        if _needs_subgroups(group) and _lacks(workflow.pool.backend, Feature.SUBGROUP_TREE):
+        if len(
+            {tuple((r.level, r.group) for r in resource.requirements) for resource in group.resources}
+        ) > 1 and _lacks(workflow.pool.backend, Feature.SUBGROUP_TREE):
             feature = f"the group {group.name}, whose tasks have different topology requirements,"
             location = workflow.declared.at(*group.path, "name")
             instead = "write the same requirements for all its tasks"
@@ -74,12 +72,45 @@ def check_workload_release(workload: FleetWorkload, fleet: Fleet) -> Iterator[Di
     """Checks the gang and the placements of a workload against the release of its backend."""
     if workload.is_owned and _lacks(workload.pool.backend, Feature.SKIP_PODGROUPER):
         label = labels.GANG if workload.gang is not None else labels.OWNED
-        location = workload.declared.origin.locate(("metadata", "labels", label), key=True)
+        location = workload.declared.at_key("metadata", "labels", label)
         yield unsupported(workload.pool.backend, Feature.SKIP_PODGROUPER, label, location)
     yield from _beside_karta(workload, fleet)
-    yield from _podgrouper(workload)
-    yield from _placements(workload)
-    yield from _waits(workload)
+    # Features of a workload that the podgrouper of the release lacks, or that KAI's webhook refuses.
+    backend, missing = workload.pool.backend, podgrouper.missing_gang(workload)
+    minimum = podgrouper.minimum_path(workload)
+    if minimum is not None and missing is not None:
+        yield unsupported(backend, missing, str(minimum[-1]), workload.declared.at_key(*minimum))
+    for replica_type in workload.replicas:
+        if replica_type.segments and podgrouper.is_refused(workload, replica_type):
+            location = workload.declared.at_key(*replica_type.segments.size_path)
+            used_feature = f"a {workload.kind} with segments, whose PodGroup KAI's own webhook refuses,"
+            yield unsupported(backend, Feature.SEGMENT_PARENTS, used_feature, location, "leave the segments out")
+    # Checks the placement of a workload, and of its templates if KAI reads those (check.placement_rules).
+    is_known = not _lacks(workload.pool.backend, Feature.TOPOLOGY)
+    needed = (podgrouper.missing_gang(workload) if is_known else None) or Feature.TOPOLOGY
+    is_read = _lacks(workload.pool.backend, needed) or not podgrouper.is_made_by_kai(workload)
+    is_read = is_read or is_placed_as_a_whole(workload)
+    placements = [workload.placement, *(template.placement for template in workload.templates if is_read)]
+    for placement in filter(None, placements):
+        for asked_level in placement.asked:
+            backend, location = workload.pool.backend, workload.declared.at_key(*asked_level.path)
+            if not backend.is_kai:
+                yield _needs_kai(backend, "a placement", location)
+            elif not _lacks(backend, needed):
+                continue
+            elif (
+                needed is not Feature.TOPOLOGY
+                or placement.fleet_topology is None
+                or placement.fleet_topology != workload.pool.topology
+            ):
+                yield unsupported(backend, needed, f"{asked_level.annotation} here", location)  # else the pool says it
+    # Annotations for a gang's waiting time that older releases do not read.
+    for name, feature in (
+        (labels.PREEMPTION_DELAY, Feature.PREEMPTION_DELAY),
+        (labels.STALENESS_GRACE, Feature.STALENESS_GRACE),
+    ):
+        for path, _ in waits(workload, name) if _lacks(workload.pool.backend, feature) else ():
+            yield unsupported(workload.pool.backend, feature, name, workload.declared.at_key(*path))
 
 
 def check_workflow_jobs(fleet: Fleet) -> Iterator[Diagnostic]:
@@ -90,11 +121,7 @@ def check_workflow_jobs(fleet: Fleet) -> Iterator[Diagnostic]:
     if config is None or fleet.config.workflowsAs == "pods":
         return
     form = fleet.config.workflowsAs
-    workflows = (
-        submission
-        for submission in fleet.submissions
-        if submission.kind == "Workflow" and (form == "jobs" or submission.is_preemptible)
-    )
+    workflows = (s for s in fleet.submissions if s.kind == "Workflow" and (form == "jobs" or s.is_preemptible))
     backends = {workflow.pool.backend.name: workflow.pool.backend for workflow in workflows}
     for backend in backends.values():
         if _lacks(backend, Feature.SKIP_PODGROUPER):
@@ -139,57 +166,6 @@ def _beside_karta(workload: FleetWorkload, fleet: Fleet) -> Iterator[Diagnostic]
         yield Diagnostic(RELEASE_FAULT, message, workload.declared.at("kind"), hint=hint)
 
 
-def _podgrouper(workload: FleetWorkload) -> Iterator[Diagnostic]:
-    """Reports features of a workload that the podgrouper of the release lacks, or that KAI's webhook refuses."""
-    backend, missing = workload.pool.backend, podgrouper.missing_gang(workload)
-    minimum = podgrouper.minimum_path(workload)
-    if minimum is not None and missing is not None:
-        yield unsupported(backend, missing, str(minimum[-1]), workload.declared.origin.locate(minimum, key=True))
-    for replica_type in workload.replicas:
-        if replica_type.segments and podgrouper.is_refused(workload, replica_type):
-            location = workload.declared.origin.locate(replica_type.segments.size_path, key=True)
-            used_feature = f"a {workload.kind} with segments, whose PodGroup KAI's own webhook refuses,"
-            yield unsupported(backend, Feature.SEGMENT_PARENTS, used_feature, location, "leave the segments out")
-
-
-def _placements(workload: FleetWorkload) -> Iterator[Diagnostic]:
-    """Checks the placement of a workload, and of its templates if KAI reads those (check.placement_rules)."""
-    is_known = not _lacks(workload.pool.backend, Feature.TOPOLOGY)
-    needed = (podgrouper.missing_gang(workload) if is_known else None) or Feature.TOPOLOGY
-    is_read = _lacks(workload.pool.backend, needed) or not podgrouper.is_made_by_kai(workload)
-    is_read = is_read or is_placed_as_a_whole(workload)
-    placements = [workload.placement, *(template.placement for template in workload.templates if is_read)]
-    for placement in filter(None, placements):
-        for asked_level in placement.asked:
-            yield from _placement(workload, placement, asked_level, needed)
-
-
-def _waits(workload: FleetWorkload) -> Iterator[Diagnostic]:
-    """Reports annotations for a gang's waiting time that older releases do not read."""
-    for name, feature in (
-        (labels.PREEMPTION_DELAY, Feature.PREEMPTION_DELAY),
-        (labels.STALENESS_GRACE, Feature.STALENESS_GRACE),
-    ):
-        for path, _ in waits(workload, name) if _lacks(workload.pool.backend, feature) else ():
-            yield unsupported(workload.pool.backend, feature, name, workload.declared.origin.locate(path, key=True))
-
-
-def _placement(
-    workload: FleetWorkload, placement: Placement, asked_level: LevelAnnotation, feature: Feature
-) -> Iterator[Diagnostic]:
-    backend, location = workload.pool.backend, workload.declared.origin.locate(asked_level.path, key=True)
-    if not backend.is_kai:
-        yield _needs_kai(backend, "a placement", location)
-    elif not _lacks(backend, feature):
-        return
-    elif (
-        feature is not Feature.TOPOLOGY
-        or placement.fleet_topology is None
-        or placement.fleet_topology != workload.pool.topology
-    ):
-        yield unsupported(backend, feature, f"{asked_level.annotation} here", location)  # else the pool says it
-
-
 def needs_kai(backend: FleetBackend, feature: str) -> str:
     """Returns the message that ``what`` needs KAI Scheduler."""
     scheduler = backend.spec.scheduler.type
@@ -205,12 +181,6 @@ def _needs_kai(backend: FleetBackend, feature: str, location: Location) -> Diagn
 def _lacks(backend: FleetBackend, feature: Feature) -> bool:
     """Whether the backend's release is known and lacks ``feature``."""
     return backend.release is not None and not backend.has(feature)
-
-
-def _needs_subgroups(group: FleetGroup) -> bool:
-    """Whether a group needs a tree of SubGroups, because its tasks have different placements."""
-    placed = {tuple((r.level, r.group) for r in resource.requirements) for resource in group.resources}
-    return len(placed) > 1
 
 
 def _features(group_spec: PodGroupSpec | SubGroup) -> Iterator[tuple[str, Feature]]:
@@ -231,9 +201,9 @@ def check_pod_group_release(pod_group: FleetPodGroup, _fleet: Fleet) -> Iterator
     spec = declared.spec.spec
     for field, feature in _features(spec):
         if _lacks(backend, feature):
-            yield unsupported(backend, feature, f"spec.{field}", declared.origin.locate(("spec", field), key=True))
+            yield unsupported(backend, feature, f"spec.{field}", declared.at_key("spec", field))
     for field in sorted(backend.release.removed_fields & spec.model_fields_set):
-        location = declared.origin.locate(("spec", field), key=True)
+        location = declared.at_key("spec", field)
         last = kai.last_with_field(field)
         message = f"KAI {backend.spec.scheduler.version} no longer has spec.{field}; the last release with it is {last}"
         yield Diagnostic(VERSION_UNSUPPORTED, message, location, hint="Remove the field.")
@@ -247,8 +217,7 @@ def check_pod_group_release(pod_group: FleetPodGroup, _fleet: Fleet) -> Iterator
             yield unsupported(backend, Feature.MIXED_SUBGROUPS, used_feature, declared.at(*path, "name"), instead)
         for field, feature in _features(sub_group):
             if _lacks(backend, feature):
-                location = declared.origin.locate((*path, field), key=True)
-                yield unsupported(backend, feature, f"{field} on a SubGroup", location)
+                yield unsupported(backend, feature, f"{field} on a SubGroup", declared.at_key(*path, field))
         if sub_group.minMember == 0 and _lacks(backend, Feature.ZERO_MIN_MEMBER):
             yield unsupported(backend, Feature.ZERO_MIN_MEMBER, "minMember: 0", declared.at(*path, "minMember"))
 

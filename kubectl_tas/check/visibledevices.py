@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
+from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Waiving
 from kubectl_tas.base.late import late_pattern
 from kubectl_tas.check.conflicts import Fields
 from kubectl_tas.facts import gpus, quantities
@@ -35,9 +35,8 @@ from kubectl_tas.resolve.companions import FleetCompanion
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.workflows import FleetWorkflow
 
-GPU_BYPASS = Rule(
+GPU_BYPASS = Rule.error(
     "gpu-bypass",
-    Severity.ERROR,
     "A container takes GPUs past the scheduler.",
     "With NVIDIA_VISIBLE_DEVICES: all, a CDI annotation, or a mount below /var/run/nvidia-container-devices, NVIDIA's "
     "container runtime gives a container all GPUs of its node. Runtimes of other makers read other variables, such as "
@@ -46,9 +45,8 @@ GPU_BYPASS = Rule(
     "does not ask for, allow it in spec.rules of the Config: gpu-bypass: off.",
     protects=Waiving.CONFIG,
 )
-GPU_VISIBLE = Rule(
+GPU_VISIBLE = Rule.warning(
     "gpu-visible",
-    Severity.WARNING,
     "A container that asks for no GPU may see all GPUs of its node.",
     "Images with CUDA set NVIDIA_VISIBLE_DEVICES: all. In NVIDIA's container runtime, such as with runtimeClassName: "
     "nvidia, a container of such an image sees all GPUs of its node if it asks for none. An image without that "
@@ -105,8 +103,7 @@ def devices_of(
         for name, value in written.items():
             yield from _noted(origin, (*path, name), str(name), value)
     elif what == "container":
-        container = Fields(origin, path, written)
-        yield from _variables(container, maps, namespace, but)
+        yield from _variables(Fields(origin, path, written), maps, namespace, but)
         for note in environment.pod_annotations(written):
             yield from _noted(origin, (*path, *note.path), note.name, note.value)
     elif what == "mount":
@@ -216,9 +213,7 @@ def _is_device(resource: str) -> bool:
 
 def _hides(written: object) -> bool:
     """Whether anything in a container, or in a pod without a list of containers, sets NVIDIA's variable."""
-    return any(
-        item.name == VISIBLE_DEVICES for mapping in _mappings(written) for item in environment.variables(mapping)
-    )
+    return any(i.name == VISIBLE_DEVICES for m in _mappings(written) for i in environment.variables(m))
 
 
 def _mappings(written: object) -> Iterator[dict[str, Any]]:

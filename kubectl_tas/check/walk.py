@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from kubectl_tas.base.diagnostics import Diagnostic
 from kubectl_tas.base.late import dataclass
-from kubectl_tas.check.compute_domains import ClaimedDomain
 from kubectl_tas.check.conflicts import Fields
-from kubectl_tas.check.growth import Scaled, scalers
+from kubectl_tas.check.growth import scalers
 from kubectl_tas.check.keys import WorkDocument
 from kubectl_tas.kinds import SET
 from kubectl_tas.kinds.backdoors import pods_at
@@ -22,24 +21,12 @@ from kubectl_tas.resolve.fleet import Fleet
 
 if TYPE_CHECKING:
     from kubectl_tas.model.grovekinds import CliqueSet
-    from kubectl_tas.model.karta import Karta
-    from kubectl_tas.model.manifest import PodGroup
-    from kubectl_tas.model.osmo_workflow import Workflow
-    from kubectl_tas.model.podtemplate import Companion
     from kubectl_tas.model.pool_kinds import Pool, Subpool
-    from kubectl_tas.model.scheduling_shard import SchedulingShard
-    from kubectl_tas.model.topology_kinds import ClusterTopology
     from kubectl_tas.model.workloads import Workload
-    from kubectl_tas.resolve.autoscalers import Autoscaler
-    from kubectl_tas.resolve.clusters import FleetBackend
-    from kubectl_tas.resolve.companions import FleetCompanion
     from kubectl_tas.resolve.fleet_workload import FleetWorkload
     from kubectl_tas.resolve.handwritten import FleetPodGroup
-    from kubectl_tas.resolve.podcliqueset import FleetPodCliqueSet, SubmittedSet
-    from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Submission
-    from kubectl_tas.resolve.shards import FleetShard
-    from kubectl_tas.resolve.topologies import FleetTopology
-    from kubectl_tas.resolve.workflows import FleetTask, FleetWorkflow
+    from kubectl_tas.resolve.podcliqueset import SubmittedSet
+    from kubectl_tas.resolve.workflows import FleetWorkflow
 
 N = TypeVar("N")
 
@@ -120,56 +107,49 @@ def _documents(fleet: Fleet) -> Iterator[WorkDocument]:
     yield from (WorkDocument(origin, submissions.get(id(origin)), groups.get(id(origin))) for origin in origins)
 
 
-FLEET: Node[Fleet] = Node("repository", lambda fleet: (fleet,))
-BACKEND: Node[FleetBackend] = Node("backend", lambda fleet: fleet.backends)
-POOL: Node[FleetPool] = Node("pool", lambda fleet: fleet.pools)
-SUBPOOL: Node[FleetSubpool] = Node("subpool", lambda fleet: chain(*(pool.subpools for pool in fleet.pools)))
-TOPOLOGY: Node[FleetTopology] = Node("topology", lambda fleet: fleet.topologies)
-WORK: Node[Submission] = Node("work", lambda fleet: fleet.submissions)
-WORKFLOW: Node[FleetWorkflow] = Node("workflow", lambda fleet: fleet.workflows)
-WORKLOAD: Node[FleetWorkload] = Node("workload", lambda fleet: fleet.workloads)
-CLIQUE_SET: Node[FleetPodCliqueSet] = Node(SET.kind, lambda fleet: fleet.pod_clique_sets)
-SUBMITTED_SET: Node[SubmittedSet] = Node(f"{SET.kind} of a pool", lambda fleet: fleet.submitted_sets)
-POD_GROUP: Node[FleetPodGroup] = Node("PodGroup", lambda fleet: fleet.pod_groups)
-COMPANION: Node[FleetCompanion] = Node("companion", lambda fleet: fleet.companions)
-POOL_FILE: Node[Declared[Pool]] = Node("file of a pool", lambda fleet: fleet.repository.pools)
+FLEET = Node("repository", lambda fleet: (fleet,))
+BACKEND = Node("backend", lambda fleet: fleet.backends)
+POOL = Node("pool", lambda fleet: fleet.pools)
+TOPOLOGY = Node("topology", lambda fleet: fleet.topologies)
+WORK = Node("work", lambda fleet: fleet.submissions)
+WORKFLOW = Node("workflow", lambda fleet: fleet.workflows)
+WORKLOAD = Node("workload", lambda fleet: fleet.workloads)
+CLIQUE_SET = Node(SET.kind, lambda fleet: fleet.pod_clique_sets)
+POD_GROUP = Node("PodGroup", lambda fleet: fleet.pod_groups)
+COMPANION = Node("companion", lambda fleet: fleet.companions)
+POOL_FILE = Node("file of a pool", lambda fleet: fleet.repository.pools)
 POOL_OR_SUBPOOL_FILE: Node[Declared[Pool] | Declared[Subpool]] = Node(
     "file of a pool or subpool", lambda fleet: chain(fleet.repository.pools, fleet.repository.subpools)
 )
-SUBPOOL_FILE: Node[Declared[Subpool]] = Node("file of a subpool", lambda fleet: fleet.repository.subpools)
-TOPOLOGY_FILE: Node[Declared[ClusterTopology]] = Node("file of a topology", lambda fleet: fleet.repository.topologies)
-SHARD_FILE: Node[Declared[SchedulingShard]] = Node("file of a shard", lambda fleet: fleet.repository.shards)
-SHARD: Node[FleetShard] = Node("shard of the scheduler", lambda fleet: fleet.shards)
-KARTA_FILE: Node[Declared[Karta]] = Node("file of a Karta", lambda fleet: fleet.repository.kartas)
-WORKFLOW_FILE: Node[Declared[Workflow]] = Node("file of a workflow", lambda fleet: fleet.repository.workflows)
-WORKLOAD_FILE: Node[Declared[Workload]] = Node("file of a workload", lambda fleet: fleet.repository.workloads)
-CLIQUE_SET_FILE: Node[Declared[CliqueSet]] = Node(
-    f"file of a {SET.kind}", lambda fleet: fleet.repository.pod_clique_sets
-)
-POD_GROUP_FILE: Node[Declared[PodGroup]] = Node("file of a PodGroup", lambda fleet: fleet.repository.pod_groups)
-COMPANION_FILE: Node[Declared[Companion]] = Node("file of a companion", lambda fleet: fleet.repository.companions)
+SUBPOOL_FILE = Node("file of a subpool", lambda fleet: fleet.repository.subpools)
+TOPOLOGY_FILE = Node("file of a topology", lambda fleet: fleet.repository.topologies)
+SHARD_FILE = Node("file of a shard", lambda fleet: fleet.repository.shards)
+SHARD = Node("shard of the scheduler", lambda fleet: fleet.shards)
+WORKFLOW_FILE = Node("file of a workflow", lambda fleet: fleet.repository.workflows)
+WORKLOAD_FILE = Node("file of a workload", lambda fleet: fleet.repository.workloads)
+CLIQUE_SET_FILE = Node(f"file of a {SET.kind}", lambda fleet: fleet.repository.pod_clique_sets)
+POD_GROUP_FILE = Node("file of a PodGroup", lambda fleet: fleet.repository.pod_groups)
+COMPANION_FILE = Node("file of a companion", lambda fleet: fleet.repository.companions)
 WORK_FILE: Node[Declared[Workload] | Declared[CliqueSet]] = Node(
     f"file of a workload or {SET.kind}",
     lambda fleet: chain(fleet.repository.workloads, fleet.repository.pod_clique_sets),
 )
-POD_SPEC: Node[Fields] = Node("pod template", _pod_specs)
-CONTAINER: Node[Fields] = Node("container or task", _containers)
+POD_SPEC = Node("pod template", _pod_specs)
+CONTAINER = Node("container or task", _containers)
 SUBMITTED: Node[FleetWorkload | SubmittedSet] = Node(
     f"workload or {SET.kind} of a pool", lambda fleet: chain(fleet.workloads, fleet.submitted_sets)
 )
-TASK: Node[tuple[FleetWorkflow, FleetTask]] = Node(
+TASK = Node(
     "task of a pool",
-    lambda fleet: (
-        (workflow, task) for workflow in fleet.workflows for group in workflow.groups for task in group.tasks
-    ),
+    lambda fleet: ((w, t) for w in fleet.workflows for g in w.groups for t in g.tasks),
 )
-DOCUMENT: Node[WorkDocument] = Node("document with pods", _documents)
+DOCUMENT = Node("document with pods", _documents)
 POD_OWNER: Node[FleetWorkload | SubmittedSet | FleetPodGroup] = Node(
     f"workload, {SET.kind} or PodGroup of a pool",
     lambda fleet: chain(fleet.workloads, fleet.submitted_sets, fleet.pod_groups),
 )
-COMPUTE_DOMAIN: Node[ClaimedDomain] = Node("ComputeDomain", lambda fleet: fleet.compute_domains.items())
-AUTOSCALER: Node[tuple[Autoscaler, Scaled | None]] = Node("autoscaler", scalers)
+COMPUTE_DOMAIN = Node("ComputeDomain", lambda fleet: fleet.compute_domains.items())
+AUTOSCALER = Node("autoscaler", scalers)
 SENT: Node[FleetWorkflow | FleetWorkload | SubmittedSet] = Node(
     f"workflow, workload or {SET.kind}", lambda fleet: chain(fleet.workflows, fleet.workloads, fleet.submitted_sets)
 )

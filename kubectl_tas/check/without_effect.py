@@ -9,22 +9,20 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from kubectl_tas.base.diagnostics import Diagnostic, Related, Rule, Severity
+from kubectl_tas.base.diagnostics import Diagnostic, Related, Rule
 from kubectl_tas.check.resource_requests import pods_of
 from kubectl_tas.kinds.section import Section
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.mentions import Mentions, Space
 
 if TYPE_CHECKING:
     from kubectl_tas.check.growth import Scaled
     from kubectl_tas.model.podtemplate import Companion
     from kubectl_tas.resolve.autoscalers import Autoscaler
 
-WITHOUT_EFFECT = Rule(
+WITHOUT_EFFECT = Rule.warning(
     "without-effect",
-    Severity.WARNING,
     "A companion is accepted, and does not do what it says.",
     "A NetworkPolicy counts rules for egress only with Egress in policyTypes. Its ports are those of pods, not of a "
     "Service in front of them. An autoscaler that measures a share of a request needs that request in each container. "
@@ -33,7 +31,6 @@ WITHOUT_EFFECT = Rule(
     "a port that it does not name, waive the rule.",
 )
 _TYPES = frozenset(("Ingress", "Egress"))
-_ONE_POD = "ReadWriteOncePod"
 
 
 def check_policy(companion: Declared[Companion], _fleet: Fleet) -> Iterator[Diagnostic]:
@@ -97,22 +94,20 @@ def check_claims(fleet: Fleet) -> Iterator[Diagnostic]:
         (held.space, held.name)
         for part in fleet.mentions
         for held in part.held
-        if held.kind == "PersistentVolumeClaim" and _ONE_POD in (held.keys_or_ports or ())
+        if held.kind == "PersistentVolumeClaim" and "ReadWriteOncePod" in (held.keys_or_ports or ())
     }
     for part in fleet.mentions if claims else ():
-        yield from _crowded(part, claims)
-
-
-def _crowded(part: Mentions, claims: set[tuple[Space, str]]) -> Iterator[Diagnostic]:
-    pods: dict[tuple[Any, ...], int] = {}
-    for use in part.claiming:
-        if (use.space, use.name) not in claims:
-            continue
-        key = (use.document, use.space, use.name)
-        before = pods.get(key, 0)
-        pods[key] = before + use.pods
-        if before <= 1 < pods[key]:
-            message = f'the claim "{use.name}" is for one pod, and {pods[key]} pods mount it: the others stay Pending'
-            location = part.finder(use.document)(use.path)
-            hint = "Write accessModes: [ReadWriteMany] in the claim, if its storage has that."
-            yield Diagnostic(WITHOUT_EFFECT, message, location, hint=hint)
+        pods: dict[tuple[Any, ...], int] = {}
+        for use in part.claiming:
+            if (use.space, use.name) not in claims:
+                continue
+            key = (use.document, use.space, use.name)
+            before = pods.get(key, 0)
+            pods[key] = before + use.pods
+            if before <= 1 < pods[key]:
+                message = (
+                    f'the claim "{use.name}" is for one pod, and {pods[key]} pods mount it: the others stay Pending'
+                )
+                location = part.finder(use.document)(use.path)
+                hint = "Write accessModes: [ReadWriteMany] in the claim, if its storage has that."
+                yield Diagnostic(WITHOUT_EFFECT, message, location, hint=hint)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
-from kubectl_tas.base.diagnostics import Diagnostic, Rule, Severity, Waiving
+from kubectl_tas.base.diagnostics import Diagnostic, Rule, Waiving
 from kubectl_tas.base.words import did_you_mean, shortened, within, write_instead
 from kubectl_tas.check.resource_requests import pods_of
 from kubectl_tas.facts.node_places import admits, choices, instead, values_at
@@ -28,61 +28,53 @@ if TYPE_CHECKING:
     from kubectl_tas.model.podtemplate import Companion, Meta
     from kubectl_tas.model.workloads import Workload
 
-WORKLOAD_POOL = Rule(
+WORKLOAD_POOL = Rule.error(
     "workload-pool",
-    Severity.ERROR,
     "A workload does not say which pool it belongs to.",
     "Without a pool the workload has no queue, and KAI would put it into a default queue without a guarantee. Add the "
     "label kubectl-tas/pool with the name of a pool, or pool--subpool.",
 )
-WORKLOAD_LABEL = Rule(
+WORKLOAD_LABEL = Rule.error(
     "workload-label",
-    Severity.ERROR,
     "A kubectl-tas/ label of a workload, or its value, is unknown.",
     "A misspelled label has no effect: a workload that should be LOW would run as NORMAL. kubectl-tas reads the labels "
     "kubectl-tas/pool, kubectl-tas/priority (HIGH, NORMAL, LOW), kubectl-tas/podgroup (owned), kubectl-tas/gang (a "
     "name) and kubectl-tas/replace (true), all on the workload itself.",
 )
-WORKLOAD_CONFLICT = Rule(
+WORKLOAD_CONFLICT = Rule.error(
     "workload-conflict",
-    Severity.ERROR,
     "A workload contradicts the queue, scheduler, priority, namespace or SubGroup of its pool.",
     "`render` never overwrites what a user wrote, and two values would contradict each other in the cluster. KAI reads "
     "the labels priorityClassName and kai.scheduler/preemptibility before any field: on the object, on the objects "
     "made from it, and on pods. The page of quota-bypass lists all keys that count. Remove the value, or choose the "
     "pool or the priority that it belongs to.",
 )
-WORKLOAD_MINIMUM = Rule(
+WORKLOAD_MINIMUM = Rule.error(
     "workload-minimum",
-    Severity.ERROR,
     "A workload needs fewer than one pod to start, or more than it has.",
     "KAI would refuse the gang, or wait for pods that never exist. Use a number from 1 to the number of pods.",
 )
-PODGROUP_UNKNOWN = Rule(
+PODGROUP_UNKNOWN = Rule.error(
     "podgroup-unknown",
-    Severity.ERROR,
     "A Pod joins a PodGroup that is not declared, and names no pool.",
     "A Pod goes where its PodGroup goes. If the PodGroup is elsewhere, nothing tells which queue pays for the Pod. "
     "Declare the PodGroup, or add the label kubectl-tas/pool.",
 )
-WORKLOAD_TOPOLOGY = Rule(
+WORKLOAD_TOPOLOGY = Rule.warning(
     "workload-topology",
-    Severity.WARNING,
     "A workload names a Topology that is not rendered.",
     "The Topology may exist elsewhere. kubectl-tas cannot check its levels, and leaves them unchanged.",
 )
-WORKLOAD_SCHEDULER = Rule(
+WORKLOAD_SCHEDULER = Rule.info(
     "workload-scheduler",
-    Severity.INFO,
     "A workload has no pod template, so its scheduler cannot be set here.",
     "Kubeflow Trainer takes the pods from the runtime that a job names. Set schedulerName there. `render` sets the "
     "queue and the priority on the job, where KAI reads them. The guard judges pods by their own labels. If it is on, "
     "label them in the runtime, in podTemplateOverrides (Kubeflow Trainer 2.1) or in runtimePatches (from 2.2). Seldon "
     "Core makes the pods of its own servers without a scheduler, unless componentSpecs has their containers.",
 )
-NODES_LEFT = Rule(
+NODES_LEFT = Rule.warning(
     "nodes-left",
-    Severity.WARNING,
     "A workload chooses other nodes than those of its pool.",
     "`render` keeps what a workload says itself. A nodeSelector in addition to that of the pool takes nodes of other "
     "pools, but charges the queue of this pool. An affinity against the pool's selector leaves no node. If each "
@@ -107,13 +99,43 @@ def check_labels(declared: _Sent, fleet: Fleet) -> Iterator[Diagnostic]:
 def check_submitted(sent: FleetWorkload | SubmittedSet, fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks what a workload or PodCliqueSet says against what `render` sets."""
     yield from check_demands(sent.declared.origin, demands(fleet, sent))
-    yield from _choices(sent)
+    # Pods that select nodes which the pool lacks, by the labels of the pool's nodes and platforms.
+    pool = sent.pool
+    for pod in pods_of(sent) if pool.node_labels else ():
+        spec = pod.spec.model_extra
+        for key, path in choices(spec):
+            known_values = pool.node_labels.get(key)
+            is_told = path[0] == "nodeSelector" and key in pool.nodes.selector  # check_demands says it
+            if (
+                known_values
+                and not is_told
+                and not any(admits(spec, {key: value}, keys=(key,)) for value in known_values)
+            ):
+                selected = values_at(spec, path)
+                message = f"pool {pool.name} has no node with the {key} that {sent.kind} {sent.name} asks for"
+                message += f": {shortened(selected)}" if selected else ""
+                location = pod.origin.locate((*pod.path, *path))
+                yield Diagnostic(NODES_LEFT, message, location, hint=instead(selected, known_values))
 
 
 def check_workload(workload: FleetWorkload, fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks the minimum, the topologies and the scheduler of a workload."""
     yield from _minimum(workload)
-    yield from _topologies(fleet, workload)
+    root: KeyPath = ("metadata", "annotations")
+    places = [(root, workload.declared.spec.metadata.annotations)]
+    places += [(template.annotations_path, template.annotations) for template in workload.templates]
+    for path, values in places:
+        name = values.get(labels.TOPOLOGY)
+        if not name:
+            continue
+        known_names = {topology.name_on(workload.pool.backend) for topology in fleet.topologies}
+        known_names |= {topology.name for topology in fleet.topologies}
+        if name not in known_names:
+            message = f'the Topology "{name}" is not declared here, so its levels are not checked'
+            hint = (
+                f"Declared: {', '.join(sorted(known_names))}." if known_names else "If it exists elsewhere, do nothing."
+            )
+            yield Diagnostic(WORKLOAD_TOPOLOGY, message, workload.declared.at(*path, labels.TOPOLOGY), hint=hint)
     if podgrouper.row(workload).templates_elsewhere and workload.pool.backend.is_kai:
         name = workload.pool.backend.scheduler_name
         label = f", and its pods need the label {labels.QUEUE}: {workload.queue}" if fleet.config.guard else ""
@@ -136,8 +158,7 @@ def _pool(declared: _Sent) -> Iterator[Diagnostic]:
     elif not _says_pool(metadata):
         message = f"{declared.spec.kind} {declared.spec.metadata.name} does not say which pool it belongs to"
         hint = "Add the label kubectl-tas/pool with the name of a pool, or pool--subpool."
-        location = declared.origin.locate(("metadata", "labels", labels.POOL), key=True)
-        yield Diagnostic(WORKLOAD_POOL, message, location, hint=hint)
+        yield Diagnostic(WORKLOAD_POOL, message, declared.at_key("metadata", "labels", labels.POOL), hint=hint)
 
 
 def _says_pool(metadata: Meta) -> bool:
@@ -207,26 +228,6 @@ def check_demands(origin: Origin, demands: tuple[Demand, ...]) -> Iterator[Diagn
             yield Diagnostic(NODES_LEFT, message, origin.locate(demand.path), hint=hint)
 
 
-def _choices(workload: FleetWorkload | SubmittedSet) -> Iterator[Diagnostic]:
-    """Reports pods that select nodes which the pool lacks, by the labels of the pool's nodes and platforms."""
-    pool = workload.pool
-    for pod in pods_of(workload) if pool.node_labels else ():
-        spec = pod.spec.model_extra
-        for key, path in choices(spec):
-            known_values = pool.node_labels.get(key)
-            is_told = path[0] == "nodeSelector" and key in pool.nodes.selector  # check_demands says it
-            if (
-                known_values
-                and not is_told
-                and not any(admits(spec, {key: value}, keys=(key,)) for value in known_values)
-            ):
-                selected = values_at(spec, path)
-                message = f"pool {pool.name} has no node with the {key} that {workload.kind} {workload.name} asks for"
-                message += f": {shortened(selected)}" if selected else ""
-                location = pod.origin.locate((*pod.path, *path))
-                yield Diagnostic(NODES_LEFT, message, location, hint=instead(selected, known_values))
-
-
 def conflict(origin: Origin, path: KeyPath, value: object, reason: str, written_value: object) -> Diagnostic:
     """Returns a finding for the value ``written`` at ``path``, because ``why`` demands ``value``."""
     shown = "no plain text" if isinstance(written_value, (dict, list)) else f'"{written_value}"'
@@ -246,7 +247,22 @@ def _minimum(workload: FleetWorkload) -> Iterator[Diagnostic]:
         message = f"this {workload.kind} needs {pods} pods before it starts; a PodGroup counts at most {MAX_COUNT}"
         yield Diagnostic(WORKLOAD_MINIMUM, message, workload.declared.at("kind"), hint="Ask for fewer pods.")
     if podgrouper.row(workload).by_karta and not workload.is_owned:
-        yield from _minimum_of_parts(workload)
+        # Checks the pod counts that KAI reads by a Karta (constructSubgroup of KAI 0.17's plugin).
+        kind = workload.kind
+        for replica_type, least in zip(workload.replicas, podgrouper.minimums(workload), strict=True):
+            location = workload.declared.at(*replica_type.path)
+            if least < 1 and podgrouper.makes_sub_groups(workload):
+                message = (
+                    f"KAI makes no PodGroup of this {kind}, so it never runs: its Karta reads 0 pods for "
+                    f"{replica_type.name}"
+                )
+                yield Diagnostic(WORKLOAD_MINIMUM, message, location, hint="Write how many there are, from 1.")
+            elif least > replica_type.replicas:
+                message = (
+                    f"this {kind} needs {least} pods of {replica_type.name} before it starts, and has "
+                    f"{replica_type.replicas}"
+                )
+                yield Diagnostic(WORKLOAD_MINIMUM, message, location, hint=f"Ask for at most {replica_type.replicas}.")
     if path is None:
         return
     written_value = workload.declared.origin.value(path)
@@ -258,40 +274,3 @@ def _minimum(workload: FleetWorkload) -> Iterator[Diagnostic]:
         span = f" to {pods}, the pods of this {workload.kind}" if pods else ""
         message = f"{_name(path)} must be a number from 1{span}, not {shown}"
         yield Diagnostic(WORKLOAD_MINIMUM, message, workload.declared.at(*path), hint=within(number, pods))
-
-
-def _minimum_of_parts(workload: FleetWorkload) -> Iterator[Diagnostic]:
-    """Checks the pod counts that KAI reads by a Karta (constructSubgroup of KAI 0.17's plugin)."""
-    kind = workload.kind
-    for replica_type, least in zip(workload.replicas, podgrouper.minimums(workload), strict=True):
-        location = workload.declared.at(*replica_type.path)
-        if least < 1 and podgrouper.makes_sub_groups(workload):
-            message = (
-                f"KAI makes no PodGroup of this {kind}, so it never runs: its Karta reads 0 pods for "
-                f"{replica_type.name}"
-            )
-            yield Diagnostic(WORKLOAD_MINIMUM, message, location, hint="Write how many there are, from 1.")
-        elif least > replica_type.replicas:
-            message = (
-                f"this {kind} needs {least} pods of {replica_type.name} before it starts, and has "
-                f"{replica_type.replicas}"
-            )
-            yield Diagnostic(WORKLOAD_MINIMUM, message, location, hint=f"Ask for at most {replica_type.replicas}.")
-
-
-def _topologies(fleet: Fleet, workload: FleetWorkload) -> Iterator[Diagnostic]:
-    root: KeyPath = ("metadata", "annotations")
-    places = [(root, workload.declared.spec.metadata.annotations)]
-    places += [(template.annotations_path, template.annotations) for template in workload.templates]
-    for path, values in places:
-        name = values.get(labels.TOPOLOGY)
-        if not name:
-            continue
-        known_names = {topology.name_on(workload.pool.backend) for topology in fleet.topologies}
-        known_names |= {topology.name for topology in fleet.topologies}
-        if name not in known_names:
-            message = f'the Topology "{name}" is not declared here, so its levels are not checked'
-            hint = (
-                f"Declared: {', '.join(sorted(known_names))}." if known_names else "If it exists elsewhere, do nothing."
-            )
-            yield Diagnostic(WORKLOAD_TOPOLOGY, message, workload.declared.at(*path, labels.TOPOLOGY), hint=hint)

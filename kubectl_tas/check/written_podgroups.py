@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from kubectl_tas.base.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
+from kubectl_tas.base.diagnostics import Diagnostic, Related, Rule, Waiving
 from kubectl_tas.base.words import did_you_mean, write_instead
 from kubectl_tas.check.node_labels import mended_level
 from kubectl_tas.check.placement_rules import check_order
@@ -27,90 +27,77 @@ if TYPE_CHECKING:
     from kubectl_tas.model.manifest import SubGroup, TopologyConstraint
     from kubectl_tas.model.workloads import Workload
 
-SUBGROUP_NAME = Rule(
+SUBGROUP_NAME = Rule.error(
     "subgroup-name",
-    Severity.ERROR,
     "The name of a SubGroup or its parent is not a lower-case RFC 1123 label.",
     "KAI lower-cases the parent but not the name, so a SubGroup in upper case never finds its children and "
     "waits for ever; from 0.15 the API server refuses it. Use lower-case letters, digits and '-'.",
 )
-SUBGROUP_DUPLICATE = Rule(
+SUBGROUP_DUPLICATE = Rule.error(
     "subgroup-duplicate",
-    Severity.ERROR,
     "Two SubGroups of a PodGroup share a name.",
     "Pods name their SubGroup, so KAI cannot tell the two apart. Rename one.",
 )
-SUBGROUP_PARENT = Rule(
+SUBGROUP_PARENT = Rule.error(
     "subgroup-parent",
-    Severity.ERROR,
     "The parent of a SubGroup does not exist.",
     "KAI would not schedule the gang. Name a SubGroup of the same PodGroup.",
 )
-SUBGROUP_CYCLE = Rule(
+SUBGROUP_CYCLE = Rule.error(
     "subgroup-cycle",
-    Severity.ERROR,
     "SubGroups are each other's parents.",
     "The tree has no root, so KAI never starts the gang. Remove one of the parents.",
 )
-SUBGROUP_MINIMUM = Rule(
+SUBGROUP_MINIMUM = Rule.error(
     "subgroup-minimum",
-    Severity.ERROR,
     "KAI refuses minMember or minSubGroup, or they are more than can be there.",
     "KAI counts pods on leaves: from 0.15 its webhook demands minMember on a leaf and refuses it on a SubGroup with "
     "children, which may have minSubGroup instead.",
 )
-CONSTRAINT_TOPOLOGY = Rule(
+CONSTRAINT_TOPOLOGY = Rule.error(
     "constraint-topology",
-    Severity.ERROR,
     "A topology constraint names no topology, no level, or an unknown level.",
     "KAI cannot resolve the level without its Topology, and pods with a level that does not exist stay "
     "Pending. Name both, the level by its node label or, from KAI 0.17, by its alias.",
 )
-PODGROUP_QUEUE = Rule(
+PODGROUP_QUEUE = Rule.warning(
     "podgroup-queue",
-    Severity.WARNING,
     "A hand-written PodGroup names a queue that is unknown or takes no work.",
     "The queue may exist elsewhere. If not, the gang stays Pending.",
     protects=Waiving.CONFIG,
 )
-PODGROUP_PRIORITY = Rule(
+PODGROUP_PRIORITY = Rule.warning(
     "podgroup-priority",
-    Severity.WARNING,
     "A hand-written PodGroup names a PriorityClass that neither this repository nor KAI makes.",
     "The class may exist elsewhere. If not, KAI gives the PodGroup the cluster's default class, or 50, so it is "
     "preemptible. Kubernetes' own classes, system-..., rank above everything that a repository renders.",
     protects=Waiving.CONFIG,
 )
-PODGROUP_NAMESPACE = Rule(
+PODGROUP_NAMESPACE = Rule.warning(
     "podgroup-namespace",
-    Severity.WARNING,
     "A hand-written PodGroup is in another namespace than the work of its queue.",
     "No workload of this repository can join it. Pods from elsewhere that join it use the queue without a review. "
     "Write a namespace of the pool or the subpool whose queue it names.",
     protects=Waiving.CONFIG,
 )
-PODGROUP_TOPOLOGY = Rule(
+PODGROUP_TOPOLOGY = Rule.warning(
     "podgroup-topology",
-    Severity.WARNING,
     "A hand-written PodGroup names a Topology that is not rendered.",
     "The Topology may exist elsewhere; kubectl-tas cannot check its levels.",
 )
-PODGROUP_SPELLING = Rule(
+PODGROUP_SPELLING = Rule.info(
     "podgroup-spelling",
-    Severity.INFO,
     "A hand-written PodGroup spells subGroups as subgroups.",
     "The API server drops the misspelled field without a message. `render` writes the right name.",
 )
-PODGROUP_MEMBER = Rule(
+PODGROUP_MEMBER = Rule.error(
     "podgroup-member",
-    Severity.ERROR,
     "A Pod of a PodGroup names no SubGroup that takes pods.",
     "If a PodGroup has SubGroups, KAI places a pod only if its label kai.scheduler/subgroup-name names a SubGroup "
     "without children. The rest of the gang waits for that pod. Name such a SubGroup.",
 )
-PODGROUP_SHORT = Rule(
+PODGROUP_SHORT = Rule.error(
     "podgroup-short",
-    Severity.ERROR,
     "Fewer Pods are declared for a PodGroup than it needs to start.",
     "KAI places none of the pods before minMember of them exist. Declare the others in the same repository, or lower "
     "minMember. If something else makes the others, waive the rule there. The rule skips a PodGroup if no file "
@@ -125,27 +112,10 @@ _SYSTEM = "system-"
 
 def check_pod_groups(pod_group: FleetPodGroup, fleet: Fleet) -> Iterator[Diagnostic]:
     """Checks a hand-written PodGroup."""
-    yield from _spelling(pod_group)
-    yield from _names(pod_group)
-    yield from _parents(pod_group)
-    yield from _minimums(fleet, pod_group)
-    yield from _queue(fleet, pod_group)
-    yield from _priority(fleet, pod_group)
-    yield from _namespace(pod_group)
-    yield from _pods(fleet, pod_group)
-    topologies = {topology.name_on(pod_group.backend): topology for topology in fleet.topologies}
-    for constraint, path in pod_group.constraints:
-        yield from _constraint(pod_group, constraint, path, topologies)
-
-
-def _spelling(pod_group: FleetPodGroup) -> Iterator[Diagnostic]:
-    location = pod_group.declared.origin.locate(("spec", "subGroups"), key=True)
+    location = pod_group.declared.at_key("spec", "subGroups")
     if pod_group.declared.spec.spec.subGroups and location.source[location.column - 1 :].startswith("subgroups"):
         message = "the API calls this field subGroups and drops subgroups without a word; it is rendered as subGroups"
         yield Diagnostic(PODGROUP_SPELLING, message, location, hint="Write subGroups.")
-
-
-def _names(pod_group: FleetPodGroup) -> Iterator[Diagnostic]:
     first_paths: dict[str, KeyPath] = {}
     for sub_group, path in pod_group.sub_groups:
         location = pod_group.declared.at(*path, "name")
@@ -160,6 +130,32 @@ def _names(pod_group: FleetPodGroup) -> Iterator[Diagnostic]:
                 suggestion = names.fold(name)[:MAX_LABEL].strip("-")
                 hint = f"For example: {suggestion}." if names.is_label(suggestion) else "Choose another name."
                 yield Diagnostic(SUBGROUP_NAME, message, pod_group.declared.at(*path, field), hint=hint)
+    yield from _parents(pod_group)
+    spec, declared = pod_group.declared.spec.spec, pod_group.declared
+    gang = gang_of_pod_group(fleet, pod_group)
+    strict = pod_group.backend.has(Feature.STRICT_MIN_MEMBER)
+    counted = sum(leaf.minimum or 0 for leaf in gang.leaves)
+    if spec.minMember is not None and spec.subGroups and (spec.minSubGroup is not None or spec.minMember != counted):
+        message = "KAI ignores minMember of a PodGroup that has SubGroups"
+        hint = f"Remove it; KAI writes {counted} there, the sum of its leaves, where minSubGroup says nothing."
+        yield _minimum(pod_group, ("spec", "minMember"), message, hint)
+    yield from _too_many(pod_group, ("spec",), spec.minSubGroup, len(gang.below(gang)))
+    for sub_group, path in pod_group.sub_groups:
+        below = len(gang.by_parent.get(sub_group.name, ()))
+        if below and sub_group.minMember is not None:
+            message = f'SubGroup "{sub_group.name}" has children, so it must not have minMember'
+            yield _minimum(pod_group, (*path, "minMember"), message, "Remove it; pods are counted on the leaves.")
+        if not below and sub_group.minMember is None and strict:
+            message = f'SubGroup "{sub_group.name}" has no children, so KAI demands minMember'
+            yield Diagnostic(SUBGROUP_MINIMUM, message, declared.at(*path), hint="Add minMember.")
+        yield from _too_many(pod_group, path, sub_group.minSubGroup, below)
+    yield from _queue(fleet, pod_group)
+    yield from _priority(fleet, pod_group)
+    yield from _namespace(pod_group)
+    yield from _pods(fleet, pod_group)
+    topologies = {topology.name_on(pod_group.backend): topology for topology in fleet.topologies}
+    for constraint, path in pod_group.constraints:
+        yield from _constraint(pod_group, constraint, path, topologies)
 
 
 def _parents(pod_group: FleetPodGroup) -> Iterator[Diagnostic]:
@@ -200,27 +196,6 @@ def _cycles(by_name: dict[str, SubGroup]) -> Iterator[list[str]]:
         if name in walk:
             ring = list(walk)
             yield ring[ring.index(name) :]
-
-
-def _minimums(fleet: Fleet, pod_group: FleetPodGroup) -> Iterator[Diagnostic]:
-    spec, declared = pod_group.declared.spec.spec, pod_group.declared
-    gang = gang_of_pod_group(fleet, pod_group)
-    strict = pod_group.backend.has(Feature.STRICT_MIN_MEMBER)
-    counted = sum(leaf.minimum or 0 for leaf in gang.leaves)
-    if spec.minMember is not None and spec.subGroups and (spec.minSubGroup is not None or spec.minMember != counted):
-        message = "KAI ignores minMember of a PodGroup that has SubGroups"
-        hint = f"Remove it; KAI writes {counted} there, the sum of its leaves, where minSubGroup says nothing."
-        yield _minimum(pod_group, ("spec", "minMember"), message, hint)
-    yield from _too_many(pod_group, ("spec",), spec.minSubGroup, len(gang.below(gang)))
-    for sub_group, path in pod_group.sub_groups:
-        below = len(gang.by_parent.get(sub_group.name, ()))
-        if below and sub_group.minMember is not None:
-            message = f'SubGroup "{sub_group.name}" has children, so it must not have minMember'
-            yield _minimum(pod_group, (*path, "minMember"), message, "Remove it; pods are counted on the leaves.")
-        if not below and sub_group.minMember is None and strict:
-            message = f'SubGroup "{sub_group.name}" has no children, so KAI demands minMember'
-            yield Diagnostic(SUBGROUP_MINIMUM, message, declared.at(*path), hint="Add minMember.")
-        yield from _too_many(pod_group, path, sub_group.minSubGroup, below)
 
 
 def _too_many(pod_group: FleetPodGroup, path: KeyPath, asked_minimum: int | None, below: int) -> Iterator[Diagnostic]:
@@ -295,7 +270,14 @@ def _pods(fleet: Fleet, pod_group: FleetPodGroup) -> Iterator[Diagnostic]:
     pods_by_sub_group = Counter(sub_group_of(pod) for pod in pod_group.pods)
     for pod in pod_group.pods:
         yield from check_demands(pod.origin, member_demands(fleet, pod_group, pod.origin))
-        yield from _pool(fleet, pod_group, pod)
+        # Checks that a Pod names the same pool as the queue of its PodGroup.
+        named_pool = pod.spec.metadata.labels.get(labels.POOL)
+        target = fleet.leaf_queues(pod_group.backend).get(pod_group.declared.spec.spec.queue, "another repository's")
+        if named_pool is not None and names.fold(named_pool) != target:
+            message = f'the pool is "{named_pool}", but the queue of PodGroup {pod_group.name} is that of {target}'
+            related = (Related("that PodGroup", pod_group.declared.at("spec", "queue")),)
+            hint = "Remove the label: a Pod goes where its PodGroup goes."
+            yield Diagnostic(WORKLOAD_CONFLICT, message, pod.at("metadata", "labels", labels.POOL), related, hint=hint)
         if sub_group_of(pod) not in minimums:
             yield _no_leaf(pod_group, pod, minimums)
     for workload in fleet.workloads:
@@ -307,7 +289,13 @@ def _pods(fleet: Fleet, pod_group: FleetPodGroup) -> Iterator[Diagnostic]:
     if pod_group.pods and not _starts(pod_group, None, minimums, pods_by_sub_group):
         for name, least in minimums.items():
             if pods_by_sub_group[name] < least:
-                yield _short(pod_group, name, pods_by_sub_group[name], least)
+                pods_there = pods_by_sub_group[name]
+                paths = [path for sub_group, path in pod_group.sub_groups if sub_group.name == name]
+                location = pod_group.declared.at(*(paths[0] if paths else ("spec",)), "minMember")
+                group_name = f'SubGroup "{name}"' if paths else f'PodGroup "{pod_group.name}"'
+                are = "is 1 Pod" if pods_there == 1 else f"are {pods_there} Pods"
+                message = f"{group_name} needs {least} Pods before any starts, and there {are}: it waits for ever"
+                yield Diagnostic(PODGROUP_SHORT, message, location, hint="Declare the others too, or lower minMember.")
 
 
 def _starts(
@@ -323,15 +311,6 @@ def _starts(
     asked_minimum = spec.minSubGroup if name is None else next(s.minSubGroup for s in spec.subGroups if s.name == name)
     ready = sum(_starts(pod_group, child, minimums, pods_by_sub_group) for child in below if child != name)
     return ready >= (len(below) if asked_minimum is None else asked_minimum)
-
-
-def _short(pod_group: FleetPodGroup, name: str, pods_there: int, least: int) -> Diagnostic:
-    paths = [path for sub_group, path in pod_group.sub_groups if sub_group.name == name]
-    location = pod_group.declared.at(*(paths[0] if paths else ("spec",)), "minMember")
-    group_name = f'SubGroup "{name}"' if paths else f'PodGroup "{pod_group.name}"'
-    are = "is 1 Pod" if pods_there == 1 else f"are {pods_there} Pods"
-    message = f"{group_name} needs {least} Pods before any starts, and there {are}: it waits for ever"
-    return Diagnostic(PODGROUP_SHORT, message, location, hint="Declare the others too, or lower minMember.")
 
 
 def _no_leaf(pod_group: FleetPodGroup, pod: Declared[Workload], minimums: Mapping[str, int]) -> Diagnostic:
@@ -359,17 +338,6 @@ def _no_leaf(pod_group: FleetPodGroup, pod: Declared[Workload], minimums: Mappin
     return Diagnostic(PODGROUP_MEMBER, message, location, hint=did_you_mean(named_sub_group, leaves, hint))
 
 
-def _pool(fleet: Fleet, pod_group: FleetPodGroup, pod: Declared[Workload]) -> Iterator[Diagnostic]:
-    """Checks that a Pod names the same pool as the queue of its PodGroup."""
-    named_pool = pod.spec.metadata.labels.get(labels.POOL)
-    target = fleet.leaf_queues(pod_group.backend).get(pod_group.declared.spec.spec.queue, "another repository's")
-    if named_pool is not None and names.fold(named_pool) != target:
-        message = f'the pool is "{named_pool}", but the queue of PodGroup {pod_group.name} is that of {target}'
-        related = (Related("that PodGroup", pod_group.declared.at("spec", "queue")),)
-        hint = "Remove the label: a Pod goes where its PodGroup goes."
-        yield Diagnostic(WORKLOAD_CONFLICT, message, pod.at("metadata", "labels", labels.POOL), related, hint=hint)
-
-
 def _constraint(
     pod_group: FleetPodGroup, constraint: TopologyConstraint, path: KeyPath, topologies: dict[str, FleetTopology]
 ) -> Iterator[Diagnostic]:
@@ -378,7 +346,7 @@ def _constraint(
         lacking = "topology" if constraint.topology is None else "level"
         message = f"the constraint names no {lacking}"
         hint = "It needs topology, and requiredTopologyLevel or preferredTopologyLevel."
-        yield Diagnostic(CONSTRAINT_TOPOLOGY, message, pod_group.declared.origin.locate(path, key=True), hint=hint)
+        yield Diagnostic(CONSTRAINT_TOPOLOGY, message, pod_group.declared.at_key(*path), hint=hint)
         return
     topology = topologies.get(constraint.topology)
     if topology is None:
@@ -392,12 +360,6 @@ def _constraint(
             hint = write_instead(constraint.topology, bound)
         yield Diagnostic(PODGROUP_TOPOLOGY, message, pod_group.declared.at(*path, "topology"), hint=hint)
         return
-    yield from _levels(pod_group, constraint, path, topology)
-
-
-def _levels(
-    pod_group: FleetPodGroup, constraint: TopologyConstraint, path: KeyPath, topology: FleetTopology
-) -> Iterator[Diagnostic]:
     aliases = pod_group.backend.has(Feature.LEVEL_ALIAS)
     fields, ranks = ("requiredTopologyLevel", "preferredTopologyLevel"), {}
     for field in fields:

@@ -210,6 +210,7 @@ class NodeSource:
         self._files = files
         self._clusters = None if files else given_clusters(fleet, cluster, live=live)
         self._objects: dict[str, list[dict[str, Any]]] = {}
+        self._queued: dict[str, list[dict[str, Any]]] = {}
         self._nodes: dict[str, ClusterNodes] = {}
 
     def objects(self, backend: str) -> list[dict[str, Any]]:
@@ -231,7 +232,9 @@ class NodeSource:
         """
         from kubectl_tas.live import kubectl
 
-        found = self._with(backend, lambda cluster: cluster.queued())
+        if backend in self._queued:
+            return self._queued[backend]
+        found = self._queued[backend] = self._with(backend, lambda cluster: cluster.queued())
         namespace = kubectl.only_namespace(found)
         if namespace is not None:
             message = f"the state of the cluster has PodGroups of the namespace {namespace} alone: of pods in others it"
@@ -256,11 +259,8 @@ class NodeSource:
         return [*found, *beside.objects]
 
     def now(self, backend: str) -> datetime:
-        """Returns the time in a cluster; for files the newest time in them, so that their answer stays the same."""
-        from kubectl_tas.place.queues import newest_time
-
-        newest = newest_time(self.objects(backend))
-        return newest if newest is not None and self._clusters is None else datetime.now(UTC).replace(tzinfo=None)
+        """Returns the time in a cluster."""
+        return time_in(None if self._clusters is None else self._clusters.of(backend), self.objects(backend))
 
     def nodes(self, backend: str) -> ClusterNodes:
         """Returns the nodes, with what pods leave free. Raises TasError if nodes are absent or unreadable."""
@@ -275,6 +275,16 @@ class NodeSource:
             if not found.knows_pods:
                 say("The input has no pods, so everything on the nodes counts as free.", err=True)
         return self._nodes[key]
+
+
+def time_in(cluster: Cluster | None, objects: Iterable[Mapping[str, Any]]) -> datetime:
+    """Returns the time in a cluster, with its objects; None: they are from files. For files it is the newest time in
+    them, so that their answer stays the same.
+    """
+    from kubectl_tas.place.queues import newest_time
+
+    newest = newest_time(objects) if cluster is None or cluster.file is not None else None
+    return newest or datetime.now(UTC).replace(tzinfo=None, microsecond=0)
 
 
 def tell_shards(fleet: Fleet, pools: Iterable[FleetPool]) -> bool:

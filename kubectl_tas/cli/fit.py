@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import click
@@ -11,32 +11,33 @@ import click
 from kubectl_tas.base.words import nothing_called, shortened
 from kubectl_tas.cli.addressing import meant, open_work, work_arguments
 from kubectl_tas.cli.backends import NodeSource, chosen_backends, nodes_options, refuse_several, tell_shards
+from kubectl_tas.cli.clock import clock_options, sets_clock
 from kubectl_tas.cli.options import PICTURES, POOL, TEXT, output_option, repository_option, template_options
+from kubectl_tas.cli.played_shards import moved_by, shard_schedulers
 from kubectl_tas.cli.session import Session, open_session, refuse_errors, tell_errors
 from kubectl_tas.cli.terminal import hand_over_answer, progress, say, show, show_figures, waiting
-from kubectl_tas.compile.cluster_objects import compile_queues
-from kubectl_tas.draw import capacitypages
+from kubectl_tas.draw import capacitypages, startmoves
 from kubectl_tas.draw import fitpages as pages
 from kubectl_tas.draw import pendingtable as queue_pages
 from kubectl_tas.draw.fitfigure import figure
 from kubectl_tas.facts.quantities import total
 from kubectl_tas.gangs.admission import VERDICTS
-from kubectl_tas.model import manifest
+from kubectl_tas.gangs.start_moves import StartMoves
 from kubectl_tas.model.osmo_workflow import PRIORITIES
 from kubectl_tas.place.actions import pending
 from kubectl_tas.place.answers import FitOutcome, Fits, fit, in_order, nodes_of, running_of, settled
-from kubectl_tas.place.fairshare_report import called
+from kubectl_tas.place.earlier_starts import with_nodes
 from kubectl_tas.place.gangs_to_place import GangToPlace, LeftOut, unplaced
 from kubectl_tas.place.grow import grow as growth_of
-from kubectl_tas.place.queues import held_gangs, trees
-from kubectl_tas.place.schedulers import SeenCluster, ShardScheduler, schedulers
-from kubectl_tas.place.scheduling_session import sum_of
+from kubectl_tas.place.queues import held_gangs
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import Submission
 
 MAX_LISTED = 3
 """The most names that a message lists."""
+MAX_COST = 50_000
+"""Most nodes, times gangs, for which --grow plays the schedulers although no option asks for it."""
 
 
 @click.command("fit", epilog="Example: kubectl tas fit --all --nodes nodes.json --nodes pods.json")
@@ -50,6 +51,7 @@ MAX_LISTED = 3
     type=POOL,
     help="Say how many more racks the pool, or all WORK, needs.",
 )
+@clock_options
 @output_option(TEXT, *PICTURES, "json")
 @nodes_options
 @template_options
@@ -73,10 +75,13 @@ def fit_command(
     --all places all work that does not run yet, in KAI's order, on the same nodes and quotas. It shows what starts,
     what waits, and which LOW work KAI evicts. Exits 1 if one waits, or if KAI may try more than fit does.
 
-    --grow adds racks, like the most common one, until KAI has placed all; it ignores quotas. Exits 1 if one waits.
+    --grow adds racks, like the most common one, until KAI has placed all; it ignores quotas. It says how much earlier
+    work starts, if limits of running times are known. Exits 1 if one waits.
     """
     if output in PICTURES and (is_all or grow is not None):
         raise click.UsageError(f"-o {output} draws answers for WORK that is named, not those of --all or --grow")
+    if sets_clock() and grow is None:
+        raise click.UsageError("--assume, --horizon and --now are for --grow; when work starts: kubectl tas forecast")
     session = open_work(directory, work) if work else open_session(directory)
     if refuse_errors(session.without(VERDICTS)):  # what quotas say is another question
         return 1
@@ -157,36 +162,6 @@ def _all(
     return finish(session, left_out, is_placed=all(turn.placed and not turn.is_cut for turn in turns))
 
 
-def shard_schedulers(fleet: Fleet, gangs: Sequence[GangToPlace], source: NodeSource) -> Iterator[ShardScheduler]:
-    """Yields each shard of each cluster's scheduler that the gangs are sent to, as it begins."""
-    for backend in fleet.backends:
-        own = [item for item in gangs if item.sent.pool.backend == backend]
-        if not own:
-            continue
-        artifacts = (item.manifest for item in compile_queues(fleet) if item.backend == backend.name)
-        nodes, objects = source.nodes(backend.name), source.queued(backend.name)
-        there = [item for item in objects if item.get("kind") == "Queue"]
-        queues = trees((item for item in artifacts if isinstance(item, manifest.Queue)), there)
-        names = {queue: item.name for queue, item in called(fleet, backend.name).items()}
-        for scheduler in schedulers(backend, own, SeenCluster(nodes, objects, queues, names, source.now(backend.name))):
-            _tell_unknown(scheduler)
-            yield scheduler
-
-
-def _tell_unknown(scheduler: ShardScheduler) -> None:
-    """Says on stderr which gangs hold nodes in no known queue: the answers ignore such gangs."""
-    known = scheduler.start.tree.by_name
-    found = [item for item in scheduler.start.works if item.queue not in known]
-    if found:
-        names = shortened([item.name for item in found], MAX_LISTED)
-        held = plural(sum(sum_of(item.active).gpu for item in found), "GPU")
-        say(
-            f"In no queue that is known: {plural(len(found), 'gang')} on nodes, with {held}: {names}. "
-            "Such count for no quota, and are never taken for others.",
-            err=True,
-        )
-
-
 def _grow(
     session: Session, gangs: Sequence[GangToPlace], left_out: Sequence[LeftOut], source: NodeSource, output: str
 ) -> int:
@@ -203,11 +178,37 @@ def _grow(
             found += [
                 capacitypages.BackendGrowth(backend, growth) for growth in growth_of(copies, nodes_of(own[0], nodes))
             ]
+    moves = _moves(session.fleet, gangs, found, source)
     if output == "json":
-        hand_over_answer(capacitypages.GrowthAnswer(found, left_out))
+        hand_over_answer(capacitypages.GrowthAnswer(found, left_out, moves or None))
     elif found:
-        show(capacitypages.growth_text(found))
+        show(capacitypages.growth_text(found) + (f"\n{startmoves.render(moves)}" if moves else ""))
     return finish(session, left_out, is_placed=not any(growth.waiting for _, growth in found))
+
+
+def _moves(
+    fleet: Fleet, gangs: Sequence[GangToPlace], growths: Sequence[capacitypages.BackendGrowth], source: NodeSource
+) -> list[StartMoves]:
+    """Returns by how much the racks that are missing move starts. Without options for it, only what is known in hours,
+    and nothing that takes long.
+    """
+    moves: list[StartMoves] = []
+    growing = [each for each in growths if each.growth.added]
+    for scheduler in shard_schedulers(fleet, gangs, source, tells=False) if growing else ():
+        racks = [
+            growth
+            for backend, growth in growing
+            if backend == scheduler.backend and growth.to_place[0].sent.pool.shard == scheduler.shard
+        ]
+        added = [node for growth in racks for node in growth.added]
+        cost = (len(scheduler.start.nodes) + len(added)) * (len(scheduler.start.works) + len(scheduler.jobs))
+        if added and cost > MAX_COST and not sets_clock():
+            say("Not played: by how much starts move. To play it, pass --horizon 7d.", err=True)
+        elif added:
+            words = " and ".join(plural(growth.racks_needed, growth.word) for growth in racks)
+            moved = moved_by(scheduler, source, with_nodes(scheduler.start, added), f"{words} more")
+            moves += [moved] if sets_clock() or moved.has_times else []
+    return moves
 
 
 def finish(session: Session, left_out: Sequence[LeftOut], *, is_placed: bool) -> int:

@@ -4,80 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any
 
 import click
 
 from kubectl_tas.cli.addressing import meant, work_arguments
 from kubectl_tas.cli.backends import NodeSource, nodes_options, refuse_several
-from kubectl_tas.cli.fit import chosen_work, finish, shard_schedulers, tell_volumes
-from kubectl_tas.cli.options import output_option, repository_option, template_options, together
-from kubectl_tas.cli.session import Session, open_session, refuse_errors
+from kubectl_tas.cli.clock import clock, clock_options, grow_option
+from kubectl_tas.cli.fit import chosen_work, finish, tell_volumes
+from kubectl_tas.cli.options import output_option, repository_option, template_options
+from kubectl_tas.cli.played_shards import forecasted, shard_schedulers
+from kubectl_tas.cli.session import open_session, refuse_errors
 from kubectl_tas.cli.terminal import hand_over, hand_over_answer, progress, say, show
 from kubectl_tas.draw import forecasttable as pages
-from kubectl_tas.facts import times
 from kubectl_tas.gangs.admission import VERDICTS
 from kubectl_tas.place.earlier_starts import STARTED, Played, earlier_start, with_racks
 from kubectl_tas.place.gangs_to_place import GangToPlace, LeftOut, unplaced
-from kubectl_tas.place.run_limits import Clock, planned
-from kubectl_tas.place.schedulers import ShardScheduler
-from kubectl_tas.place.timeline import StartOutcome, play
+from kubectl_tas.place.timeline import StartOutcome
 from kubectl_tas.report.text import plural
 
-MAX_HORIZON = 366 * 86400
-"""Most seconds of a horizon."""
-MAX_GROWTH = 1000
 MAX_COST = 300_000
 """Most nodes and events, times gangs, times gangs that wait, for which changes are tried although no WORK is named."""
-FIRST_YEAR, LAST_YEAR = 1970, 9000
 _WAITING = (StartOutcome.GIVES_UP, StartOutcome.BEYOND, StartOutcome.UNKNOWN, StartOutcome.NEVER)
-
-
-class _Duration(click.ParamType):  # type: ignore[type-arg]
-    name = "duration"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        seconds = value if isinstance(value, int) else times.in_unit_of("seconds", str(value))
-        if seconds is None or not 0 < seconds <= MAX_HORIZON:
-            self.fail(f"{value!r} is not a time such as 2h, 90m or 7d, of at most 366 days", param, ctx)
-        return seconds
-
-
-class _Moment(click.ParamType):  # type: ignore[type-arg]
-    name = "moment"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
-        if isinstance(value, datetime):
-            return value
-        try:
-            moment = datetime.fromisoformat(str(value))
-            moment = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
-        except (ValueError, OverflowError):
-            self.fail(f"{value!r} is not a time such as 2026-11-29T04:00:00Z", param, ctx)
-        if not FIRST_YEAR <= moment.year <= LAST_YEAR:
-            self.fail(f"{value!r} is not in the years {FIRST_YEAR} to {LAST_YEAR}", param, ctx)
-        return moment
-
-
-clock_options = together(
-    click.option("--assume", metavar="TIME", type=_Duration(), help="How long work without a limit runs, such as 2h."),
-    click.option(
-        "--horizon", metavar="TIME", type=_Duration(), default="7d", show_default=True, help="Where the forecast stops."
-    ),
-    click.option("--now", metavar="TIME", type=_Moment(), help="The time of the forecast, such as 2026-11-29T04:00Z."),
-)
-"""The options for the times of a forecast."""
 
 
 @click.command("forecast", epilog="Example: kubectl tas forecast train --nodes nodes.json --nodes pods.json")
 @work_arguments(many=True, required=False)
-@click.option(
-    "--grow",
-    metavar="N",
-    type=click.IntRange(1, MAX_GROWTH),
-    help="Say how much earlier work starts with N more racks, like the most common one.",
-)
+@grow_option
 @clock_options
 @output_option("table", "wide", "json", "svg", "html")
 @nodes_options
@@ -86,9 +39,6 @@ clock_options = together(
 def forecast_command(
     work: Sequence[str],
     grow: int | None,
-    now: datetime | None,
-    horizon: int,
-    assume: int | None,
     files: Sequence[str],
     live: bool,
     output: str,
@@ -108,7 +58,7 @@ def forecast_command(
     if refuse_errors(session.without(VERDICTS)):
         return 1
     chosen = chosen_work(session, (), is_all=True, backend=cluster["backend"])
-    named = {id(item) for word in work for item in meant(session, word, chosen)}
+    named = frozenset(id(item) for word in work for item in meant(session, word, chosen))
     if not chosen:
         say("There is no work to place.", err=True)
     source = NodeSource(session.fleet, files, cluster, live=live)
@@ -118,8 +68,12 @@ def forecast_command(
     left_out = [item for item in found if isinstance(item, LeftOut)]
     gangs = [item for item in found if isinstance(item, GangToPlace)]
     tell_volumes(gangs, source)
-    clock = Clock(now or datetime.now(UTC).replace(microsecond=0), horizon, assume)
-    forecasts = _forecasts(session, gangs, source, clock, named if work else None, grow)
+    forecasts = [
+        _with_changes(each, grow)
+        for scheduler in shard_schedulers(session.fleet, gangs, source)
+        for times in (clock(source.now(scheduler.backend)),)
+        if (each := forecasted(scheduler, source.queued(scheduler.backend), times, named if work else None))
+    ]
     if output == "json":
         hand_over_answer(pages.Forecasts(forecasts, left_out))
     elif output in ("svg", "html"):
@@ -134,43 +88,17 @@ def forecast_command(
     return finish(session, own, is_placed=not waits)
 
 
-def _forecasts(
-    session: Session,
-    gangs: Sequence[GangToPlace],
-    source: NodeSource,
-    clock: Clock,
-    named: set[int] | None,
-    grow: int | None,
-) -> list[pages.Forecasted]:
-    return [
-        each
-        for scheduler in shard_schedulers(session.fleet, gangs, source)
-        if (each := _forecast(scheduler, source, clock, named, grow)) is not None
-    ]
-
-
-def _forecast(
-    scheduler: ShardScheduler, source: NodeSource, clock: Clock, named: set[int] | None, grow: int | None
-) -> pages.Forecasted | None:
-    """Returns the forecast of one scheduler; None if it has no WORK that is named."""
-    scheduler = replace(scheduler, start=replace(scheduler.start, now=clock.now.replace(tzinfo=None)))
-    plan = planned(scheduler, source.queued(scheduler.backend), clock)
-    shown = None
-    if named is not None:
-        shown = frozenset(name for name, gang in plan.gangs_to_place.items() if id(gang.sent) in named)
-        if not shown and not any(id(gang.sent) in named for gang in (*plan.suspended, *plan.without_runs)):
-            return None
-    with progress("Forecasting") as tick:
-        forecast = play(scheduler.start, plan.gangs, clock.horizon, tick)
-    played = Played(scheduler.start, plan.gangs, forecast)
-    each = pages.Forecasted(scheduler, plan, forecast, clock, shown, None if named is None else frozenset(named))
+def _with_changes(each: pages.Forecasted, grow: int | None) -> pages.Forecasted:
+    """Adds what would bring gangs forward that wait."""
+    plan, start = each.planned, each.scheduler.start
+    played = Played(start, plan.gangs, each.forecast)
     late = [
         gang
         for gang in each.gangs
         if gang.outcome not in STARTED and gang.name in plan.gangs_to_place and plan.is_first(gang.planned)
     ]
-    cost = (len(scheduler.start.nodes) + forecast.events) * len(plan.gangs) * len(late)
-    if named is None and cost > MAX_COST:
+    cost = (len(start.nodes) + each.forecast.events) * len(plan.gangs) * len(late)
+    if each.named is None and cost > MAX_COST:
         say(f"Not tried: what would help {plural(len(late), 'gang')} that wait. Name WORK.", err=True)
         late = []
     earlier = {}

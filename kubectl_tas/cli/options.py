@@ -227,12 +227,13 @@ def group_directory() -> str | None:
     return context.find_root().params.get("directory") if context else None
 
 
-def _note(context: click.Context, option: click.Parameter, given: object) -> None:
+def note(context: click.Context, option: click.Parameter, given: object) -> None:
+    """Keeps the value of an option that is not passed to the command, for ``noted``."""
     context.meta[f"{__name__}.{option.name}"] = given
 
 
 def noted(name: str) -> Any:
-    """Returns the value of an option of ``run_options``; None if the command does not have that option."""
+    """Returns the value that ``note`` has kept of an option; None if the command does not have that option."""
     context = click.get_current_context(silent=True)
     return context.meta.get(f"{__name__}.{name}") if context else None
 
@@ -246,7 +247,7 @@ def _read_settings(context: click.Context, option: click.Parameter, given: Seque
         if setting is None:
             raise click.BadParameter(f"{text!r} is not NAME=VALUE")
         found.append(setting)
-    _note(context, option, found)
+    note(context, option, found)
 
 
 def _setting_option(name: str, about: str) -> Callable[[F], F]:
@@ -274,10 +275,10 @@ run_options = together(
         metavar="N",
         type=click.IntRange(1, 64),
         expose_value=False,
-        callback=_note,
+        callback=note,
         help="Compile in N processes, by default one for each processor.",
     ),
-    click.option("--no-cache", is_flag=True, expose_value=False, callback=_note, help="Keep nothing between runs."),
+    click.option("--no-cache", is_flag=True, expose_value=False, callback=note, help="Keep nothing between runs."),
     click.option(
         "--cache-dir",
         metavar="DIR",
@@ -285,7 +286,7 @@ run_options = together(
         envvar="KUBECTL_TAS_CACHE",
         show_envvar=True,
         expose_value=False,
-        callback=_note,
+        callback=note,
         help="Keep compiled files in DIR between runs. Default: $XDG_CACHE_HOME/kubectl-tas.",
     ),
 )

@@ -24,6 +24,7 @@ from kubectl_tas.cli.backends import (
     target_of,
     tell_shards,
 )
+from kubectl_tas.cli.clock import clock_options, grow_option, sets_clock
 from kubectl_tas.cli.editing import edit
 from kubectl_tas.cli.options import (
     BACKEND,
@@ -56,6 +57,7 @@ from kubectl_tas.resolve.pools import FleetPool, Target
 
 if TYPE_CHECKING:
     from kubectl_tas.draw.capacitypages import Planned
+    from kubectl_tas.gangs.start_moves import StartMoves
     from kubectl_tas.live.live_cluster import Cluster, ClusterState
     from kubectl_tas.place.node_resources import ClusterNodes
     from kubectl_tas.place.uncharged import Holdings, Objects, Uncharged
@@ -337,6 +339,9 @@ _GPUS = click.IntRange(min=1, max=1_000_000)
 @pool.command("plan", epilog="Example: kubectl tas pool plan team --nodes nodes.json --nodes pods.json")
 @click.argument("wanted", metavar="[POOL]...", nargs=-1, type=POOL)
 @click.option("--gpus", metavar="N", type=_GPUS, help="GPUs of each pod; by default all of a common node.")
+@click.option("--quota", metavar="N", type=click.IntRange(min=0), help="The same with N GPUs guaranteed to POOL.")
+@grow_option
+@clock_options
 @output_option("text", "json")
 @nodes_options
 @template_options
@@ -344,6 +349,8 @@ _GPUS = click.IntRange(min=1, max=1_000_000)
 def plan(
     wanted: Sequence[str],
     gpus: int | None,
+    grow: int | None,
+    quota: int | None,
     files: Sequence[str],
     live: bool,
     output: str,
@@ -354,8 +361,15 @@ def plan(
 
     The gang has room on the nodes: anywhere, and in one domain of each level. Without --nodes, the command asks the
     backends' clusters. Exits 1 if the nodes lack GPUs that pools are guaranteed.
+
+    With --grow or --quota it lists the work of each POOL whose start would move, as `forecast` plays it.
     """
-    from kubectl_tas.draw import capacitypages  # only this command plans
+    from kubectl_tas.draw import capacitypages, startmoves  # only this command plans
+
+    if quota is not None and len(wanted) != 1:
+        raise click.UsageError("--quota is for one POOL; name it")
+    if sets_clock() and grow is None and quota is None:
+        raise click.UsageError("--assume, --horizon and --now are for --grow and --quota")
 
     session = open_session(directory)
     if refuse_errors(session.without(VERDICTS)):
@@ -368,12 +382,38 @@ def plan(
     tell_shards(fleet, pools)
     found = [_planned(fleet, pool, source.nodes(pool.backend.name), gpus) for pool in pools]
     broken = [item for name in sorted({pool.backend.name for pool in pools}) for item in _not_kept(fleet, source, name)]
+    moves = None if grow is None and quota is None else list(_moves(fleet, pools, source, grow, quota))
     if output == "json":
-        hand_over_answer(capacitypages.PoolPlans(found, list(map(capacitypages.BrokenGuarantee, broken))))
+        hand_over_answer(capacitypages.PoolPlans(found, list(map(capacitypages.BrokenGuarantee, broken)), moves))
     else:
-        show(capacitypages.plan_text(found, broken))
+        show("\n".join((capacitypages.plan_text(found, broken), *([startmoves.render(moves)] if moves else []))))
     tell_errors(session)
     return 1 if broken else 0
+
+
+def _moves(
+    fleet: Fleet, pools: Sequence[FleetPool], source: NodeSource, grow: int | None, quota: int | None
+) -> Iterator[StartMoves]:
+    """Yields by how much further racks and another guarantee move the starts of the pools' work."""
+    from kubectl_tas.cli.played_shards import gangs_beside, moved_by, shard_schedulers
+    from kubectl_tas.place.earlier_starts import further_nodes, with_guarantee, with_nodes
+
+    planned = {pool.name for pool in pools}
+    gangs = gangs_beside(fleet, pools)
+    for scheduler in shard_schedulers(fleet, gangs, source):
+        shard = scheduler.backend, scheduler.shard
+        of_shard = [gang for gang in gangs if (gang.sent.pool.backend.name, gang.sent.pool.shard) == shard]
+        of_pools = [gang for gang in of_shard if gang.sent.pool.name in planned]
+        start, words = scheduler.start, []
+        if grow is not None:
+            added, more = further_nodes(start, of_pools or of_shard, grow) or ((), "no node to copy, so none")
+            start = with_nodes(start, added)
+            words.append(f"{more} more")
+        if quota is not None:
+            (pool,) = pools
+            start = with_guarantee(start, {pool.queue, pool.shared_queue}, quota - int(pool.guarantee.gpu))
+            words.append(f"{plural(quota, 'GPU')} guaranteed to {pool.name}")
+        yield moved_by(scheduler, source, start, " and ".join(words)).of_pools(planned)
 
 
 def _pools_to_plan(fleet: Fleet, wanted: Sequence[str], backend: str | None) -> Iterator[FleetPool]:

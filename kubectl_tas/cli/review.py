@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,19 @@ import click
 from kubectl_tas.base.diagnostics import TasError, has_errors
 from kubectl_tas.base.late import imported
 from kubectl_tas.check.run_checks import Base, settled
-from kubectl_tas.cli.backends import CLUSTER, DECLARED, USED, cluster_options, live_option, named_clusters
+from kubectl_tas.cli.backends import (
+    CLUSTER,
+    DECLARED,
+    USED,
+    NodeSource,
+    cluster_options,
+    live_option,
+    named_clusters,
+    nodes_options,
+    refuse_several,
+    time_in,
+)
+from kubectl_tas.cli.clock import clock_options, sets_clock
 from kubectl_tas.cli.options import (
     FOLDER,
     REVISION,
@@ -29,6 +42,7 @@ from kubectl_tas.cli.session import (
     open_change,
     open_session,
     open_summaries,
+    read_revision,
     refuse_errors,
     tell_errors,
     tell_unread,
@@ -39,10 +53,12 @@ from kubectl_tas.compare.impact import Impact, impact
 from kubectl_tas.compare.transitions import compare
 from kubectl_tas.compile import compile_fleet
 from kubectl_tas.emit.foreign import OUTPUT_FOREIGN, FileBeside, kept_changes
+from kubectl_tas.gangs.admission import VERDICTS
 from kubectl_tas.gangs.lasting import Past
 from kubectl_tas.work.run import JudgedRepository
 
 if TYPE_CHECKING:
+    from kubectl_tas.draw.forecasttable import Forecasted
     from kubectl_tas.live.live_cluster import Clusters
     from kubectl_tas.model.artifact import Artifact
     from kubectl_tas.place.node_resources import ClusterNodes
@@ -62,13 +78,24 @@ FORMATS = {
 @output_option(*FORMATS)
 @base_option("The git revision to compare with; the same as REF.")
 @template_options
+@clock_options
+@nodes_options
 @run_options
 @repository_option
-def diff(revision: str | None, output: str, base: str | None, directory: str | None) -> int:
+def diff(
+    revision: str | None,
+    output: str,
+    base: str | None,
+    files: Sequence[str],
+    live: bool,
+    directory: str | None,
+    **cluster: Any,
+) -> int:
     """Show what the changes since a git revision mean.
 
     The report lists settings, quotas, work that is admitted, refused or waits, gangs that restart, and changes that a
-    cluster refuses. The last line names the risk.
+    cluster refuses. The last line names the risk. With --nodes or a cluster it lists the gangs whose starts move,
+    as `forecast` plays them.
 
     Exits 0 if nothing changes, 1 if anything does. If the repository has errors, it prints them to stderr and exits 3.
     """
@@ -81,12 +108,38 @@ def diff(revision: str | None, output: str, base: str | None, directory: str | N
     if meaning is None:
         refuse_errors(session)
         return 3
+    if files or live or any(cluster.values()):
+        meaning = _with_moves(meaning, directory, NodeSource(session.fleet, files, cluster, live=live), files, cluster)
+    elif sets_clock():
+        raise click.UsageError("--assume, --horizon and --now need --nodes or a cluster")
     text = imported(FORMATS[output])(meaning)
     if output == "text":
         show(text)
     else:
         hand_over(text)
     return 0 if meaning.is_empty else 1
+
+
+def _with_moves(
+    meaning: Impact, directory: str | None, source: NodeSource, files: Sequence[str], cluster: Mapping[str, Any]
+) -> Impact:
+    """Adds the starts that the change moves. Both states are read in full, as work is placed pod by pod."""
+    from kubectl_tas.cli.played_shards import moved_by_files  # only with nodes
+
+    session = open_session(directory)
+    before = read_revision(session.root, meaning.revision, directory)
+    if before.unreadable:
+        return replace(
+            meaning, unread=(*meaning.unread, f"without all of {meaning.revision}, which starts move is unknown")
+        )
+    if files:
+        refuse_several(
+            pool.backend.name for pool in session.fleet.pools if pool.backend.is_kai and not cluster["backend"]
+        )
+    moves = moved_by_files(before.fleet, session.fleet, source, cluster["backend"])
+    if not any(each.moves for each in moves):
+        say("No start moves.", err=True)
+    return replace(meaning, starts=tuple(moves))
 
 
 def _is_given(option: str) -> bool:
@@ -152,8 +205,9 @@ def report(to: str, title: str, since: str | None, live: bool, directory: str | 
     own = {pool.backend.name for pool in fleet.pools}
     answers = asked.ask(lambda one: one.state().queues, own & asked.names) if asked else None
     source = USED[CLUSTER if asked else DECLARED]
-    nodes = _nodes(asked, asked.names.intersection(own)) if asked else {}
+    nodes, forecasts = _nodes(session, asked, asked.names.intersection(own)) if asked else ({}, [])
     content = Content(title, fleet, session.shown, session.waived, answers.found if answers else None, source, nodes)
+    content = replace(content, forecasts=tuple(forecasts))
     whole = whole_work(session.run.full) if session.run else None
     content = replace(content, commit=last_commit(session.root), whole=whole)
     if since is not None:
@@ -171,18 +225,29 @@ def report(to: str, title: str, since: str | None, live: bool, directory: str | 
     return tell_errors(session) or unread
 
 
-def _nodes(asked: Clusters, backends: frozenset[str]) -> dict[str, ClusterNodes]:
-    """Returns the nodes of clusters, for files only if they have nodes; says on stderr which cannot be read."""
+def _nodes(
+    session: Session, asked: Clusters, backends: frozenset[str]
+) -> tuple[dict[str, ClusterNodes], list[Forecasted]]:
+    """Returns the nodes of clusters, for files only if they have nodes, and when work starts on those whose pods are
+    known too. Says on stderr what cannot be read.
+    """
+    from kubectl_tas.cli.starts import forecasts_of
     from kubectl_tas.live.kubectl import complete_kinds
     from kubectl_tas.live.live_cluster import nodes_among
     from kubectl_tas.place.node_resources import read_nodes
 
-    found = {}
+    found: dict[str, ClusterNodes] = {}
+    forecasts: list[Forecasted] = []
     for name in sorted(backends & asked.known.keys()):
+        cluster = asked.of(name)
         try:
-            items = asked.of(name).nodes_and_pods()
+            items = cluster.nodes_and_pods()
             if nodes_among(items):
-                found[name] = read_nodes(items, complete_kinds(items))
+                found[name] = nodes = read_nodes(items, complete_kinds(items))
+                backend = next(backend for backend in session.fleet.backends if backend.name == name)
+                if nodes.knows_pods and backend.is_kai and not session.without(VERDICTS).failed():
+                    items = [*items, *cluster.queued().objects]
+                    forecasts += forecasts_of(session.fleet, backend, nodes, items, time_in(cluster, items))
         except TasError as error:
             say(f"Without the nodes of backend {name}: {error.message}", err=True)
-    return found
+    return found, forecasts

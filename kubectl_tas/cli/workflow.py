@@ -172,6 +172,7 @@ def why_command(work: str, output: str, live: bool, directory: str | None, **clu
 
     Exits 0 if WORK runs or has succeeded, else 1.
     """
+    from kubectl_tas.cli.starts import with_starts
     from kubectl_tas.place.pending_work import why
 
     names_cluster = live or any(cluster[name] for name in ("context", "kubeconfig", "cluster_state"))
@@ -192,11 +193,9 @@ def why_command(work: str, output: str, live: bool, directory: str | None, **clu
     if without is not None:
         raise click.UsageError(f"{without.name} is for backend {without.pool.backend.name}, which has no KAI")
     clusters = clusters_asked()
-    answers = [
-        why(fleet, item, answer)
-        for item, answer in zip(found, _answers_of_clusters(fleet, found, clusters), strict=True)
-    ]
-    code = _tell_why(answers, as_given(cluster, live=live), output)
+    said = _answers_of_clusters(fleet, found, clusters)
+    answers = [why(fleet, item, answer) for item, answer in zip(found, said, strict=True)]
+    code = _tell_why(with_starts(fleet, answers, said, clusters), as_given(cluster, live=live), output)
     tell_errors(session)
     return code
 

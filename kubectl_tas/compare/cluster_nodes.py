@@ -124,7 +124,15 @@ def check_nodes(fleet: Fleet, backend: FleetBackend, nodes: Sequence[LiveNode]) 
     for pool in pools:
         usable[pool.name] = frozenset(node.name for node in nodes if may_use(pool, node.labels))
         if not usable[pool.name] and nodes:
-            yield _selects_none(pool)
+            spec = pool.declared.spec.spec
+            path = ("nodes", "selector") if spec.nodes.selector else ("nodePool",) if spec.nodePool else ()
+            if path:
+                message = f"no node of backend {pool.backend.name} has {_needed(pool)}, which pool {pool.name} asks for"
+            else:
+                shard = f"every node of backend {pool.backend.name} is of a shard"
+                message = f"{shard}, but pool {pool.name} names no nodePool"
+            hint = "Correct it, or label the nodes."
+            yield Diagnostic(SELECTOR_WITHOUT_NODES, message, pool.declared.at("spec", *path), hint=hint)
         yield from _platforms(pool, [node for node in nodes if node.name in usable[pool.name]])
     choosing: tuple[FleetWorkload | SubmittedSet, ...] = (*fleet.workloads, *fleet.submitted_sets)
     for submission in choosing:
@@ -154,19 +162,7 @@ def _needed(pool: FleetPool) -> str:
     return ", ".join(f"{key}={value}" for key, value in sorted(selector.items()))
 
 
-def _selects_none(pool: FleetPool) -> Diagnostic:
-    spec = pool.declared.spec.spec
-    path = ("nodes", "selector") if spec.nodes.selector else ("nodePool",) if spec.nodePool else ()
-    if path:
-        message = f"no node of backend {pool.backend.name} has {_needed(pool)}, which pool {pool.name} asks for"
-    else:
-        message = f"every node of backend {pool.backend.name} is of a shard, but pool {pool.name} names no nodePool"
-    hint = "Correct it, or label the nodes."
-    return Diagnostic(SELECTOR_WITHOUT_NODES, message, pool.declared.at("spec", *path), hint=hint)
-
-
 def _platforms(pool: FleetPool, nodes: Sequence[LiveNode]) -> Iterator[Diagnostic]:
-    """Reports platforms whose pods match none of the pool's nodes."""
     for platform in pool.platforms.by_name.values() if nodes else ():
         selector = pool.nodes.selector | platform.chosen
         if not any(selector.items() <= node.labels.items() for node in nodes):
@@ -215,11 +211,8 @@ def _exceeded(
         confined = [pool for pool in pools if usable[pool.name] <= within and pool.name not in reported]
         unspent = within - spent
         unspent_nodes = [node for node in nodes if node.name in unspent]
-        guaranteed, usable_gpus = (
-            sum(_guaranteed(pool) for pool in confined),
-            sum(node.gpus for node in unspent_nodes if node.counts),
-        )
-        if guaranteed > usable_gpus:
+        guaranteed = sum(map(_guaranteed, confined))
+        if guaranteed > sum(node.gpus for node in unspent_nodes if node.counts):
             yield _exceeds(backend, confined, unspent_nodes, guaranteed)
             reported |= {pool.name for pool in confined}
             spent |= within
@@ -326,11 +319,7 @@ def check_domains(fleet: Fleet, backend: FleetBackend, nodes: Sequence[LiveNode]
     """Reports work of a backend that KAI never places on these nodes, even if all nodes are empty."""
     if not backend.has(Feature.TOPOLOGY):
         return
-    topologies = {
-        declared_topology.name_on(backend): declared_topology
-        for declared_topology in fleet.topologies
-        if declared_topology.backend in (None, backend)
-    }
+    topologies = {each.name_on(backend): each for each in fleet.topologies if each.backend in (None, backend)}
     for request in dict.fromkeys(_asked(fleet, backend)):
         if backend.has(Feature.COARSE_PREFERRED if request.is_preferred else Feature.COARSE_REQUIRED):
             continue
@@ -341,7 +330,8 @@ def check_domains(fleet: Fleet, backend: FleetBackend, nodes: Sequence[LiveNode]
         needed = {level.label for level in topology.levels}
         of_shard = (node for node in nodes if node.labels.get(labels.NODE_POOL) == request.shard)
         nodes_in_topology = [node for node in of_shard if needed <= node.labels.keys()]
-        shared = _shared_levels(topology, nodes_in_topology)
+        values = [{node.labels[level.label] for node in nodes_in_topology} for level in topology.levels]
+        shared = next((depth for depth, names in enumerate(values) if len(names) != 1), len(values))
         level = topology.levels[shared - 1]
         if shared <= [topology_level.key for topology_level in topology.levels].index(keys[0]) + 1:
             continue
@@ -357,23 +347,13 @@ def check_domains(fleet: Fleet, backend: FleetBackend, nodes: Sequence[LiveNode]
         yield Diagnostic(REQUIRED_ABOVE_COMMON_DOMAIN, message, request.location, hint=hint)
 
 
-def _shared_levels(topology: FleetTopology, nodes: Sequence[LiveNode]) -> int:
-    """Returns how many levels, from the coarsest, have one common value on all nodes; 0 without nodes."""
-    for depth, level in enumerate(topology.levels):
-        if len({node.labels[level.label] for node in nodes}) != 1:
-            return depth
-    return len(topology.levels)
-
-
 def _asked(fleet: Fleet, backend: FleetBackend) -> Iterator[_RequestedLevel]:
     for workflow in fleet.workflows:
         if workflow.pool.backend == backend:
             for group, gang in zip(workflow.groups, gangs_of_workflow(fleet, workflow), strict=True):
                 requirements = [requirement for task in group.tasks for requirement in task.resource.requirements]
                 for finest in _of_gang(gang):
-                    path = next(
-                        requirement.path for requirement in requirements if requirement.level.label == finest[1]
-                    )
+                    path = next(each.path for each in requirements if each.level.label == finest[1])
                     location = workflow.declared.at(*path)
                     yield _RequestedLevel(f"workflow {workflow.name}", *finest, workflow.pool.shard, location)
     for workload in fleet.workloads:

@@ -84,7 +84,8 @@ def changed_levels(change: Change) -> Iterator[Diagnostic]:
         if current is None or current.levels == topology.levels:
             continue
         users = [] if topology.pool else _placed_by(change, name)
-        if not _only_added(topology, current):
+        new_levels = iter(current.levels)
+        if not all(level in new_levels for level in topology.levels):
             users += (  # but for what is in queues that are known to be idle
                 work.kind_and_name
                 for work in change.after.placed_by(current)
@@ -123,12 +124,6 @@ def _placed_by(change: Change, name: str) -> list[str]:
             if live.topology_name == name and state.scheduled(key) != 0:
                 placed.add(key)
     return ["/".join(key) for key in sorted(placed)]
-
-
-def _only_added(before: FleetTopology, after: FleetTopology) -> bool:
-    """Whether the new topology still has all old levels in their order."""
-    new_levels = iter(after.levels)
-    return all(level in new_levels for level in before.levels)
 
 
 def _levels(topology: FleetTopology) -> str:
@@ -198,7 +193,10 @@ def _differences(
     earlier, later = _owners(before), _owners(after)
     for owner, (constraint, path) in later.items():
         if owner in earlier and _domains(earlier[owner][0]) != _domains(constraint):
-            location = _constraint_place(after, constraint, path)
+            where: KeyPath = (*path, "topologyConstraint")
+            if constraint is not None and constraint.required is not None:
+                where = (*where, *constraint.required_at)
+            location = after.declared.origin.locate(where, key=where[-1] == "topologyConstraint")
             yield f'{owner[0]} "{owner[1]}"', _domains(earlier[owner][0]), _domains(constraint), location
     for clique in after.cliques:
         was, now = _group(before, clique.name), _group(after, clique.name)
@@ -209,16 +207,7 @@ def _differences(
             yield f'clique "{clique.name}" by its scaling group', old, new, location
 
 
-def _constraint_place(clique_set: FleetPodCliqueSet, constraint: PackConstraint | None, path: KeyPath) -> Location:
-    """Returns the place of a domain, or the place for a missing one."""
-    where: KeyPath = (*path, "topologyConstraint")
-    if constraint is not None and constraint.required is not None:
-        where = (*where, *constraint.required_at)
-    return clique_set.declared.origin.locate(where, key=where[-1] == "topologyConstraint")
-
-
 def _group(clique_set: FleetPodCliqueSet, clique: str) -> FleetScalingGroup | None:
-    """Returns the scaling group of a clique."""
     return next((group for group in clique_set.groups if clique in group.spec.cliqueNames), None)
 
 
@@ -283,7 +272,13 @@ def _locked(before: Any, after: Any, *, keeps: bool) -> Iterator[tuple[str, KeyP
         if is_ordered and index != earlier_index:
             positions = f"{earlier_index + 1} to {index + 1}"
             yield f'the clique "{clique["name"]}" moves from position {positions}', (*path, "name")
-        for field, was, now in _clique_fields(earlier, clique):
+        specs = (earlier["spec"], clique["spec"])
+        values = [
+            *((field, *(spec.get(field) or None for spec in specs)) for field in ("roleName", "startsAfter")),
+            ("minAvailable", *(spec.get("minAvailable", spec.get("replicas", 1)) for spec in specs)),
+            ("resourceSharing", earlier.get("resourceSharing") or None, clique.get("resourceSharing") or None),
+        ]  # as the defaulting webhook sets them
+        for field, was, now in values:
             if was != now:
                 steps: KeyPath = ("resourceSharing",) if field == "resourceSharing" else ("spec", field)
                 of_clique = f'of the clique "{clique["name"]}"'
@@ -306,22 +301,12 @@ def _locked(before: Any, after: Any, *, keeps: bool) -> Iterator[tuple[str, KeyP
 def _renamed(
     kind: str, earlier: Mapping[str, object], template: Mapping[str, Any], field: str
 ) -> Iterator[tuple[str, KeyPath]]:
-    """Yields the parts of a list that are new or gone."""
     names = [part["name"] for part in template.get(field) or ()]
     for index, name in enumerate(names):
         if name not in earlier:
             yield f'the {kind} "{name}" is new', (field, index, "name")
     for name in (name for name in earlier if name not in names):
         yield f'the {kind} "{name}" is removed', (field,)
-
-
-def _clique_fields(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[tuple[str, object, object]]:
-    """Yields the immutable fields of a clique, each with its old and new value as the defaulting webhook sets it."""
-    was, now = before["spec"], after["spec"]
-    for field in ("roleName", "startsAfter"):
-        yield field, was.get(field) or None, now.get(field) or None
-    yield "minAvailable", *(spec.get("minAvailable", spec.get("replicas", 1)) for spec in (was, now))
-    yield "resourceSharing", before.get("resourceSharing") or None, after.get("resourceSharing") or None
 
 
 def _from_to(before: object, after: object) -> str:

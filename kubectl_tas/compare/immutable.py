@@ -40,14 +40,8 @@ def _has_own_address(before: Mapping[str, Any], after: Mapping[str, Any]) -> boo
 
 
 def _shrinks(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
-    """Whether the change requests a smaller volume."""
     old, new = (parse(value_at(document, "spec", "resources", "requests", "storage")) for document in (before, after))
     return old is not None and new is not None and new < old
-
-
-def _names_a_class(before: Mapping[str, Any], _after: Mapping[str, Any]) -> bool:
-    """Whether a volume has a class. A volume without one may still get a class if the cluster has no default."""
-    return value_at(before, "spec", "storageClassName") is not None
 
 
 _GROVE = SET.versions[0].partition("/")[0]
@@ -60,7 +54,12 @@ TABLE: dict[tuple[str, str], tuple[Fixed, ...]] = {
             but=paths("resources.requests", "volumeAttributesClassName", "storageClassName", below="spec"),
             filled={("spec", "volumeMode"): "Filesystem"},
         ),
-        Fixed(Effect.REFUSED, paths("spec.storageClassName"), SERVER, only=_names_a_class),
+        Fixed(  # a volume without a class may still get one if the cluster has no default
+            Effect.REFUSED,
+            paths("spec.storageClassName"),
+            SERVER,
+            only=lambda before, _after: value_at(before, "spec", "storageClassName") is not None,
+        ),
         Fixed(Effect.REFUSED, paths("spec.resources.requests.storage"), SERVER, only=_shrinks),
     ),
     ("resource.nvidia.com", "ComputeDomain"): (
@@ -111,9 +110,7 @@ def changed_fields(
                 for changed_path in _differences(before, after, path):
                     values = (value_at(document, *changed_path) for document in (before, after))
                     old, new = (filled.get(changed_path) if value is None else value for value in values)
-                    if not any(_covers(free, changed_path) for free in row.but) and not _is_same(
-                        changed_path, old, new
-                    ):
+                    if not any(_covers(x, changed_path) for x in row.but) and not _is_same(changed_path, old, new):
                         refused |= {changed_path} if row.effect is Effect.REFUSED else set()
                         yield Changed(row, changed_path, old, new)
     operator = kubernetes.operator_of(str(after.get("apiVersion")), kind)
@@ -162,5 +159,4 @@ def _is_same(path: KeyPath, old: Any, new: Any) -> bool:
 
 
 def _said(value: Any, default: Any) -> Any:
-    """Returns a value, or the default if the value is empty."""
     return default if value is None or value in ({}, []) else value

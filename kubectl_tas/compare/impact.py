@@ -21,6 +21,7 @@ from kubectl_tas.emit.foreign import FileBeside
 from kubectl_tas.facts.quantities import NOTHING, RESOURCES, Amounts
 from kubectl_tas.gangs.admission import Admission, Verdict
 from kubectl_tas.gangs.lasting import Past
+from kubectl_tas.gangs.start_moves import StartMoves
 from kubectl_tas.gangs.workflow_gang import gangs_of_workflow
 from kubectl_tas.kinds.page import Effect
 from kubectl_tas.load.source import CONFIG_FILE
@@ -226,7 +227,7 @@ class Risk(NamedTuple):
 
 @json_fields(
     "version:1 base=revision risk settings beside queues subpools topologies work restarts guard=guard_change objects "
-    "diagnostics=findings notCompared=unread shards=changed_shards?"
+    "diagnostics=findings notCompared=unread shards=changed_shards? starts?"
 )
 @dataclass(frozen=True)
 class Impact:
@@ -253,6 +254,8 @@ class Impact:
     listed: tuple[str, ...] = ()
     """Work that overQuota of a pool or subpool lists anew, or with larger amounts."""
     shards: tuple[ShardChange, ...] = ()
+    starts: tuple[StartMoves, ...] | None = None
+    """The starts that the change moves, for each shard of a scheduler; None without nodes."""
 
     @property
     def is_empty(self) -> bool:
@@ -286,9 +289,7 @@ class Impact:
 
     def _high(self) -> Iterator[str]:
         refused = sum(finding.rule is CHANGE_REFUSED for finding in self.findings)
-        errors = sum(
-            finding.severity is Severity.ERROR and finding.rule is not CHANGE_REFUSED for finding in self.findings
-        )
+        errors = sum(each.severity is Severity.ERROR and each.rule is not CHANGE_REFUSED for each in self.findings)
         gangs = sum(restart.kind == "PodGroup" for restart in self.restarts)
         dropped = sum(queue.kind == "dropped" for queue in self.queues)
         recreated = sum(topology.kind == "recreated" for topology in self.topologies)
@@ -327,6 +328,8 @@ class Impact:
         yield from _phrase(sum(shard.kind == "made" for shard in self.shards), "shard is new", "shards are new")
         yield from _phrase(milder, "rule counts for less", "rules count for less")
         yield from _phrase(warned, "warning", "warnings")
+        later = sum(move.is_later for shard in self.starts or () for move in shard.gangs)
+        yield from _phrase(later, "gang starts later", "gangs start later")
         if self.unread:
             yield "not all could be compared"
         if self.guard is not None and self.guard[1] == "warn":
@@ -337,7 +340,9 @@ class Impact:
     @property
     def losers(self) -> tuple[QueueChange, ...]:
         """Leaf queues that stay, with less quota of any resource."""
-        return tuple(queue for queue in self.queues if _loses(queue))
+        leaves = [queue for queue in self.queues if not queue.state.is_container]
+        quotas = [(queue, queue.before.quota, queue.after.quota) for queue in leaves if queue.before and queue.after]
+        return tuple(queue for queue, old, new in quotas if any(new.of(name) < old.of(name) for name in RESOURCES))
 
     @property
     def gains(self) -> Iterator[tuple[str, str, tuple[tuple[str, Amounts, Amounts], ...]]]:
@@ -447,12 +452,6 @@ def _phrase(number: int, singular: str, several: str) -> Iterator[str]:
         yield f"{number} {singular if number == 1 else several}"
 
 
-def _loses(queue: QueueChange) -> bool:
-    if queue.before is None or queue.after is None or queue.state.is_container:
-        return False
-    return any(queue.after.quota.of(name) < queue.before.quota.of(name) for name in RESOURCES)
-
-
 def _queues(change: Change) -> Iterator[QueueChange]:
     for (backend, name), before, after in _pairs(_queue_states(change.before), _queue_states(change.after)):
         yield QueueChange(backend, name, before, after)
@@ -461,9 +460,7 @@ def _queues(change: Change) -> Iterator[QueueChange]:
 def _queue_states(fleet: Fleet) -> dict[tuple[str, str], QueueState]:
     """Returns every queue of pools on KAI's clusters, each after its parent queue."""
     states: dict[tuple[str, str], QueueState] = {}
-    for pool in sorted(
-        fleet.pools, key=lambda pool: (pool.backend.index, [ancestor.name for ancestor in reversed(pool.chain)])
-    ):
+    for pool in sorted(fleet.pools, key=lambda pool: (pool.backend.index, [x.name for x in reversed(pool.chain)])):
         if not pool.backend.is_kai:
             continue
         backend, priority = pool.backend.name, pool.declared.spec.spec.priority
@@ -491,8 +488,7 @@ def _queue_states(fleet: Fleet) -> dict[tuple[str, str], QueueState]:
 def _subpools(change: Change) -> Iterator[SubpoolStep]:
     successors = renamed(change)
     earlier, later = (
-        {subpool.canonical: subpool.state for pool in fleet.pools for subpool in pool.subpools}
-        for fleet in (change.before, change.after)
+        {x.canonical: x.state for pool in fleet.pools for x in pool.subpools} for fleet in (change.before, change.after)
     )
     moved = {
         subpool.canonical: f"{new.name}--{subpool.name}"
@@ -512,8 +508,7 @@ def _subpools(change: Change) -> Iterator[SubpoolStep]:
 
 def _listed(change: Change) -> Iterator[str]:
     before, after = (
-        {leaf.name: leaf.over_quota for pool in fleet.pools for leaf in pool.leaves}
-        for fleet in (change.before, change.after)
+        {leaf.name: leaf.over_quota for pool in x.pools for leaf in pool.leaves} for x in (change.before, change.after)
     )
     for target, later in after.items():
         earlier = before.get(target, {})
@@ -527,9 +522,7 @@ def _listed(change: Change) -> Iterator[str]:
 
 
 def _topologies(change: Change) -> Iterator[TopologyChange]:
-    states = (
-        {topology.name: topology.levels for topology in fleet.topologies} for fleet in (change.before, change.after)
-    )
+    states = ({topology.name: topology.levels for topology in x.topologies} for x in (change.before, change.after))
     for name, before, after in _pairs(*states):
         is_new_object = before is not None and after is not None and is_recreated(before, after)
         yield TopologyChange(name, before, after, "recreated" if is_new_object else _kind(before, after))
@@ -551,10 +544,7 @@ def _work(change: Change) -> Iterator[WorkChange]:
 
 
 def _by_identity(fleet: Fleet) -> dict[tuple[str, str, str, str], Submission]:
-    return {
-        (submission.pool.backend.name, submission.kind, submission.namespace, submission.name): submission
-        for submission in fleet.submissions
-    }
+    return {(each.pool.backend.name, each.kind, each.namespace, each.name): each for each in fleet.submissions}
 
 
 def _asked(submission: Submission) -> object:
@@ -605,7 +595,6 @@ def _restarts(change: Change) -> Iterator[Restart]:
 
 
 def _names(fleet: Fleet, workflow: FleetWorkflow) -> dict[str, str]:
-    """Returns the name of the PodGroup of each group."""
     gangs = gangs_of_workflow(fleet, workflow)
     return {group.name: gang.name for group, gang in zip(workflow.groups, gangs, strict=True)}
 
@@ -629,7 +618,6 @@ _ORDER = ("off", "info", "warning", "error")
 
 
 def _rules(change: Change) -> Iterator[RuleChange]:
-    """Yields rules whose severity changes."""
     rules_by_code, severities = all_rules(), (change.before.config.rules, change.after.config.rules)
     for code in sorted({*severities[0], *severities[1]}):
         default = rules_by_code[code].severity.value if code in rules_by_code else "off"
@@ -675,6 +663,5 @@ def _objects(before: Sequence[Artifact], after: Sequence[Artifact]) -> Iterator[
 
 
 def _by_name(artifacts: Sequence[Artifact]) -> Mapping[tuple[str, ...], object]:
-    """Returns the applied objects, by cluster, kind, API, namespace and name."""
     applied = ((artifact.backend, artifact.manifest) for artifact in artifacts if artifact.apply)
     return {(where, x.kind, x.apiVersion, x.metadata.namespace or "", x.metadata.name): x for where, x in applied}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -45,9 +46,7 @@ class Domains:
     @property
     def counted(self) -> tuple[DomainNodes, ...]:
         """The domains with their numbers of nodes and GPUs."""
-        return tuple(
-            DomainNodes(name, len(nodes), sum(node.gpus for node in nodes)) for name, nodes in self.nodes.items()
-        )
+        return tuple(DomainNodes(name, len(nodes), sum(x.gpus for x in nodes)) for name, nodes in self.nodes.items())
 
     @cached_property
     def sizes(self) -> tuple[int, int]:
@@ -64,10 +63,6 @@ class Domains:
     def split(self, coarser: Domains) -> Iterator[tuple[str, tuple[str, ...]]]:
         """Yields the domains with nodes in several domains of ``coarser``, each with these coarser domains."""
         return split(self.nodes, coarser.label)
-
-    def nests_in(self, coarser: Domains) -> bool:
-        """Whether each domain lies within one domain of ``coarser``."""
-        return next(self.split(coarser), None) is None
 
 
 @json_fields(
@@ -123,14 +118,26 @@ def suggest(nodes: Sequence[LiveNode], labels: Sequence[str] = ()) -> SuggestedL
     levels: list[Domains] = []
     left_out: list[UnusedLabel] = []
     for candidate in sorted(candidates, key=_worth):
-        reason = _unfit(candidate, len(considered), several=several and not labels) or _against(candidate, levels)
+        lacking = len(candidate.lacking)
+        if lacking > len(considered) * _MOST_OUTSIDE:
+            reason = f"{lacking} of {len(considered)} nodes lack it"
+        elif several and not labels and len(candidate.nodes) == 1:
+            reason = "all nodes are in one domain"
+        else:
+            reason = _against(candidate, levels)
         if reason:
             left_out.append(UnusedLabel(candidate, reason))
         else:
             levels.append(candidate)
-    levels.sort(key=lambda level: (len(level.nodes), rank(level.label)))
+    taken: set[str] = set()
+    for index, level in enumerate(sorted(levels, key=lambda level: (len(level.nodes), rank(level.label)))):
+        key, number = level.key, 2
+        while key in taken:
+            key, number = f"{level.key}-{number}", number + 1
+        taken.add(key)
+        levels[index] = replace(level, key=key)
     left_out.sort(key=lambda unused: (rank(unused.level.label), unused.level.label))
-    return SuggestedLevels(len(considered), len(nodes) - len(considered), tuple(_named_apart(levels)), tuple(left_out))
+    return SuggestedLevels(len(considered), len(nodes) - len(considered), tuple(levels), tuple(left_out))
 
 
 def _domains(nodes: Sequence[LiveNode], label: str) -> Domains:
@@ -146,32 +153,12 @@ def _worth(candidate: Domains) -> tuple[bool, bool, int]:
     return not (named_place and named_place.joins_gpus), candidate.key not in ("zone", "host"), rank(candidate.label)
 
 
-def _unfit(candidate: Domains, nodes: int, *, several: bool) -> str:
-    """Returns why a label by itself makes no level; empty if it may."""
-    if len(candidate.lacking) > nodes * _MOST_OUTSIDE:
-        return f"{len(candidate.lacking)} of {nodes} nodes lack it"
-    if several and len(candidate.nodes) == 1:
-        return "all nodes are in one domain"
-    return ""
-
-
 def _against(candidate: Domains, levels: Sequence[Domains]) -> str:
     """Returns why a label makes no level together with the kept ones; empty if it may."""
     for level in levels:
-        if candidate.nests_in(level) and level.nests_in(candidate):
+        if not (any(candidate.split(level)) or any(level.split(candidate))):
             return f"its domains are those of {level.key}"
         coarser, finer = (candidate, level) if len(candidate.nodes) < len(level.nodes) else (level, candidate)
         for name, above in finer.split(coarser):
             return f"{finer.key} {name} lies in {shortened(above, _SHOWN)} of {coarser.key}"
     return ""
-
-
-def _named_apart(levels: Sequence[Domains]) -> Iterator[Domains]:
-    """Yields the levels with unique keys."""
-    taken: set[str] = set()
-    for level in levels:
-        key, number = level.key, 2
-        while key in taken:
-            key, number = f"{level.key}-{number}", number + 1
-        taken.add(key)
-        yield Domains(level.label, key, level.maker, level.nodes, level.lacking)

@@ -104,15 +104,12 @@ def moved_pools(change: Change) -> Iterator[Diagnostic]:
             continue
         if new is None and after.declared.spec.spec.parent is not None:
             continue  # its parent has a finding
-        way = f"from {_spot(old)} to {_spot(new)}"
+        spots = [f"below {parent.name}" if parent else "the top" for parent in (old, new)]
+        way = f"from {spots[0]} to {spots[1]}"
         message = f"pool {after.name} moves {way} since {change.revision}; its queues keep their names and their work"
         location = after.declared.at("spec", "parent") if new else after.declared.at("metadata", "name")
         hint = "Work that runs goes on, and counts for the new parent from the next cycle of the scheduler on."
         yield Diagnostic(POOL_MOVED, message, location, hint=hint)
-
-
-def _spot(parent: FleetPool | None) -> str:
-    return f"below {parent.name}" if parent else "the top"
 
 
 def _gone(change: Change) -> list[FleetPool]:

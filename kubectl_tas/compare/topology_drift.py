@@ -10,13 +10,12 @@ from kubectl_tas.base.diagnostics import Diagnostic, Rule, Severity, TasError, W
 from kubectl_tas.base.late import dataclass
 from kubectl_tas.facts.grove import DEFAULT_TOPOLOGY
 from kubectl_tas.live.cliquesets import DomainKey, GroveState, Levels, LiveSet, SetKey
-from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.podcliqueset import FleetPodCliqueSet
 from kubectl_tas.resolve.topologies import FleetTopology
 
 if TYPE_CHECKING:
-    from kubectl_tas.model.grovekinds import CliqueSet
+    pass
 
 
 CONDITION = "TopologyLevelsUnavailable"
@@ -140,14 +139,8 @@ def declared_uses(fleet: Fleet) -> list[TopologyUse]:
     """Returns the use of each set in the repository, judged by the topologies of the repository."""
     declared_domains = domains(declared_levels(fleet))
     return [
-        _use(
-            clique_set.key,
-            clique_set.spec,
-            declared_domains,
-            is_named=bool(clique_set.named),
-            backend=cluster_of(fleet, clique_set),
-        )
-        for clique_set in fleet.pod_clique_sets
+        _use(each.key, each.spec, declared_domains, is_named=bool(each.spec.named), backend=cluster_of(fleet, each))
+        for each in fleet.pod_clique_sets
     ]
 
 
@@ -176,13 +169,8 @@ def _use(
     backend: str | None = None,
 ) -> TopologyUse:
     is_default = placed_set.topology_name is not None and not is_named
-    return TopologyUse(
-        *key,
-        placed_set.topology_name,
-        is_default,
-        None if domains_by_topology is None else condition(placed_set, domains_by_topology),
-        backend,
-    )
+    state = None if domains_by_topology is None else condition(placed_set, domains_by_topology)
+    return TopologyUse(*key, placed_set.topology_name, is_default, state, backend)
 
 
 def the_cluster(fleet: Fleet, backend: str) -> str:
@@ -248,12 +236,7 @@ def check_drift(fleet: Fleet, backend: str, state: GroveState) -> Iterator[Diagn
 def _unavailable(
     fleet: Fleet, backend: str, sets: Mapping[SetKey, LiveSet], live: Mapping[str, Collection[str]]
 ) -> Iterator[Diagnostic]:
-    sets_of_backend = (
-        clique_set
-        for clique_set in fleet.pod_clique_sets
-        if clique_set.backend is not None and clique_set.backend.name == backend
-    )
-    places: dict[SetKey, Declared[CliqueSet]] = {clique_set.key: clique_set.declared for clique_set in sets_of_backend}
+    places = {each.key: each.declared for each in fleet.of_backend(backend).pod_clique_sets}
     for (namespace, name), placed in sets.items():
         state = condition(placed, live)
         if state is None or state.status == "False":
@@ -279,21 +262,15 @@ def _difference(drift: Drift, cluster: str) -> Diagnostic:
             hint = "Grove's operator deletes it when it starts with topologyAwareScheduling disabled."
         return Diagnostic(TOPOLOGY_UNDEPLOYED, message, None, hint=hint)
     location = topology.declared.origin.locate(topology.path, key=True)
+    apply = "Start Grove's operator with this configuration" if drift.name == DEFAULT_TOPOLOGY else "Apply the file"
     if drift.live is None:
         message = f'the cluster topology "{drift.name}" is not in {cluster}'
-        return Diagnostic(TOPOLOGY_UNDEPLOYED, message, location, hint=_apply(drift))
+        return Diagnostic(TOPOLOGY_UNDEPLOYED, message, location, hint=f"{apply}.")
     message = (
         f'the cluster topology "{drift.name}" has {_text(drift.declared)} here, but {_text(drift.live)} in {cluster}'
     )
-    hint = f"{_apply(drift).rstrip('.')}, or take over the cluster's levels."
+    hint = f"{apply}, or take over the cluster's levels."
     return Diagnostic(TOPOLOGY_DRIFT, message, location, hint=hint)
-
-
-def _apply(drift: Drift) -> str:
-    """Returns how to bring a topology into the cluster."""
-    if drift.name == DEFAULT_TOPOLOGY:
-        return "Start Grove's operator with this configuration."
-    return "Apply the file."
 
 
 def _text(levels: Levels) -> str:

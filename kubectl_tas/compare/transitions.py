@@ -212,8 +212,11 @@ def changed_classes(change: Change) -> Iterator[Diagnostic]:
     is_unreadable = (earlier is None and bool(change.unreadable)) or (config is None and not change.complete)
     if change.before.repository.is_empty or is_unreadable:  # the defaults may stand in for a Config
         return
-    before = _priorities(change.before)
-    for name, priority in _priorities(change.after).items():
+    before, after = (
+        {name: priority for priority, name in fleet.config.priorityClasses.model_dump().items()}
+        for fleet in (change.before, change.after)
+    )
+    for name, priority in after.items():
         old = before.get(name, priority)
         if old == priority:
             continue
@@ -225,11 +228,6 @@ def changed_classes(change: Change) -> Iterator[Diagnostic]:
         location = config.at(*_PATH, priority) if config else None
         hint = f"Choose a name for {priority} that is new."
         yield Diagnostic(PRIORITY_CLASS_CHANGED, message, location, related, hint=hint)
-
-
-def _priorities(fleet: Fleet) -> dict[str, str]:
-    """Returns the priority of each PriorityClass by name."""
-    return {name: priority for priority, name in fleet.config.priorityClasses.model_dump().items()}
 
 
 def new_rights(change: Change) -> Iterator[Diagnostic]:
@@ -244,9 +242,7 @@ def new_rights(change: Change) -> Iterator[Diagnostic]:
     folders = before.config.adminSources
     refused = {id(declared) for declared, _ in outside(after.repository, after.config.adminSources)}
     outside_admins = [document for document in outside(after.repository, folders) if id(document[0]) not in refused]
-    earlier = (
-        {_identity(document): document.origin.data for document in before.repository.deciding} if outside_admins else {}
-    )
+    earlier = {_identity(each): each.origin.data for each in before.repository.deciding} if outside_admins else {}
     for document in outside_admins:
         if earlier.get(_identity(document[0])) != document[0].origin.data:
             yield misplaced(document, folders, change.revision)

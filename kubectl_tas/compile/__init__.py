@@ -90,9 +90,8 @@ def in_order_of_application(fleet: Fleet, made: Sequence[P]) -> tuple[P, ...]:
 def _in_own_files(made: Sequence[P]) -> Iterable[P]:
     """Gives each object its own file: two pairs of namespace and name may join to one file name."""
     places = attrgetter("backend", "folder", "file")
-    if len({hash(places(artifact)) for artifact in made}) == len(
-        made
-    ):  # takes a third of the memory of the places themselves
+    hashes = {hash(places(artifact)) for artifact in made}  # a third of the memory of the places themselves
+    if len(hashes) == len(made):
         return made
     uses = Counter(map(places, made))
     return (_in_own_file(artifact, uses) for artifact in made)

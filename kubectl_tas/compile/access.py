@@ -8,7 +8,18 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from kubectl_tas.base.late import dataclass
-from kubectl_tas.compile.cel import any_label_changed, holds, label, listed, looked_up, tables, text, value
+from kubectl_tas.compile.cel import (
+    any_label_changed,
+    holds,
+    label,
+    let,
+    listed,
+    looked_up,
+    refuse_unless,
+    tables,
+    text,
+    value,
+)
 from kubectl_tas.compile.metadata import folder, metadata
 from kubectl_tas.kinds import SET, pages
 from kubectl_tas.model import labels
@@ -19,7 +30,6 @@ from kubectl_tas.model.podkinds import DeclaredKind, every_page
 from kubectl_tas.model.policies import (
     ClusterRole,
     ClusterRoleBinding,
-    Expression,
     LabelRequirement,
     LabelSelector,
     MatchConstraints,
@@ -30,7 +40,6 @@ from kubectl_tas.model.policies import (
     RoleBinding,
     RoleRef,
     Subject,
-    Validation,
     Verb,
 )
 from kubectl_tas.resolve import names
@@ -193,43 +202,47 @@ def access_policy(fleet: Fleet, backend: FleetBackend, namespaces: tuple[str, ..
     access = tables("access", [f"{text(queue)}: {listed(groups)}" for queue, groups in submitters.items()], "{}")
     is_listed = " || ".join(holds(table, "q") for table in access)
     may_change = may_change_policy(name)
+    trusted = dict.fromkeys((*CONTROLLERS, *fleet.config.trusted))
+    # Whoever changes the spec of work in a queue also uses the queue.
+    notes = (f"({value(variable, 'annotations', labels.QUEUE)})" for variable in ("object", "oldObject"))
+    changes = (any_label_changed(), " != ".join(notes), " != ".join(map(_spec, ("object", "oldObject"))))
     return PolicySpec(
         failurePolicy="Ignore" if fleet.config.guard == "warn" else "Fail",
         matchConstraints=_all_work(fleet.config.kinds, namespaces),
         matchConditions=(
-            Expression(name="is-no-controller", expression=_is_no_controller(fleet)),
-            Expression(name="is-new-or-changed", expression=_is_new_or_changed()),
+            let(
+                "is-no-controller",
+                f"!([request.userInfo.username] + request.userInfo.groups).exists(who, who in {listed(trusted)})",
+            ),
+            let("is-new-or-changed", f"request.operation == 'CREATE' || {' || '.join(changes)}"),
         ),
         variables=(
-            Expression(name="named", expression=_named()),
+            let("named", _named()),
             *access,
-            Expression(
-                name="refused",
-                expression=f"variables.named.filter(q, ({is_listed}) && "
+            let(
+                "refused",
+                f"variables.named.filter(q, ({is_listed}) && "
                 f"!({looked_up(access, '[]', key='q')}).exists(g, g in request.userInfo.groups))",
             ),
-            Expression(name="queue", expression="variables.refused.size() == 0 ? '' : variables.refused[0]"),
+            let("queue", "variables.refused.size() == 0 ? '' : variables.refused[0]"),
         ),
         validations=(
-            Validation(
-                expression=f"variables.queue == '' || {may_change}",
-                messageExpression=f"'queue ' + variables.queue + ' is for ' + ({looked_up(access, '[]')}).join(', ') + "
+            refuse_unless(
+                f"variables.queue == '' || {may_change}",
+                f"'queue ' + variables.queue + ' is for ' + ({looked_up(access, '[]')}).join(', ') + "
                 "'; ' + request.userInfo.username + ' is in no such group'",
-                reason="Forbidden",
             ),
-            Validation(
-                expression=f"variables.named.size() < {_MOST_NAMED} || {may_change}",
-                messageExpression=text(f"a queue is named {_MOST_NAMED} times or more"),
-                reason="Forbidden",
+            refuse_unless(
+                f"variables.named.size() < {_MOST_NAMED} || {may_change}",
+                text(f"a queue is named {_MOST_NAMED} times or more"),
             ),
             *(
-                Validation(
-                    expression=f"object.kind != '{kind}' || ({label('object', labels.QUEUE)}) != '' || {may_change}",
-                    messageExpression=f"'a {kind} must name its queue in its own labels: its pods have the labels of "
+                refuse_unless(
+                    f"object.kind != '{kind}' || ({label('object', labels.QUEUE)}) != '' || {may_change}",
+                    f"'a {kind} must name its queue in its own labels: its pods have the labels of "
                     "its runtime, which may be of another group'",
-                    reason="Forbidden",
                 )
-                for kind in _without_templates()
+                for kind in (page.recognition.kind for page in pages() if page.gang.templates_elsewhere)
             ),
         ),
     )
@@ -239,11 +252,6 @@ def may_change_policy(name: str) -> str:
     """Returns CEL for: whoever sends the request may update the policy ``name``."""
     policies = "authorizer.group('admissionregistration.k8s.io').resource('validatingadmissionpolicies')"
     return f"{policies}.name({text(name)}).check('update').allowed()"
-
-
-def _without_templates() -> Iterator[str]:
-    """Yields the kinds whose pod templates are in another object."""
-    return (page.recognition.kind for page in pages() if page.gang.templates_elsewhere)
 
 
 def _submitters(fleet: Fleet, backend: FleetBackend) -> dict[str, tuple[str, ...]]:
@@ -276,19 +284,6 @@ def _all_work(kinds: Sequence[DeclaredKind], namespaces: tuple[str, ...]) -> Mat
         namespaceSelector=LabelSelector(matchExpressions=(within,)),
         resourceRules=(rule(("",), ("v1",), _PODS), rule(of_operators, ("*",), ("*", "*/status"))),
     )
-
-
-def _is_no_controller(fleet: Fleet) -> str:
-    trusted = dict.fromkeys((*CONTROLLERS, *fleet.config.trusted))
-    return f"!([request.userInfo.username] + request.userInfo.groups).exists(who, who in {listed(trusted)})"
-
-
-def _is_new_or_changed() -> str:
-    """Returns CEL for a new or changed object: whoever changes the spec of work in a queue also uses the queue."""
-    note = (f"({value(variable, 'annotations', labels.QUEUE)})" for variable in ("object", "oldObject"))
-    specs = (_spec(variable) for variable in ("object", "oldObject"))
-    conditions = (any_label_changed(), " != ".join(note), " != ".join(specs))
-    return f"request.operation == 'CREATE' || {' || '.join(conditions)}"
 
 
 def _named() -> str:

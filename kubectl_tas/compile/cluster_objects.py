@@ -7,7 +7,7 @@ pools and of cluster topologies, with the ClusterTopologyBindings that Grove rea
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import field
 
 from kubectl_tas.base.late import dataclass
@@ -77,7 +77,10 @@ def compile_queues(fleet: Fleet) -> Iterator[Artifact]:
         pools = [pool for pool in fleet.pools if pool.backend == backend]
         if not backend.is_kai or not pools:
             continue
-        heights = _heights(pools)
+        heights: dict[str, int] = {}  # levels of pools below each
+        for pool in pools:
+            for height, ancestor in enumerate(pool.chain):
+                heights[ancestor.name] = max(heights.get(ancestor.name, 0), height)
         root = backend.root_queue(fleet.config.queuePrefix)
         if root is not None and not all(pool.shard_labels for pool in pools):
             root_meta = backend.spec.rootQueue
@@ -91,15 +94,6 @@ def compile_queues(fleet: Fleet) -> Iterator[Artifact]:
             yield from _pool(fleet, pool, above, Phase.POOL_QUEUE - heights[pool.name])
 
 
-def _heights(pools: Iterable[FleetPool]) -> dict[str, int]:
-    """Returns the number of levels of pools below each pool."""
-    heights: dict[str, int] = {}
-    for pool in pools:
-        for height, above in enumerate(pool.chain):
-            heights[above.name] = max(heights.get(above.name, 0), height)
-    return heights
-
-
 def _pool(fleet: Fleet, pool: FleetPool, parent: str | None, phase: int) -> Iterator[Artifact]:
     """Yields the parent queue of a pool, its shared leaf queue, and a leaf queue for each subpool that is not ARCHIVED.
 
@@ -108,21 +102,12 @@ def _pool(fleet: Fleet, pool: FleetPool, parent: str | None, phase: int) -> Iter
     """
     source, spec, backend = pool.declared.origin.path, pool.declared.spec.spec, pool.backend
     labels = {POOL: pool.name, **pool.shard_labels}
-    whole = _Shape(
-        spec.queue,
-        pool.name,
-        pool.guarantee,
-        pool.maximum,
-        pool.weight,
-        spec.priority,
-        spec.preemptMinRuntime,
-        spec.reclaimMinRuntime,
-    )
+    amounts, runtimes = (pool.guarantee, pool.maximum, pool.weight), (spec.preemptMinRuntime, spec.reclaimMinRuntime)
+    whole = _Shape(spec.queue, pool.name, *amounts, spec.priority, *runtimes)
     yield _queue(fleet, backend, phase, (pool.queue, parent), whole, labels, source)
     display = f"{pool.name}{names.SEPARATOR}_{names.SHARED}"
-    shared = _Shape(
-        spec.sharedQueue, display, pool.shared_quota, pool.maximum, pool.weight, spec.priority, sums=_sums(pool)
-    )
+    amounts = (pool.shared_quota, pool.maximum, pool.weight)
+    shared = _Shape(spec.sharedQueue, display, *amounts, spec.priority, sums=_sums(pool))
     yield _queue(fleet, backend, Phase.LEAF_QUEUE, (pool.shared_queue, pool.queue), shared, labels, source)
     for subpool in pool.subpools:
         if subpool.state != "ARCHIVED":
@@ -251,11 +236,7 @@ def compile_bindings(fleet: Fleet) -> Iterator[Artifact]:
     and its operator exits at its start if one with the same name exists (scheduler/kai/topology.go, SyncTopology).
     """
     for backend in fleet.backends:
-        used = {
-            submitted.set.topology.name
-            for submitted in fleet.submitted_sets
-            if submitted.pool.backend == backend and submitted.set.topology
-        }
+        used = {x.set.topology.name for x in fleet.submitted_sets if x.pool.backend == backend and x.set.topology}
         for name in sorted(used) if backend.grove_release.schedulers else ():
             topology = fleet.cluster_topologies[name]
             bindings = topology.bindings

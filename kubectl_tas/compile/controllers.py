@@ -157,10 +157,8 @@ def _sets(fleet: Fleet) -> Iterator[Object]:
     """Yields the PodGroups of PodCliqueSets, each with the pods of its cliques."""
     gangs = [(submitted, gang) for submitted, gang in previewed_gangs(fleet) if submitted.pool.backend.is_kai]
     for (submitted, gang), artifact in zip(gangs, preview_set_pod_groups(fleet), strict=True):
-        document, cliques = (
-            demanded(submitted.declared.origin, demands(fleet, submitted)),
-            dict(submitted.set.pod_cliques),
-        )
+        document = demanded(submitted.declared.origin, demands(fleet, submitted))
+        cliques = dict(submitted.set.pod_cliques)
         yield from _data(artifact)
         for unit in gang.leaves:
             clique = _at(document, cliques[unit.name].path)

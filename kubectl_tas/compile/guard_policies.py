@@ -111,6 +111,7 @@ def _guarded(fleet: Fleet, backend: FleetBackend) -> _Guarded:
     for pod_group in fleet.pod_groups:
         if pod_group.backend == backend and pod_group.declared.spec.spec.queue in places:
             places[pod_group.declared.spec.spec.queue].add(pod_group.namespace)
+    subpools = (s for pool in fleet.pools if pool.backend == backend for s in pool.subpools)
     return _Guarded(
         fleet,
         backend,
@@ -123,7 +124,7 @@ def _guarded(fleet: Fleet, backend: FleetBackend) -> _Guarded:
             "{}",
         ),
         other_resources=other_resources,
-        draining=_draining(fleet, backend),
+        draining=cel.tables("draining", [cel.text(s.queue) for s in subpools if s.state == "DELETING"], "[]"),
         over_quota=_over_quota(fleet, backend, other_resources),
     )
 
@@ -407,9 +408,7 @@ def _is_scheduler(guarded: _Guarded) -> str:
 def _within_quotas(guarded: _Guarded, unless: str, because: str) -> Iterator[Validation]:
     """Yields validations that non-preemptible work stays within quota. ``because`` joins the amount and the queue."""
     listed = "" if not guarded.over_quota else " || variables.kept.exists(k, {} <= variables.overQuotaHere[k]{})"
-    indices = (
-        ["", ""] if not guarded.other_resources else [f"[{index}]" for index in range(1 + len(guarded.other_resources))]
-    )
+    indices = [f"[{index}]" for index in range(1 + len(guarded.other_resources))] if guarded.other_resources else [""]
     yield cel.refuse_unless(
         f"{unless}!variables.nonPreemptible || variables.quota < 0 || "
         f"variables.hundredths <= variables.quota * 100{listed.format('variables.hundredths', f'{indices[0]} * 100')}",
@@ -491,22 +490,15 @@ def _queues(guarded: _Guarded, queue: str) -> Iterator[Expression]:
 
 def _guaranteed(fleet: Fleet, backend: FleetBackend) -> dict[str, Amounts]:
     """Returns the leaf queues that take work, each with its quota."""
-    quotas: dict[str, Amounts] = {}
-    for pool in fleet.pools:
-        if pool.backend == backend:
-            quotas |= {
-                pool.shared_queue: pool.shared_quota,
-                **{subpool.queue: subpool.quota for subpool in pool.active},
-            }
-    return quotas
+    pools = [pool for pool in fleet.pools if pool.backend == backend]
+    quotas = {pool.shared_queue: pool.shared_quota for pool in pools}
+    return quotas | {subpool.queue: subpool.quota for pool in pools for subpool in pool.active}
 
 
 def _quotas(quota: Amounts, other_resources: Sequence[ResourceName]) -> str:
     """Returns the quota of a leaf queue as an entry of its table."""
-    gpu, *other_amounts = (
-        -1 if quota.of(name) == NO_LIMIT else int(quota.of(name)) for name in ("gpu", *other_resources)
-    )
-    return str([gpu, *other_amounts] if other_amounts else gpu)
+    amounts = [-1 if quota.of(name) == NO_LIMIT else int(quota.of(name)) for name in ("gpu", *other_resources)]
+    return str(amounts if other_resources else amounts[0])
 
 
 def _owners() -> str:
@@ -542,11 +534,6 @@ def _places(places: Mapping[str, set[str]]) -> tuple[Expression, ...]:
     return cel.tables(
         "places", [f"{cel.text(queue)}: {cel.listed(sorted(names))}" for queue, names in sorted(places.items())], "{}"
     )
-
-
-def _draining(fleet: Fleet, backend: FleetBackend) -> tuple[Expression, ...]:
-    subpools = (s for pool in fleet.pools if pool.backend == backend for s in pool.subpools)
-    return cel.tables("draining", [cel.text(s.queue) for s in subpools if s.state == "DELETING"], "[]")
 
 
 def _leaf_only(guarded: _Guarded, unless: str) -> tuple[Validation, ...]:
@@ -608,7 +595,6 @@ def _priority_of_group(guarded: _Guarded, group: str) -> Iterator[Expression]:
 
 
 def _classes(guarded: _Guarded) -> Expression:
-    """Returns a variable with the known PriorityClasses and their values."""
     values_by_class = ", ".join(f"{cel.text(name)}: {value}" for name, value in guarded.classes.items())
     return cel.let("classes", f"{{{values_by_class}}}")
 

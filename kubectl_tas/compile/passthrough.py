@@ -17,7 +17,7 @@ from kubectl_tas.base.late import late_pattern
 from kubectl_tas.base.yaml import block
 from kubectl_tas.compile.metadata import folder
 from kubectl_tas.compile.podgroups import WORKLOADS
-from kubectl_tas.facts.grove import TEMPLATE, GroveRelease
+from kubectl_tas.facts.grove import TEMPLATE
 from kubectl_tas.gangs.apply_demands import entries_of, merged
 from kubectl_tas.gangs.pool_demands import Demand, companion_demands, demands, member_demands, shard_demands
 from kubectl_tas.load.compose import TooDeepError, TooManyError
@@ -36,7 +36,7 @@ from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.podcliqueset import SubmittedSet
 
 if TYPE_CHECKING:
-    from kubectl_tas.model.grovekinds import PackConstraint
+    pass
 
 
 def compile_shards(fleet: Fleet) -> Iterator[Artifact]:
@@ -81,10 +81,8 @@ def compile_companions(fleet: Fleet) -> Iterator[Artifact]:
         is_shared = fleet.config.gitops == "flux" and companion.kind == "ServiceAccount"
         pool, *other_pools = (() if is_shared else fleet.pools_of(companion)) or (None,)
         text = with_demands(companion.declared.origin, companion_demands(fleet, companion))
-        namespace_of_backend = companion.backend, companion.namespace
-        yield _passed(
-            companion.declared, namespace_of_backend, None if other_pools else pool, text, phase=companion.phase
-        )
+        place, target = (companion.backend, companion.namespace), None if other_pools else pool
+        yield _passed(companion.declared, place, target, text, phase=companion.phase)
 
 
 def _passed(
@@ -132,8 +130,8 @@ def _respelled(submitted: SubmittedSet) -> Iterator[Entry]:
         if "replicas" not in clique.spec.spec.model_fields_set:
             yield (*clique.path, "spec", "replicas"), 1, "roleName"
     top: KeyPath = (*TEMPLATE, "topologyConstraint")
-    inherited = any(constraint.asks and path == top for constraint, path in clique_set.constraints)
-    for constraint, path in clique_set.constraints:
+    inherited = any(constraint.asks and path == top for constraint, path in clique_set.spec.constraints)
+    for constraint, path in clique_set.spec.constraints:
         if not constraint.asks:
             yield path, None, None  # no release has one that names a topology and no domain
             continue
@@ -141,18 +139,14 @@ def _respelled(submitted: SubmittedSet) -> Iterator[Entry]:
             yield (*path, "topologyName"), clique_set.topology_name, FIRST
         elif not release.has_names and constraint.topologyName is not None:
             yield (*path, "topologyName"), None, None
-        yield from _domains(constraint, path, release)
-
-
-def _domains(constraint: PackConstraint, path: KeyPath, release: GroveRelease) -> Iterator[Entry]:
-    if release.has_pack and constraint.packDomain is not None:
-        if constraint.pack is None:
-            yield (*path, "packDomain"), RenamedEntry("pack", {"required": constraint.packDomain}), None
-        else:
-            yield (*path, "pack", "required"), constraint.packDomain, FIRST
-            yield (*path, "packDomain"), None, None
-    elif not release.has_pack and constraint.pack is not None and constraint.pack.required is not None:
-        yield (*path, "pack"), RenamedEntry("packDomain", constraint.pack.required), None
+        if release.has_pack and constraint.packDomain is not None:
+            if constraint.pack is None:
+                yield (*path, "packDomain"), RenamedEntry("pack", {"required": constraint.packDomain}), None
+            else:
+                yield (*path, "pack", "required"), constraint.packDomain, FIRST
+                yield (*path, "packDomain"), None, None
+        elif not release.has_pack and constraint.pack is not None and constraint.pack.required is not None:
+            yield (*path, "pack"), RenamedEntry("packDomain", constraint.pack.required), None
 
 
 MAX_EXPANSION = 50

@@ -93,7 +93,21 @@ def preview_pod_groups(fleet: Fleet) -> Iterator[Artifact]:
     """Yields a preview of each PodGroup that KAI makes of a workload, if predictable; always with its segments."""
     for workload in fleet.workloads:
         for sub_workload, gang, spec in predicted(fleet, workload):
-            yield _preview_of_workload(sub_workload, workload, gang, spec)
+            indexed: dict[str, str] = {}
+            if spec.subGroups:
+                indexed = {f"{INDEX}{x.name}": x.segments.index_label for x in sub_workload.replicas if x.segments}
+                indexed |= {f"{PODS}{x.name}": indices(x.indices) for x in gang.sub_groups if x.indices is not None}
+            meta = Metadata(
+                name=gang.name,
+                namespace=sub_workload.namespace,
+                labels={**sub_workload.kai_labels, MANAGED_BY: "kubectl-tas", POOL: sub_workload.target},
+                annotations={NOTE: podgrouper.note(sub_workload, divided=bool(spec.subGroups)), **indexed},
+            )
+            stem = f"podgroup-{sub_workload.file_name}"
+            if sub_workload is not workload:
+                stem += f".{sub_workload.replicas[0].name}"  # no name of an object ends like that
+            where = folder(PREVIEW, sub_workload.pool.backend, sub_workload.namespace)
+            yield _preview(sub_workload, where, stem, PodGroup(metadata=meta, spec=spec))
 
 
 def predicted(fleet: Fleet, workload: FleetWorkload) -> Iterator[tuple[FleetWorkload, Gang, PodGroupSpec]]:
@@ -106,32 +120,6 @@ def predicted(fleet: Fleet, workload: FleetWorkload) -> Iterator[tuple[FleetWork
         # handler.go before 0.15: the podgrouper writes minMember above segments too.
         above = podgrouper.makes_sub_groups(sub_workload) and not sub_workload.pool.backend.has(Feature.MIN_SUBGROUP)
         yield sub_workload, gang, pod_group_spec(fleet, sub_workload, gang, above=above)
-
-
-def _preview_of_workload(
-    sub_workload: FleetWorkload, workload: FleetWorkload, gang: Gang, spec: PodGroupSpec
-) -> Artifact:
-    """Returns the preview of one PodGroup of a workload. ``sub_workload`` has all or some of the workload's pods."""
-    indexed: dict[str, str] = {}
-    if spec.subGroups:
-        indexed = {
-            f"{INDEX}{replicated.name}": replicated.segments.index_label
-            for replicated in sub_workload.replicas
-            if replicated.segments
-        }
-        indexed |= {f"{PODS}{unit.name}": indices(unit.indices) for unit in gang.sub_groups if unit.indices is not None}
-    meta = Metadata(
-        name=gang.name,
-        namespace=sub_workload.namespace,
-        labels={**sub_workload.kai_labels, MANAGED_BY: "kubectl-tas", POOL: sub_workload.target},
-        annotations={NOTE: podgrouper.note(sub_workload, divided=bool(spec.subGroups)), **indexed},
-    )
-    stem = f"podgroup-{sub_workload.file_name}"
-    stem = (
-        stem if sub_workload is workload else f"{stem}.{sub_workload.replicas[0].name}"
-    )  # no name of an object ends like that
-    where = folder(PREVIEW, sub_workload.pool.backend, sub_workload.namespace)
-    return _preview(sub_workload, where, stem, PodGroup(metadata=meta, spec=spec))
 
 
 def preview_set_pod_groups(fleet: Fleet) -> Iterator[Artifact]:
@@ -178,6 +166,8 @@ def pod_group_spec(
     sub_groups = gang.sub_groups if backend.has(Feature.SUBGROUP_TREE) else ()
     whole = _min_sub_group(gang, gang, backend) if sub_groups else None
     preemptibility = _PREEMPTIBILITY[submission.is_preemptible]
+    # Before KAI 0.15 the API refuses 0, and the scheduler takes no minimum for 1.
+    zero = 0 if backend.has(Feature.ZERO_MIN_MEMBER) else None
     return PodGroupSpec(
         queue=submission.queue,
         priorityClassName=getattr(fleet.config.priorityClasses, submission.priority),
@@ -191,7 +181,7 @@ def pod_group_spec(
             SubGroup(
                 name=sub_group.name,
                 parent=sub_group.parent,
-                minMember=None if gang.below(sub_group) and not above else _min_member(sub_group, backend),
+                minMember=None if gang.below(sub_group) and not above else sub_group.minimum or zero,
                 minSubGroup=_min_sub_group(gang, sub_group, backend),
                 topologyConstraint=_constraint(sub_group.constraint),
             )
@@ -202,11 +192,6 @@ def pod_group_spec(
 
 def _wait(submission: Submission, name: str, feature: Feature) -> str | None:
     return wait(submission, name, feature) if isinstance(submission, FleetWorkload) else None
-
-
-def _min_member(unit: Part, backend: FleetBackend) -> int | None:
-    """Returns the minimum of a leaf. Before KAI 0.15 the API refuses 0, and the scheduler takes no minimum for 1."""
-    return unit.minimum if unit.minimum or backend.has(Feature.ZERO_MIN_MEMBER) else None
 
 
 def _min_sub_group(gang: Gang, unit: Part, backend: FleetBackend) -> int | None:
@@ -253,11 +238,9 @@ def _pod_gang(fleet: Fleet, submitted: SubmittedSet, gang: Gang) -> PodGang:
             ),
             topologyConstraint=_packed(gang.constraint),
             topologyConstraintGroupConfigs=tuple(
-                GangPart(
-                    name=sub_group.name, podGroupNames=tuple(leaf.name for leaf in cliques), topologyConstraint=packed
-                )
-                for sub_group in gang.sub_groups  # replicas of scaling groups that have a constraint
-                if (cliques := gang.below(sub_group)) and (packed := _packed(sub_group.constraint)) is not None
+                GangPart(name=group.name, podGroupNames=tuple(leaf.name for leaf in cliques), topologyConstraint=packed)
+                for group in gang.sub_groups  # replicas of scaling groups that have a constraint
+                if (cliques := gang.below(group)) and (packed := _packed(group.constraint)) is not None
             ),
             priorityClassName=str(getattr(fleet.config.priorityClasses, submitted.priority)),
         ),

@@ -14,6 +14,7 @@ from kubectl_tas.base.late import dataclass
 from kubectl_tas.draw.fitpages import nodes_text
 from kubectl_tas.facts.gpus import Gpus
 from kubectl_tas.facts.quantities import NO_LIMIT, Amount
+from kubectl_tas.gangs.start_moves import StartMoves
 from kubectl_tas.place.answers import lacks_text, must_share, not_tried, place_name
 from kubectl_tas.place.capacity import Capacity, DomainRoom, LevelRoom
 from kubectl_tas.place.gangs_to_place import LeftOut
@@ -80,12 +81,14 @@ class Planned:
         return tuple(PlannedLevel(room, self.capacity.pod_gpus) for room in self.capacity.levels)
 
 
-@json_fields("version:1 pools guaranteesNotKept=broken")
+@json_fields("version:1 pools guaranteesNotKept=broken starts?")
 class PoolPlans(NamedTuple):
     """The room for pools."""
 
     pools: Sequence[Planned]
     broken: Sequence[BrokenGuarantee]
+    starts: Sequence[StartMoves] | None = None
+    """By how much --grow and --quota move the starts of the pools' work. Left out without these options."""
 
 
 def plan_text(plans: Sequence[Planned], broken: Sequence[Diagnostic]) -> str:
@@ -216,12 +219,14 @@ class BackendGrowth(NamedTuple):
         return [WaitingGangs(waiting, copies[key]) for key, waiting in last.items()]
 
 
-@json_fields("version:2 clusters leftOut=left_out")
+@json_fields("version:2 clusters leftOut=left_out starts?")
 class GrowthAnswer(NamedTuple):
     """The number of additional racks that all gangs need, with --grow."""
 
     clusters: Sequence[BackendGrowth]
     left_out: Sequence[LeftOut]
+    starts: Sequence[StartMoves] | None = None
+    """By how much the further racks move starts. Left out if no start is known in hours, and no option asks for it."""
 
 
 def growth_text(growths: Sequence[BackendGrowth]) -> str:

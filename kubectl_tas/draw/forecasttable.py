@@ -15,17 +15,24 @@ from kubectl_tas.place.actions import TurnOutcome
 from kubectl_tas.place.earlier_starts import EarlierStart
 from kubectl_tas.place.fairshare import QuotaRefusal
 from kubectl_tas.place.gangs_to_place import GangToPlace, LeftOut
-from kubectl_tas.place.run_limits import DEADLINE, MAX_RUNS, Clock, ShardPlan
+from kubectl_tas.place.pending_work import PredictedStart
+from kubectl_tas.place.run_limits import DEADLINE, MAX_RUNS, Clock, ShardPlan, later_pods
 from kubectl_tas.place.schedulers import ShardScheduler
 from kubectl_tas.place.timeline import Forecast, GangForecast, RunLimit, StartOutcome
 from kubectl_tas.report import style
 from kubectl_tas.report.text import plural
+from kubectl_tas.resolve.pools import Submission
 
 MAX_SECONDS = 900 * 366 * 86400
 """Times that are later are not written as dates, since years have four digits."""
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 NO_LIMIT = "no limit"
+UNPLAYED = "what comes later takes long to play; ask `kubectl tas forecast`"
 HEADER = ("Name", "Pool", "Priority", "Pods", "GPUs", "Starts", "Ends by", "Why then")
+_ONLY_WIDE = (2, 3)
+"""The columns that only the wide table has."""
+MOST_COLUMNS = 120
+"""Most columns of the table, unless names are very long."""
 
 
 @json_fields("start end")
@@ -126,11 +133,15 @@ class IdleGang(NamedTuple):
     """A gang that does not start, since its object is suspended, or its schedule has no run within the horizon."""
 
     gang: GangToPlace
+    starts: str
+    """The start in words."""
+    because: str
+    """The reason in words."""
 
 
 @json_fields(
-    "backend=scheduler.backend shard=scheduler.shard now horizonSeconds=clock.horizon limited=is_cut gangs=rows "
-    "suspended withoutRuns=without_runs"
+    "backend=scheduler.backend shard=scheduler.shard now horizonSeconds=clock.horizon limited=is_cut "
+    "limitedAfterSeconds=planned.cut_at? gangs=rows suspended withoutRuns=without_runs"
 )
 @dataclass(frozen=True, slots=True)
 class Forecasted:
@@ -162,15 +173,21 @@ class Forecasted:
     @property
     def suspended(self) -> list[IdleGang]:
         """The gangs whose objects are suspended."""
-        return self._idle(self.planned.suspended)
+        return self._idle(self.planned.suspended, "never", "it is suspended")
 
     @property
     def without_runs(self) -> list[IdleGang]:
         """The gangs whose schedules have no run within the horizon."""
-        return self._idle(self.planned.without_runs)
+        beyond = f"not within {lasting(self.clock.horizon)}"
+        return self._idle(self.planned.without_runs, beyond, "its schedule has no run")
 
-    def _idle(self, gangs: Sequence[GangToPlace]) -> list[IdleGang]:
-        return [IdleGang(gang) for gang in gangs if self.named is None or id(gang.sent) in self.named]
+    @property
+    def idle(self) -> list[IdleGang]:
+        """All gangs that nobody starts."""
+        return [*self.suspended, *self.without_runs]
+
+    def _idle(self, gangs: Sequence[GangToPlace], *texts: str) -> list[IdleGang]:
+        return [IdleGang(gang, *texts) for gang in gangs if self.named is None or id(gang.sent) in self.named]
 
     @property
     def now(self) -> str:
@@ -180,7 +197,7 @@ class Forecasted:
     @property
     def is_cut(self) -> bool:
         """Whether KAI may do more than was tried."""
-        return self.forecast.is_cut or self.planned.is_cut
+        return self.forecast.is_cut or self.planned.cut_at is not None
 
     def grown_gang(self, pod_group: str) -> GangForecast | None:
         """Returns the forecast of a gang with further nodes; None without such a forecast."""
@@ -231,11 +248,12 @@ def _one(each: Forecasted, *, wide: bool) -> str:
     rows = [_row(each, gang, wide=wide) for gang in each.gangs if wide or each.planned.is_first(gang.planned)]
     extra = ("Limit", "What would help") if wide else ()
     grown = (f"With {each.grown[1]} more",) if each.grown is not None else ()
-    blank = ("",) * len((*grown, *extra))
-    rows += [(*_idle(row.gang), "never", "-", "it is suspended", *blank) for row in each.suspended]
-    beyond = f"not within {lasting(each.clock.horizon)}"
-    rows += [(*_idle(row.gang), beyond, "-", "its schedule has no run", *blank) for row in each.without_runs]
-    text = f"{head(each)}\n" + style.table((*HEADER, *grown, *extra), rows, rule=True)
+    blank = [("",) * len(names) for names in (grown, extra)]
+    rows += [(*_idle(idle.gang), idle.starts, "-", *blank[0], idle.because, *blank[1]) for idle in each.idle]
+    table = [(*HEADER[:-1], *grown, HEADER[-1], *extra), *rows]
+    if not wide:
+        table = [tuple(cell for column, cell in enumerate(row) if column not in _ONLY_WIDE) for row in table]
+    text = f"{head(each)}\n" + style.table(table[0], table[1:], rule=True, most=0 if wide else MOST_COLUMNS)
     notes = [f"{each.name_of(name)}: {_helps(gain)}" for name, gain in each.earlier.items() if gain is not None]
     if notes and not wide:
         text += "\nWhat would help most:\n" + "".join(f"  {style.printable(note)}\n" for note in notes)
@@ -247,7 +265,10 @@ def head(each: Forecasted) -> str:
     shard = f", shard {each.scheduler.shard}" if each.scheduler.shard else ""
     stop = f"{lasting(each.clock.horizon)} from {_stamp(each.clock.now)}"
     cut = "; KAI may do more than was tried" if each.forecast.is_cut else ""
-    runs = f"; of each schedule only the first {MAX_RUNS} runs" if each.planned.is_cut else ""
+    runs = ""
+    if each.planned.cut_at is not None:
+        after = lasting(each.planned.cut_at)
+        runs = f"; starts after {after} may be too early: of each schedule only {MAX_RUNS} runs count"
     return f"{each.scheduler.backend}{shard}: {stop}{cut}{runs}\n"
 
 
@@ -268,11 +289,11 @@ def _row(each: Forecasted, gang: GangForecast, *, wide: bool) -> tuple[str, ...]
         show("gpu", gang.gpus),
         starts(gang, each.clock),
         ends(gang, each.clock),
-        because(each, gang),
     ]
     if each.grown is not None:
         other = each.grown_gang(gang.name)
         cells.append("" if other is None else _moved(gang, other, each.clock))
+    cells.append(because(each, gang))
     if wide:
         cells += [limit_text(gang.planned.limit), _helps(each.earlier.get(gang.name)) or "-"]
     return tuple(cells)
@@ -320,6 +341,29 @@ def _moved(gang: GangForecast, other: GangForecast, clock: Clock) -> str:
     return text if text != starts(gang, clock) else "="
 
 
+def last_start(each: Forecasted, sent: Submission) -> PredictedStart | None:
+    """Returns the start of the last gang of work that waits; None if none of its gangs waits."""
+    if each.forecast.horizon < each.clock.horizon:
+        later = f"not within {lasting(each.forecast.horizon)}" if each.forecast.horizon else "not at once"
+        return PredictedStart(None, None, None, later, UNPLAYED)
+    for idle in each.idle:
+        if idle.gang.sent is sent:
+            outcome = StartOutcome.NEVER if idle.gang in each.planned.suspended else StartOutcome.BEYOND
+            return PredictedStart(idle.gang.gang.name, outcome, None, idle.starts, idle.because)
+    waiting = [
+        gang
+        for gang in each.gangs
+        if each.planned.gangs_to_place[gang.name].sent is sent
+        and gang.outcome is not StartOutcome.RUNS
+        and each.planned.is_first(gang.planned)
+    ]
+    if not waiting:
+        return None
+    last = waiting[-1]
+    texts = starts(last, each.clock), because(each, last)
+    return PredictedStart(last.name, last.outcome, last.starts, *texts, last.cause.ended, len(waiting), each.is_cut)
+
+
 def limit_text(limit: RunLimit) -> str:
     """Returns a limit in words."""
     spans = [(limit.run, ""), (limit.whole, " from its creation"), (limit.pod, " a pod")]
@@ -356,6 +400,10 @@ def because(each: Forecasted, gang: GangForecast) -> str:
         more = f", {len(gang.evictions) - 1} times more" if len(gang.evictions) > 1 else ""
         winner = each.name_of(eviction.winner)
         texts.append(f"loses {plural(eviction.pods, 'pod')} to {winner}, {_after(eviction.time)}{more}")
+    to_place = each.planned.gangs_to_place.get(gang.name)
+    if to_place is not None and gang.outcome in (StartOutcome.AT_ONCE, StartOutcome.LATER):
+        reason = later_pods(to_place)
+        texts.append(f"all its pods count from its start, although {reason}" if reason else "")
     runs = each.planned.runs.get(gang.name, 0)
     if runs > 1:
         texts.append(f"first of {runs} runs by its schedule")

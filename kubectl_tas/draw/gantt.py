@@ -8,6 +8,7 @@ from html import escape
 from kubectl_tas.draw import plainpage
 from kubectl_tas.draw.forecasttable import HEADER, NO_LIMIT, Forecasted, because, ends, head, lasting, starts
 from kubectl_tas.draw.palette import NAMESPACE
+from kubectl_tas.draw.pendingtable import gang_name
 from kubectl_tas.draw.svg import STYLE
 from kubectl_tas.place.timeline import GangForecast, RunSpan
 from kubectl_tas.report.style import printable
@@ -26,18 +27,17 @@ _HOUR = 3600
 
 def svg(forecasts: Sequence[Forecasted]) -> str:
     """Draws the forecasts one below the other."""
-    return _picture(forecasts, f"<style>\n{STYLE}</style>\n")
+    return picture(forecasts, f"<style>\n{STYLE}</style>\n")
 
 
-def _picture(forecasts: Sequence[Forecasted], style: str) -> str:
+def picture(forecasts: Sequence[Forecasted], style: str = "") -> str:
+    """Draws the forecasts; without ``style``, for a page with the style of pictures."""
     lines: list[str] = []
     down = MARGIN
     for each in forecasts:
         shapes, down = _chart(each, down)
         lines += shapes
-    words = "\n".join(
-        ": ".join(filter(None, (_named(each, gang), because(each, gang)))) for each in forecasts for gang in each.gangs
-    )
+    words = "\n".join(line for each in forecasts for line in _lines(each))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="{NAMESPACE}-picture" role="img" width="{_n(WIDTH)}" '
         f'height="{_n(down)}" viewBox="0 0 {_n(WIDTH)} {_n(down)}">\n'
@@ -53,9 +53,18 @@ def html(forecasts: Sequence[Forecasted]) -> str:
     body: list[plainpage.Html] = []
     for each in forecasts:
         rows = [_row(each, gang) for gang in each.gangs]
-        body.append(plainpage.Html(_picture([each], "")))
+        rows += [[*map(plainpage.text, (gang_name(idle.gang), idle.starts, "-", idle.because))] for idle in each.idle]
+        body.append(plainpage.Html(picture([each])))
         body.append(plainpage.table((HEADER[0], *HEADER[-3:]), rows, title=head(each).strip()))
     return plainpage.page("When does work start?", body, STYLE)
+
+
+def _lines(each: Forecasted) -> Iterator[str]:
+    """Yields for each gang its start, its end and the reason."""
+    for gang in each.gangs:
+        yield ": ".join(filter(None, (_named(each, gang), because(each, gang))))
+    for idle in each.idle:
+        yield f"{gang_name(idle.gang)}: {idle.starts}: {idle.because}"
 
 
 def _row(each: Forecasted, gang: GangForecast) -> list[plainpage.Html]:
@@ -82,11 +91,15 @@ def _chart(each: Forecasted, down: float) -> tuple[list[str], float]:
             bars.append(_words("word", _named(each, gang), MARGIN, down := down + 1.2 * LINE))
             bars += _bars(gang, last, down + LINE / 4)
             down += LINE
+    for idle in each.idle[:MOST_BARS]:
+        text = f"{gang_name(idle.gang)}: {idle.starts}, {idle.because}"
+        bars.append(_words("word", text, MARGIN, down := down + 1.2 * LINE, quiet=True))
     for mark in marks:
         x = _n(_at(mark, last))
         lines.append(f'<path stroke="currentColor" stroke-opacity="0.2" d="M{x} {_n(top)}V{_n(down)}"/>')
-    if len(each.gangs) > MOST_BARS:
-        bars.append(_words("word", f"and {len(each.gangs) - MOST_BARS} more", MARGIN, down := down + LINE, quiet=True))
+    more = sum(max(0, len(gangs) - MOST_BARS) for gangs in (each.gangs, each.idle))
+    if more:
+        bars.append(_words("word", f"and {more} more", MARGIN, down := down + LINE, quiet=True))
     bars.append(_words("word", "full: runs; striped: waits", MARGIN, down := down + 1.5 * LINE, quiet=True))
     return [*lines, *bars], down + MARGIN
 

@@ -51,6 +51,7 @@ def counted(impact: Impact) -> str:
         (len(impact.shards), "shard"),
         (len(impact.work), "workflow or workload"),
         (len(impact.restarts), "restart"),
+        (sum(len(shard.moves) for shard in impact.starts or ()), "start"),
         (len(_guard(impact).rows), "guard rule"),
         (
             sum(
@@ -253,6 +254,16 @@ def _restarts(impact: Impact) -> ImpactSection:
     return ImpactSection("Work whose running pods end and start again", ("What", "Why"), tuple(rows))
 
 
+def _starts(impact: Impact) -> ImpactSection:
+    if not impact.starts:
+        return ImpactSection("", (), ())
+    from kubectl_tas.draw import startmoves  # most runs forecast nothing
+
+    rows = tuple(row for shard in impact.starts for row in startmoves.rows(shard))
+    limited = "; KAI may do more than was tried" if any(shard.is_limited for shard in impact.starts) else ""
+    return ImpactSection(f"Starts that move{limited}", startmoves.HEADER, rows)
+
+
 def _guard(impact: Impact) -> ImpactSection:
     """Lists the changes of the guard. One row names the queues whose quotas change, not each table of a policy."""
     rows = [("guard", impact.guard[0], impact.guard[1])] if impact.guard else []
@@ -292,6 +303,7 @@ _SECTIONS: tuple[Callable[[Impact], ImpactSection], ...] = (
     _settings,
     _beside,
     _restarts,
+    _starts,
     _queues,
     _gains,
     _subpools,

@@ -9,8 +9,8 @@ from kubectl_tas.base.contract import json_fields
 from kubectl_tas.draw import fitpages as fits
 from kubectl_tas.facts.quantities import NO_LIMIT
 from kubectl_tas.live.reasons import Saying
-from kubectl_tas.place.pending_reasons import Cause
-from kubectl_tas.place.pending_work import GangNow, State, Why
+from kubectl_tas.place.pending_reasons import Cause, CauseKind
+from kubectl_tas.place.pending_work import GangNow, PredictedStart, State, Why
 from kubectl_tas.place.undeclared_work import WITHOUT_FILES, UndeclaredWhy
 from kubectl_tas.report import style
 from kubectl_tas.report.style import printable
@@ -27,6 +27,8 @@ _STATES = {
     State.FAILED: "has failed",
     State.ABSENT: "is not in the cluster",
 }
+_PLAYED = (CauseKind.QUOTA, CauseKind.DELAY, CauseKind.TOPOLOGY, CauseKind.ROOM, CauseKind.EVICTED, CauseKind.OTHER)
+"""Causes that a forecast plays, or that do not keep work from starting again."""
 _GANGS = 5
 """Maximum number of PodGroups that are shown."""
 
@@ -53,6 +55,8 @@ def _page(answer: Why | UndeclaredWhy, cluster_options: str) -> str:
         facts.append(("More", f"{plural(len(answer.gangs) - _GANGS, 'PodGroup')}; -o json has all"))
     if answer.lone:
         facts.append(("Pods", f"{_phases(answer.lone)}, without a PodGroup"))
+    if answer.start is not None:
+        facts.append(("Starts", _start(answer.start, answer.causes)))
     facts += [("Not known", f"{_many(kind)}: {reason}") for kind, reason in answer.gaps.items()]
     if isinstance(answer, UndeclaredWhy):
         facts.append(("Not known", WITHOUT_FILES))
@@ -74,6 +78,16 @@ def _names(answer: Why | UndeclaredWhy) -> list[tuple[str, str]]:
             ("Shard", f"{answer.shard.name}, which places GPUs by {strategy} ({answer.shard.declared.origin.path})")
         )
     return facts
+
+
+def _start(start: PredictedStart, causes: Sequence[Cause]) -> str:
+    """Says when work starts, and which of its causes must be gone by then since the forecast does not know them."""
+    numbers = [str(number) for number, cause in enumerate(causes, 1) if cause.kind not in _PLAYED]
+    last = f" (last of {plural(start.gangs, 'gang')})" if start.gangs > 1 else ""
+    named = f"causes {', '.join(numbers)} are" if len(numbers) > 1 else f"cause {''.join(numbers)} is"
+    gone = f", when {named} gone" if numbers and start.seconds is not None else ""
+    reasons = [start.because, *(["KAI may do more than was tried"] if start.is_cut else [])]
+    return printable(": ".join(filter(None, (f"{start.starts}{last}{gone}", "; ".join(filter(None, reasons))))))
 
 
 def _many(kind: str) -> str:

@@ -49,7 +49,8 @@ def spliced(root: Path, edits: Sequence[Edit]) -> tuple[FileEdit, ...]:
     """
     files: dict[str, FileEdit] = {}
     with Disk(root.resolve()) as disk:
-        for edit in sorted(edits, key=_last_documents_first):
+        # Removals of documents come last, from the last document on, to keep other numbers valid.
+        for edit in sorted(edits, key=lambda x: -x.origin.index if isinstance(x, RemoveDocument) else -MAX_NODES):
             content_before = files.get(edit.path)
             before = content_before.before if content_before else _read(disk, root, edit.path)
             if isinstance(edit, NewFile):
@@ -72,22 +73,16 @@ def applied(edit: SetValues, content: bytes) -> bytes:
     return _edited(edit, content).encode()
 
 
-def _last_documents_first(edit: Edit) -> int:
-    """Returns a sort key: removals of documents come last, from the last document on, to keep other numbers valid."""
-    return -edit.origin.index if isinstance(edit, RemoveDocument) else -MAX_NODES
-
-
 def as_edited(root: Path, files: Sequence[FileEdit]) -> OverlaySource:
     """Returns the repository after the edits. As in git, a folder without files does not exist."""
     removed = {file.path for file in files if file.after is None}
     folders = {folder.as_posix() for path in removed for folder in PurePosixPath(path).parents[:-1]}
-    gone = [folder for folder in folders if _files_below(root, folder) <= removed]
+    files_below = {
+        each: {Path(top, name).relative_to(root).as_posix() for top, _, names in os.walk(root / each) for name in names}
+        for each in folders
+    }
+    gone = [folder for folder in folders if files_below[folder] <= removed]
     return OverlaySource(FolderSource(root), {file.path: file.after for file in files}, gone)
-
-
-def _files_below(root: Path, folder: str) -> set[str]:
-    folders = os.walk(root / folder)
-    return {Path(top, name).relative_to(root).as_posix() for top, _, names in folders for name in names}
 
 
 def new_errors(
@@ -95,11 +90,7 @@ def new_errors(
 ) -> tuple[Diagnostic, ...]:
     """Returns the errors that an edit adds. ``said`` updates an earlier message after a rename."""
     known_errors = {_identity(diagnostic, in_new_words(diagnostic.message)) for diagnostic in before}
-    return tuple(
-        diagnostic
-        for diagnostic in after
-        if diagnostic.severity is Severity.ERROR and _identity(diagnostic, diagnostic.message) not in known_errors
-    )
+    return tuple(x for x in after if x.severity is Severity.ERROR and _identity(x, x.message) not in known_errors)
 
 
 def _identity(diagnostic: Diagnostic, message: str) -> tuple[str, str, str]:
@@ -147,7 +138,11 @@ def write(root: Path, files: Sequence[FileEdit]) -> None:
         for file in files:
             if _read(disk, root, file.path) != file.before:
                 raise _changed(file.path)
-            modes[file.path] = _mode(disk, root, file.path)
+            try:
+                status = disk.status(inside(root, file.path))
+            except OSError as error:
+                raise unreadable(file.path, error) from error
+            modes[file.path] = stat.S_IMODE(status.st_mode) if status else None
         begun: list[FileEdit] = []
         try:
             for file in files:
@@ -162,16 +157,7 @@ def write(root: Path, files: Sequence[FileEdit]) -> None:
             raise
 
 
-def _mode(disk: Disk, root: Path, path: str) -> int | None:
-    try:
-        status = disk.status(inside(root, path))
-    except OSError as error:
-        raise unreadable(path, error) from error
-    return stat.S_IMODE(status.st_mode) if status else None
-
-
 def _put(disk: Disk, root: Path, path: str, content: bytes | None, mode: int | None) -> None:
-    """Writes a file, or removes it if ``content`` is None."""
     real = inside(root, path)
     try:
         disk.remove_leftovers(real.rpartition("/")[0])

@@ -60,10 +60,9 @@ def argocd(delivery: Delivery, file: str, *, plugin: bool = False) -> str:
     if several:
         backend, directory, depth = f"{{{{index .path.segments {depth}}}}}", f"{directory}/*", depth + 1
     step = f"index .path.segments {depth}"
-    made_name = (
-        f'{backend}-{{{{if eq ({step}) "pools"}}}}pool-{{{{end}}}}{{{{.path.basename}}}}' if sharded else backend
-    )
-    is_set = several or sharded
+    made_name, is_set = backend, several or sharded
+    if sharded:
+        made_name += f'-{{{{if eq ({step}) "pools"}}}}pool-{{{{end}}}}{{{{.path.basename}}}}'
     return _template("argocd.yaml.j2").render(
         **_common(delivery),
         file=shlex.quote(file),
@@ -116,7 +115,6 @@ def _flux_part(delivery: Delivery, manifest_folder: str, path: str, suffix: str,
 
 
 def _flux(delivery: Delivery, backend: str, file: str) -> str:
-    """Returns all objects of Flux in the cluster of a backend."""
     folder = delivery.folder_of(backend)
     cluster = f" in the cluster {backend}" if len(delivery.pools) > 1 else ""
     documents = [f"# Apply it once{cluster}: kubectl apply -f {shlex.quote(file)}\n{flux_source(delivery)}"]

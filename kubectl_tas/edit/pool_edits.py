@@ -161,9 +161,7 @@ def remove(fleet: Fleet, name: str) -> list[Edit] | Diagnostic:
         hint = "Remove the files of that work, or send it to another pool; then remove this one."
         return Diagnostic(POOL_IN_USE, message, pool.declared.at("metadata", "name"), related, hint=hint)
     gone = [subpool for subpool in pool.subpools if subpool.state != "ARCHIVED"]
-    edits: list[Edit] = [
-        RemoveDocument(subpool.declared.origin, f"removed subpool {subpool.canonical}") for subpool in gone
-    ]
+    edits: list[Edit] = [RemoveDocument(each.declared.origin, f"removed subpool {each.canonical}") for each in gone]
     return [*edits, RemoveDocument(pool.declared.origin, f"removed pool {name}")]
 
 
@@ -174,7 +172,6 @@ def in_messages(old: str, new: str) -> Callable[[str], str]:
 
 
 def _generated(fleet: Fleet, pool: FleetPool, name: str) -> Iterator[str]:
-    """Yields the names of a pool's generated objects, if the pool were called ``name``."""
     where = (fleet.config.queuePrefix, pool.backend.namespace, name)
     yield names.pool_queue(*where)
     yield names.pool_topology(*where)

@@ -92,7 +92,6 @@ def _of_folder(folder: Path) -> tuple[str, str]:
 
 
 def _is_installed(folder: Path) -> bool:
-    """Whether the running program has the same files as a checkout."""
     for name in _PACKED:
         installed_folder = Path(kubectl_tas.__file__).parent if name == "kubectl_tas" else resource_root() / name
         if installed_folder.resolve() != (folder / name).resolve() and dict(_content(installed_folder)) != dict(
@@ -200,10 +199,7 @@ class Scaffold:
 
         has_settings = (root / CONFIG_FILE).exists()
         context = resolve_context(load_repository(FolderSource(root)).repository if has_settings else Repository())
-        pools = {
-            backend.name: [pool.name for pool in context.pools.values() if pool.backend == backend]
-            for backend in context.backends
-        }
+        pools = {x.name: [pool.name for pool in context.pools.values() if pool.backend == x] for x in context.backends}
         delivery = Delivery(
             name=_name(self.checkout.url),
             url=as_url(self.checkout.url) if self.gitops == "flux" else self.checkout.url,
@@ -272,7 +268,6 @@ def checkout_of(root: Path) -> Checkout:
 
 
 def _name(url: str) -> str:
-    """Returns the repository's name in the form of a Kubernetes name."""
     last = re.split(r"[/:]", url.removesuffix("/").removesuffix(".git"))[-1]
     return names.shorten(re.sub(r"[^a-z0-9]+", "-", last.lower()).strip("-") or "gpu-pools")
 

@@ -152,11 +152,7 @@ def ask(fleet: Fleet, clusters: Clusters, subpools: Sequence[FleetSubpool]) -> U
         raise _untold(error.message) from error
     failed = {name: _untold(error.message) for name, error in answers.failed.items()}
     for name, state in answers.found.items():
-        usage_by_subpool = {
-            subpool.canonical: state.queues[subpool.queue]
-            for subpool in by_backend[name]
-            if subpool.queue in state.queues
-        }
+        usage_by_subpool = {x.canonical: state.queues[x.queue] for x in by_backend[name] if x.queue in state.queues}
         queues |= usage_by_subpool
         for subpool in by_backend[name]:
             running[subpool.canonical] = [group for group in state.running if group.queue == subpool.queue]
@@ -314,20 +310,16 @@ def _quota(pool: FleetPool, subpool: FleetSubpool, quota: Quota) -> Values:
         return tuple((("spec", "quota", name), value, None) for name, value in {**named, **unchanged}.items())
     old = subpool.declared.spec.spec.quota
     before = {"gpu": old} if isinstance(old, int | str) else {}
-    return (
-        (("spec", "quota"), _quota_value(pool, {**_full_quota(pool, before), **_full_quota(pool, quota)}), "parent"),
-    )
+    whole_quota = _quota_value(pool, {**_full_quota(pool, before), **_full_quota(pool, quota)})
+    return ((("spec", "quota"), whole_quota, "parent"),)
 
 
 def _quota_value(pool: FleetPool, quota: Quota) -> Value:
     """Returns a quota in the form of files: one number for GPUs alone, or one share of all guaranteed resources."""
     full = _full_quota(pool, quota)
     gpu = full.get("gpu")
-    if gpu is not None and (
-        full.keys() == {"gpu"} or (isinstance(gpu, str) and full == _full_quota(pool, {"gpu": gpu}))
-    ):
-        return gpu
-    return full
+    is_one = full.keys() == {"gpu"} or (isinstance(gpu, str) and full == _full_quota(pool, {"gpu": gpu}))
+    return gpu if gpu is not None and is_one else full
 
 
 def _full_quota(pool: FleetPool, quota: Quota) -> dict[str, int | str]:

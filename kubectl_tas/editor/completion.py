@@ -69,7 +69,8 @@ def completion(path: str, text: str, offset: int, fleet: Fleet) -> Completion:
     quote = text[start - 1 : start] if text[start - 1 : start] in ('"', "'") else ""
     has_colon = re.compile(r"[\"']?[ \t]*:").match(text, end) is not None
     choices: dict[str, CompletionChoice] = {}
-    for value, description in _choices(context, fleet) if context else ():
+    described_words = (_keys(context) if context.is_key else _values(context, fleet)) if context else ()
+    for value, description in described_words:
         word = value if isinstance(value, str) else scalar(value)
         if printable(word) == word:
             insertion = word if quote else scalar(value, flow=True)
@@ -106,10 +107,6 @@ def _marked(data: Any, path: KeyPath) -> tuple[KeyPath, bool] | None:
     return next((marked_path for step, child in inner if (marked_path := _marked(child, (*path, step)))), None)
 
 
-def _choices(context: _Place, fleet: Fleet) -> Iterator[tuple[object, str]]:
-    return _keys(context) if context.is_key else _values(context, fleet)
-
-
 def _keys(context: _Place) -> Iterator[tuple[str, str]]:
     """Yields the keys that a mapping may have and lacks, required keys first."""
     value = context.document.value(context.path)
@@ -122,9 +119,7 @@ def _keys(context: _Place) -> Iterator[tuple[str, str]]:
         (key, _DESCRIPTIONS.get(key) or next(_descriptions(schema_of_key), "")) for key, schema_of_key in fields
     ]
     described_keys += [(key, " or ".join(field.types)) for key, field in (shape.fields or {} if shape else {}).items()]
-    yield from sorted(
-        (field for field in described_keys if field[0] not in present_keys), key=lambda field: field[0] not in needed
-    )
+    yield from sorted((x for x in described_keys if x[0] not in present_keys), key=lambda field: field[0] not in needed)
 
 
 def _values(context: _Place, fleet: Fleet) -> Iterator[tuple[object, str]]:
@@ -255,14 +250,6 @@ def _levels(reference: Reference, fleet: Fleet) -> Iterator[tuple[str, str]]:
                 yield level.label, f"Level {level.key}."
 
 
-def _backends(_reference: Reference, fleet: Fleet) -> Iterator[tuple[str, str]]:
-    return ((backend.name, "Backend.") for backend in fleet.backends)
-
-
-def _pod_groups(_reference: Reference, fleet: Fleet) -> Iterator[tuple[str, str]]:
-    return ((pod_group.name, "PodGroup.") for pod_group in fleet.pod_groups)
-
-
 def _platforms(reference: Reference, fleet: Fleet) -> Iterator[tuple[str, str]]:
     pool = pool_of_platforms(reference, fleet)
     return ((name, f"Platform of pool {pool.name}.") for name in pool.platforms.by_name) if pool else iter(())
@@ -288,8 +275,8 @@ _NAMED: dict[str, Callable[[Reference, Fleet], Iterator[tuple[str, str]]]] = {
     "queue": _queues,
     "topology": _topologies,
     "level": _levels,
-    "backend": _backends,
-    "podgroup": _pod_groups,
+    "backend": lambda _reference, fleet: ((backend.name, "Backend.") for backend in fleet.backends),
+    "podgroup": lambda _reference, fleet: ((pod_group.name, "PodGroup.") for pod_group in fleet.pod_groups),
     "platform": _platforms,
     "resource": _resources,
     "task": _in_lists("tasks", "Task of this file."),

@@ -74,12 +74,7 @@ def _topology(reference: Reference, fleet: Fleet) -> Iterator[Location]:
 
 
 def _topologies_named(name: str, fleet: Fleet) -> list[FleetTopology]:
-    """Returns the topologies with this name in the repository or on a cluster."""
-    return [
-        topology
-        for topology in fleet.topologies
-        if topology.name == name or any(topology.name_on(backend) == name for backend in fleet.backends)
-    ]
+    return [x for x in fleet.topologies if x.name == name or any(x.name_on(each) == name for each in fleet.backends)]
 
 
 def _level(reference: Reference, fleet: Fleet) -> Iterator[Location]:
@@ -133,9 +128,7 @@ def _platform(reference: Reference, fleet: Fleet) -> Iterator[Location]:
 
 
 def _pod_group(reference: Reference, fleet: Fleet) -> Iterator[Location]:
-    pod_groups = (
-        pod_group for pod_group in fleet.repository.pod_groups if pod_group.spec.metadata.name == reference.name
-    )
+    pod_groups = (group for group in fleet.repository.pod_groups if group.spec.metadata.name == reference.name)
     yield from (pod_group.at("metadata", "name") for pod_group in pod_groups)
 
 

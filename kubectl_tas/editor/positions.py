@@ -73,7 +73,6 @@ class Text:
         ]
 
     def _end(self, line: int) -> int:
-        """Returns the end of a line, without its line break."""
         end = self._starts[line + 1] if line + 1 < len(self._starts) else len(self.text)
         return self._starts[line] + len(self.text[self._starts[line] : end].rstrip("\r\n"))
 

@@ -102,9 +102,7 @@ def looked_at(before: Judgement, typed: Mapping[str, bytes]) -> Judgement | None
     of_all, of_files = [*repository.of_all, *before.unread], [*repository.of_files]
     waivers = repository.fleet.repository.waivers
     failed = [finding.location for finding in repository.loaded.diagnostics if finding.severity is Severity.ERROR]
-    complete = repository.loaded.complete or all(
-        location is not None and location.path in changed for location in failed
-    )
+    complete = repository.loaded.complete or all(each is not None and each.path in changed for each in failed)
     for path in changed:
         raw = replace(raws[path], content=typed[path])
         loaded = load_work(raw, repository.fleet.config)
@@ -136,9 +134,7 @@ def _places(finding: Diagnostic, path: str, *, in_file: bool) -> Iterator[Diagno
     every = (finding.location, *(related_place.location for related_place in finding.related))
     kept_locations = [location for location in every if location is not None and (location.path == path) == in_file]
     if kept_locations:
-        related = tuple(
-            related_place for related_place in finding.related if related_place.location in kept_locations[1:]
-        )
+        related = tuple(each for each in finding.related if each.location in kept_locations[1:])
         yield replace(finding, location=kept_locations[0], related=related)
 
 
@@ -175,11 +171,7 @@ def shown(findings: Iterable[Diagnostic]) -> Iterable[tuple[Diagnostic, Location
     for finding in findings:
         yield finding, finding.location or Location(CONFIG_FILE)
         if finding.rule in OF_NAMES:
-            yield from (
-                (finding, related_place.location)
-                for related_place in finding.related
-                if related_place.location is not None
-            )
+            yield from ((finding, related.location) for related in finding.related if related.location is not None)
 
 
 def text_of(root: Path, path: str, typed: Mapping[str, bytes]) -> str:

@@ -54,8 +54,6 @@ _WATCHED = "**/*.{yaml,yml,json}"
 
 @dataclass
 class _Project:
-    """A repository that has or had open files."""
-
     root: Path
     due: float = 0
     """Time of the next look, by the clock of the event loop."""
@@ -81,8 +79,6 @@ class _Project:
 
 @dataclass
 class _Document:
-    """A document that is open in the editor."""
-
     uri: str
     """URI as the client spells it."""
     version: int
@@ -103,39 +99,44 @@ class Server(LanguageServer):
         self._answers: tempfile.TemporaryDirectory[str] | None = None
         self.is_shown_by_client = False
 
-    def opened(self, uri: str, version: int, text: str, *, pause: float = 0) -> None:
-        """Handles a document that was opened or changed. Its repository is judged after ``pause`` seconds."""
+    async def opened(self, params: types.DidOpenTextDocumentParams) -> None:
+        """Handles a document that was opened."""
+        document = params.text_document
+        self._typed_anew(document.uri, document.version, document.text, 0)
+
+    async def changed(self, params: types.DidChangeTextDocumentParams) -> None:
+        """Handles a document that was changed."""
+        document = params.text_document
+        if params.content_changes:  # each is the whole text, as the server asks for it
+            self._typed_anew(document.uri, document.version, params.content_changes[-1].text, PAUSE)
+
+    def _typed_anew(self, uri: str, version: int, text: str, pause: float) -> None:
         path = _path(uri)
         if path is not None:
             before = self._open.get(path)
             self._open[path] = _Document(uri, version, text, before.root if before else None)
-            self._changed(path, pause, is_new=before is None)
+            if before is None:
+                self._find_roots()
+            self._judge_soon(self._open[path].root, pause)
 
-    def saved(self, uri: str) -> None:
+    async def saved(self, params: types.DidSaveTextDocumentParams) -> None:
         """Handles a document that was saved."""
-        path = _path(uri)
-        if path is not None:
-            self._changed(path, 0, is_new=False)
+        path = _path(params.text_document.uri)
+        if path in self._open:
+            self._judge_soon(self._open[path].root)
 
-    def closed(self, uri: str) -> None:
+    async def closed(self, params: types.DidCloseTextDocumentParams) -> None:
         """Handles a document that was closed. From now on the file on disk counts."""
-        path = _path(uri)
-        gone = self._open.pop(path, None) if path is not None else None
-        if path is not None and gone is not None:
-            self._judge_soon(gone.root)
+        path = _path(params.text_document.uri)
+        if path in self._open:
+            self._judge_soon(self._open.pop(path).root)
             self._find_roots()
 
-    def changed_on_disk(self) -> None:
+    async def changed_on_disk(self, _params: types.DidChangeWatchedFilesParams) -> None:
         """Handles changes on disk of any files."""
         self._find_roots()
         for root in list(self._projects):
             self._judge_soon(root, PAUSE)
-
-    def _changed(self, path: Path, pause: float, *, is_new: bool) -> None:
-        if is_new:
-            self._find_roots()
-        if path in self._open:
-            self._judge_soon(self._open[path].root, pause)
 
     def _find_roots(self) -> None:
         """Finds the repository of every open document again, since a Config may have appeared or disappeared."""
@@ -193,7 +194,6 @@ class Server(LanguageServer):
                 open_project.judged, open_project.took = changes, clock() - started
 
     def _typed(self, root: Path) -> dict[str, bytes]:
-        """Returns the open texts of a repository, by path in it."""
         open_documents = ((path, document) for path, document in self._open.items() if document.root == root)
         return {
             path.relative_to(root).as_posix(): document.text.encode("utf-8", "surrogatepass")
@@ -408,29 +408,6 @@ async def _initialized(server: Server, _params: types.InitializedParams) -> None
         await server.client_register_capability_async(params)
 
 
-async def _opened(server: Server, params: types.DidOpenTextDocumentParams) -> None:
-    document = params.text_document
-    server.opened(document.uri, document.version, document.text)
-
-
-async def _changed(server: Server, params: types.DidChangeTextDocumentParams) -> None:
-    document = params.text_document
-    if params.content_changes:  # each is the whole text, as the server asks for it
-        server.opened(document.uri, document.version, params.content_changes[-1].text, pause=PAUSE)
-
-
-async def _saved(server: Server, params: types.DidSaveTextDocumentParams) -> None:
-    server.saved(params.text_document.uri)
-
-
-async def _closed(server: Server, params: types.DidCloseTextDocumentParams) -> None:
-    server.closed(params.text_document.uri)
-
-
-async def _files(server: Server, _params: types.DidChangeWatchedFilesParams) -> None:
-    server.changed_on_disk()
-
-
 async def _at(
     server: Server, params: types.HoverParams | types.DefinitionParams | types.PrepareRenameParams | types.RenameParams
 ) -> tuple[Judgement, str, Text, tuple[Document, KeyPath] | None] | None:
@@ -486,11 +463,8 @@ async def _code_action(server: Server, params: types.CodeActionParams) -> list[t
     text, uri = texts.of(path), params.text_document.uri
     selection_start, last = text.offset(params.range.start), text.offset(params.range.end)
     actions = []
-    codes = [
-        finding.rule.code
-        for finding, location in judgement.shown_in(path)
-        if _meets(text, location, selection_start, last)
-    ]
+    spans = [(finding.rule.code, *text.span(location)) for finding, location in judgement.shown_in(path)]
+    codes = [code for code, start, end in spans if start <= last and selection_start <= end]
     for title, adopted in views.adoptions(judgement, path, text.text, codes):
         edits = types.WorkspaceEdit({uri: text.edits(adopted)})
         actions.append(types.CodeAction(printable(title), types.CodeActionKind.QuickFix, edit=edits))
@@ -511,12 +485,6 @@ async def _code_action(server: Server, params: types.CodeActionParams) -> list[t
                 )
             )
     return actions
-
-
-def _meets(text: Text, location: Location, first_offset: int, last_offset: int) -> bool:
-    """Whether a place and a range of a text have a character in common."""
-    start, end = text.span(location)
-    return start <= last_offset and first_offset <= end
 
 
 async def _completion(server: Server, params: types.CompletionParams) -> types.CompletionList | None:
@@ -543,7 +511,6 @@ async def _completion(server: Server, params: types.CompletionParams) -> types.C
 
 
 async def _documents(server: Server, uri: str) -> tuple[Judgement, str, Text, list[Document]] | None:
-    """Returns the judgement, the path of a file, its text and its documents."""
     judged_path = await server.known(uri)
     if judged_path is None:
         return None
@@ -668,27 +635,22 @@ async def _execute(server: Server, params: types.ExecuteCommandParams) -> str | 
     judgement, path = judged_path
     if params.command == SHOW_TREE:
         text = await asyncio.to_thread(views.drawn, judgement, path, work_name, output)
-    else:
-        text = await asyncio.to_thread(_fit, judgement.root, work_name, output)
+    else:  # the files on disk, and the cluster of the kubeconfig
+        fit = [sys.executable, "-m", "kubectl_tas", "fit", "-C", str(judgement.root), "-o", output, "--", work_name]
+        done = await asyncio.to_thread(process.run, fit)
+        text = done.out.decode("utf-8", "replace") or done.err
     server.show(text, output)
     return text
-
-
-def _fit(root: Path, work_name: str, output: str) -> str:
-    """Runs ``fit`` on the files on disk and the cluster of the kubeconfig, and returns its output."""
-    command = [sys.executable, "-m", "kubectl_tas", "fit", "-C", str(root), "-o", output, "--", work_name]
-    done = process.run(command)
-    return done.out.decode("utf-8", "replace") or done.err
 
 
 _HANDLERS: dict[str, Callable[[Server, Any], Awaitable[Any]]] = {
     types.INITIALIZE: _initialize,
     types.INITIALIZED: _initialized,
-    types.TEXT_DOCUMENT_DID_OPEN: _opened,
-    types.TEXT_DOCUMENT_DID_CHANGE: _changed,
-    types.TEXT_DOCUMENT_DID_SAVE: _saved,
-    types.TEXT_DOCUMENT_DID_CLOSE: _closed,
-    types.WORKSPACE_DID_CHANGE_WATCHED_FILES: _files,
+    types.TEXT_DOCUMENT_DID_OPEN: Server.opened,
+    types.TEXT_DOCUMENT_DID_CHANGE: Server.changed,
+    types.TEXT_DOCUMENT_DID_SAVE: Server.saved,
+    types.TEXT_DOCUMENT_DID_CLOSE: Server.closed,
+    types.WORKSPACE_DID_CHANGE_WATCHED_FILES: Server.changed_on_disk,
     types.TEXT_DOCUMENT_HOVER: _hover,
     types.TEXT_DOCUMENT_DEFINITION: _definition,
     types.TEXT_DOCUMENT_CODE_ACTION: _code_action,

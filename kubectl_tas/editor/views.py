@@ -152,11 +152,7 @@ def sent_by(judgement: Judgement, path: str, document: Document) -> Submission |
     kind, name, _ = identity(document)
     submissions = judgement.fleet.submissions_in([path], f"{kind}/{name}")
     return next(
-        (
-            submission
-            for submission in submissions
-            if name and is_called(submission.kind, submission.name, f"{kind}/{name}")
-        ),
+        (each for each in submissions if name and is_called(each.kind, each.name, f"{kind}/{name}")),
         None,
     )
 

@@ -118,7 +118,6 @@ def _refuse(error: OSError) -> None:
 
 
 def _rows(file: Path) -> tuple[AttributeRow, ...] | None:
-    """Returns the lines of a ``.gitattributes``; None if it is no small plain file."""
     text = settings_of_git(file) if os.path.lexists(file) else ""
     if text is None:
         return None
@@ -149,9 +148,7 @@ def _macros(rows: Sequence[AttributeRow], has_form: Callable[[str], object]) -> 
     """Returns the names of macros that give an attribute of a form, also by way of other macros."""
     named: frozenset[str] = frozenset()
     defined = [(row.pattern.removeprefix(_MACRO), row.attributes) for row in rows if row.pattern.startswith(_MACRO)]
-    while (
-        further := {name for name, words in defined if any(word in named or has_form(word) for word in words)} - named
-    ):
+    while further := {name for name, words in defined if any(x in named or has_form(x) for x in words)} - named:
         named |= further
     return named
 

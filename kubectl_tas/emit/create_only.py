@@ -66,7 +66,6 @@ def standing(root: Path, names: Iterable[str]) -> dict[str, bytes]:
 
 
 def _taken(root: Path, names: Iterable[str]) -> list[str]:
-    """Returns existing files with these names, and paths above that are not folders."""
     taken = []
     for name in names:
         path = root / name

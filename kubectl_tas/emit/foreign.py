@@ -157,17 +157,11 @@ def check_output(
             hint = f"Remove it. spec.outputKeeps counts as it is at {revision}."
         message = f"kubectl-tas did not write this file: {foreign_file.effect}"
         if foreign_file.rule is REVIEW_HIDDEN:
-            message, hint = (
-                foreign_file.effect,
-                hint.replace("Remove it", "Remove the attribute").replace("name it", _NAME_IT),
-            )
+            message = foreign_file.effect
+            hint = hint.replace("Remove it", "Remove the attribute").replace("name it", f"name the {GIT_ATTRIBUTES}")
         cause = None if foreign_file.is_read else Location(foreign_file.path.rpartition("/")[0])
-        yield Diagnostic(
-            foreign_file.rule, message, foreign_file.location or Location(foreign_file.path), hint=hint, cause=cause
-        )
-
-
-_NAME_IT = f"name the {GIT_ATTRIBUTES}"
+        location = foreign_file.location or Location(foreign_file.path)
+        yield Diagnostic(foreign_file.rule, message, location, hint=hint, cause=cause)
 
 
 def is_kept(foreign_file: Foreign, keeps: Sequence[str]) -> bool:
@@ -308,11 +302,7 @@ def _files(
         kustomization = next((candidate for candidate in unlisted if candidate.name == KUSTOMIZATION), None)
         if kustomization is not None and not listed and listing is None:
             start, (listed_paths, listing) = len(folder) + 1, _resources(kustomization)
-            unlisted = [
-                candidate
-                for candidate in unlisted
-                if candidate.path[start:] not in listed_paths or candidate.is_symlink()
-            ]
+            unlisted = [each for each in unlisted if each.path[start:] not in listed_paths or each.is_symlink()]
         if listed_paths:
             folders = [path for path in folders if _in_output(path, real, output) not in settled]
         waiting += ((path, depth + 1, start, listed_paths, listing) for path in folders)
@@ -401,15 +391,9 @@ def _by_attributes(root: Path, config: ConfigSpec, output: Path, inside: Sequenc
     top = checkout_of(str(real))
     folders = [(real, name) for name in config.adminSources] + [(top, name) for name in _FOLDERS_OF_CHECKOUT]
     files = [(real, name) for name in _OF_ROOT] + [(top, name) for name in _OF_CHECKOUT]
-    targets = [
-        Target(_MANIFESTS_OF_OUTPUT, output),
-        *(
-            Target(f"files in {name}", Path(os.path.realpath(at / name)))
-            for at, name in folders
-            if (at / name).is_dir()
-        ),
-        *(Target(name, (at / name).parent, posixpath.basename(name)) for at, name in files if (at / name).is_file()),
-    ]
+    folder_paths = [(name, Path(os.path.realpath(at / name))) for at, name in folders if (at / name).is_dir()]
+    targets = [Target(_MANIFESTS_OF_OUTPUT, output), *(Target(f"files in {name}", path) for name, path in folder_paths)]
+    targets += [Target(name, (at / name).parent, Path(name).name) for at, name in files if (at / name).is_file()]
     changing: set[str] = set()
     for line in treated(top, targets, {_MANIFESTS_OF_OUTPUT: inside}):
         path = Path(os.path.relpath(line.file, real)).as_posix()

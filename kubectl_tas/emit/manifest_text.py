@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
-from functools import cache, lru_cache, partial
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
@@ -157,13 +157,9 @@ def _environment() -> Environment:
     )
     filters: dict[str, Any] = {"scalar": scalar, "literal": literal, "comment": comment}
     filters |= {"entries": entries, "elements": _elements, "fields": _fields}
+    filters |= {name: lambda *values, name=name: _macro(name)(*values) for name in _MACROS}
     environment.filters.update(filters)
-    environment.filters |= {name: partial(_call, name) for name in _MACROS}
     return environment
-
-
-def _call(name: str, *values: object) -> str:
-    return _macro(name)(*values)
 
 
 @cache

@@ -13,7 +13,6 @@ from fractions import Fraction
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from kubectl_tas.base.late import dataclass, late_pattern
 from kubectl_tas.base.words import did_you_mean, question
@@ -208,6 +207,8 @@ def runs(schedule: str, zone: str, start: datetime, end: datetime) -> Iterator[d
         return
     minutes, hours, days, months, weekdays = map(_values, texts, _FIELDS)
     is_any = any(part in _ANY for text in (texts[2], texts[4]) for part in text.split(","))
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError  # few schedules name a zone
+
     try:
         place: tzinfo = ZoneInfo(zone)
     except (ZoneInfoNotFoundError, ValueError, OSError):

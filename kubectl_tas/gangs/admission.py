@@ -229,14 +229,8 @@ class Admission:
     def to_be_listed(self, submission: Submission) -> Amounts:
         """Returns what overQuota must list for a submission: requests of that kind and name in all namespaces."""
         name, target = work_name(submission.kind, submission.name), submission.target
-        namesakes = (
-            namesake
-            for namesake in self._fleet.submissions
-            if (namesake.name, namesake.target) == (submission.name, target)
-        )
-        return total(
-            self.request(namesake).asks for namesake in namesakes if work_name(namesake.kind, namesake.name) == name
-        )
+        namesakes = (each for each in self._fleet.submissions if (each.name, each.target) == (submission.name, target))
+        return total(self.request(each).asks for each in namesakes if work_name(each.kind, each.name) == name)
 
     def _refusal(self, submission: Submission, request: Request, excess: Iterable[_Excess]) -> _Excess | None:
         """Returns why a submission can never run, whatever others do; None if it can run, or may run on."""
@@ -246,9 +240,12 @@ class Admission:
             is_listed, reason = self._may_run_on(submission, request, over)
             if not reason:
                 consequence = ": it can never start" if over.rule is OVER_QUOTA else ""
-                return replace(
-                    over, text=f"{over.text}{consequence}{_not_covered(submission, over, is_listed=is_listed)}"
-                )
+                amount, listed = _allowed_over_quota(submission).of(over.resource), ""
+                if is_listed:
+                    listed = "; overQuota lists it, but it is new or has changed"
+                elif amount:
+                    listed = f"; overQuota lets it have {said(over.resource, amount)}"
+                return replace(over, text=f"{over.text}{consequence}{listed}")
         return None
 
     def _may_run_on(self, submission: Submission, request: Request, over: _Excess) -> tuple[bool, str]:
@@ -289,9 +286,8 @@ class Admission:
                 return submission.sent.request
             case FleetWorkflow():
                 gangs = [group.asks for group in submission.groups] or [NOTHING]
-                return Request(
-                    submission.asks, reduce(larger, gangs), reduce(smaller, gangs), len(submission.groups) <= 1
-                )
+                is_one_gang = len(submission.groups) <= 1
+                return Request(submission.asks, reduce(larger, gangs), reduce(smaller, gangs), is_one_gang)
             case FleetWorkload() if submission.shared_gang is not None:
                 shared = submission.shared_gang
                 if id(shared) not in self._shared:
@@ -397,9 +393,7 @@ def split_findings(
     """
     verdicts = {rule.code for rule in VERDICTS}
     expected = verdicts | SENT_TWICE if is_new else verdicts
-    findings_of_file = (
-        finding for finding in diagnostics if finding.location is not None and finding.location.path == path
-    )
+    findings_of_file = (each for each in diagnostics if each.location is not None and each.location.path == path)
     further_findings = tuple(finding for finding in diagnostics if finding.rule.code not in verdicts | SENT_TWICE)
     return tuple(finding for finding in findings_of_file if finding.rule.code not in expected), further_findings
 
@@ -454,9 +448,7 @@ def _answer(
     gang = (submission.queue, submission.priority, submission.gang)
     new_request = request.asks
     if submission.gang and (used is not None or queues is not None):
-        sent_now = total(
-            member.asks for member in sent_together if (member.queue, member.priority, member.gang) == gang
-        )
+        sent_now = total(each.asks for each in sent_together if (each.queue, each.priority, each.gang) == gang)
         new_request = sent_now if queues is not None else replace(new_request, gpu=sent_now.gpu)
     verdict, gaps = admission.admit(submission, request, used_by_others, used_by_queue, new_request), admission.gaps
     is_quota_known = submission.subpool is not None or all(document.is_work for document in gaps)
@@ -542,10 +534,7 @@ def admit(
         free = quota - used
         in_quota = each(lambda name: max(0, min(whole_request.of(name), free.of(name))))
         over_quota = whole_request - in_quota
-        amount_texts = (
-            f"{said(name, in_quota.of(name))} in quota, {show(name, over_quota.of(name))} over quota"
-            for name in counted
-        )
+        amount_texts = (f"{said(x, in_quota.of(x))} in quota, {show(x, over_quota.of(x))} over quota" for x in counted)
         text = f"{'; '.join(amount_texts)}{gang_note and f', asked{gang_note}'}, preemptible"
         return Verdict("admitted", None, text, in_quota, over_quota)
     used_after = used + added_request
@@ -560,9 +549,10 @@ def admit(
         is_stuck = is_stuck or request.is_one_gang
         consequence = "it stays Pending" if is_stuck else "not all of it can run at once"
         text = f"{asks}; the quota of {target} is {show(name, quota.of(name))}: {consequence}"
-        wait = _ways(submission, request, elsewhere, "wait until others of the queue have ended")
-        fits = not whole_request.exceeding(quota)
-        hint = wait if fits else _ask_less(submission, request, elsewhere, whole_request)
+        first_way = "wait until others of the queue have ended"
+        if whole_request.exceeding(quota):
+            first_way = _less(submission, whole_request, quota)
+        hint = _ways(submission, request, elsewhere, first_way)
         return Verdict("pending", QUOTA_SHARED, text, NOTHING, NOTHING, hint)
     amount_texts = (
         f"{show(name, used.of(name))} of {said(name, quota.of(name))} of {target} are used, "
@@ -649,14 +639,6 @@ def over_quota_amounts(asks: Amounts, names: Iterable[ResourceName]) -> dict[str
     return amounts
 
 
-def _not_covered(submission: Submission, over: _Excess, *, is_listed: bool) -> str:
-    """Says why overQuota does not help a submission."""
-    if is_listed:
-        return "; overQuota lists it, but it is new or has changed"
-    amount = _allowed_over_quota(submission).of(over.resource)
-    return f"; overQuota lets it have {said(over.resource, amount)}" if amount else ""
-
-
 def _remedy(submission: Submission, request: Request, elsewhere: Mapping[str, Amounts | None], rule: Rule) -> str:
     """Says what would let a submission run that ``rule`` refuses; names all bounds at once, so that none follows."""
     if rule is SUBPOOL_CLOSED:  # where there is room, else anywhere
@@ -669,18 +651,11 @@ def _remedy(submission: Submission, request: Request, elsewhere: Mapping[str, Am
         return f"Raise the maximum of pool {submission.pool.bounded_by(none).name}."
     if not beyond:
         requested = request.asks if rule is OVER_SHARED_QUOTA else largest
-        return _ask_less(submission, request, elsewhere, requested)
+        return _ways(submission, request, elsewhere, _less(submission, requested, submission.quota))
     less = _less(submission, largest, maximum)
     lower = less if submission.is_preemptible else _less(submission, largest, smaller(submission.quota, maximum))
     ways = [lower, *([] if lower == less else [f"use priority LOW and {less}"])]
     return f"{_sentence(', or '.join(filter(None, ways)))}."
-
-
-def _ask_less(
-    submission: Submission, request: Request, elsewhere: Mapping[str, Amounts | None], requested: Amounts
-) -> str:
-    less = _less(submission, requested, submission.quota)
-    return _ways(submission, request, elsewhere, *([less] if less else []))
 
 
 def _less(submission: Submission, requested: Amounts, most: Amounts) -> str:
@@ -692,11 +667,12 @@ def _less(submission: Submission, requested: Amounts, most: Amounts) -> str:
     return f"let the gang ask for {amount} or less" if submission.gang else f"ask for {amount} or less"
 
 
-def _ways(submission: Submission, request: Request, elsewhere: Mapping[str, Amounts | None], *first_ways: str) -> str:
-    """Says what would help: ``first``, LOW priority, or a queue with room. A gang has one priority and one queue."""
+def _ways(submission: Submission, request: Request, elsewhere: Mapping[str, Amounts | None], first_way: str) -> str:
+    """Says what would help: this way if any, LOW priority, or a queue with room. A gang has one priority and queue."""
     roomy, whole = _roomy(submission, request, elsewhere), " for all of the gang" if submission.gang else ""
-    ways = [*first_ways, f"use priority LOW{whole}", *([f"use {_either(roomy)}{whole}"] if roomy else [])]
-    return f"{_sentence(', or '.join((', '.join(ways[:-1]), ways[-1]) if len(ways) > 1 else ways))}."
+    ways = [first_way, f"use priority LOW{whole}", f"use {_either(roomy)}{whole}" if roomy else ""]
+    *leading_ways, last_way = filter(None, ways)
+    return f"{_sentence(', or '.join(filter(None, (', '.join(leading_ways), last_way))))}."
 
 
 def _sentence(text: str) -> str:

@@ -66,9 +66,8 @@ def _removals(origin: Origin, paths: Sequence[KeyPath], made: set[KeyPath]) -> l
     remaining_keys: dict[KeyPath, set[str]] = {}
     for path in paths:
         mapping = origin.value(path[:-1])
-        remaining_keys.setdefault(path[:-1], set(mapping) if isinstance(mapping, dict) else set()).discard(
-            str(path[-1])
-        )
+        keys = remaining_keys.setdefault(path[:-1], set(mapping) if isinstance(mapping, dict) else set())
+        keys.discard(str(path[-1]))
     empty = {
         mapping_path
         for mapping_path, keys in remaining_keys.items()

@@ -227,9 +227,7 @@ def makes_segments(workload: FleetWorkload, replica_type: ReplicaType) -> bool:
 def asks_for_more(workload: FleetWorkload) -> bool:
     """Whether annotations ask for segments that KAI must make, but that the backend's release does not make."""
     types = workload.replicas if is_made_by_kai(workload) else ()
-    return any(
-        replica_type.segments is not None and not makes_segments(workload, replica_type) for replica_type in types
-    )
+    return any(replica.segments is not None and not makes_segments(workload, replica) for replica in types)
 
 
 def never_runs(workload: FleetWorkload, replica_type: ReplicaType) -> tuple[str, str] | None:

@@ -103,7 +103,6 @@ def agreed_shard(pool: FleetPool) -> _Agreed:
 
 
 def _namespace_reason(sent: Submission) -> str:
-    """Returns the reason for the namespace of ``sent``."""
     allowed = sent.namespaces
     if sent.own_namespace in allowed:
         return f"the namespace of the {sent.kind}"
@@ -225,10 +224,8 @@ class _Demands:
         metadata, spec = replica_type.metadata_path, replica_type.spec_path
         yield from self._queue((*metadata, "labels"))
         if workload.is_owned and self._backend.has(Feature.SKIP_PODGROUPER):
-            sub_group_label, reason = (
-                sub_group_name(workload, replica_type),
-                "the PodGroup that the workload's labels ask for",
-            )
+            sub_group_label = sub_group_name(workload, replica_type)
+            reason = "the PodGroup that the workload's labels ask for"
             mode = Mode.ABSENT if sub_group_label is None else Mode.ADD
             yield Demand((*metadata, "labels", labels.SUBGROUP), sub_group_label or "", reason, mode)
             yield Demand((*metadata, "annotations", labels.POD_GROUP), podgrouper.pod_group_name(workload), reason)
@@ -236,8 +233,10 @@ class _Demands:
         elif replica_type in workload.outside and self._backend.has(Feature.REPLICA_SUBGROUPS):
             reason = "where KAI runs the pod that submits a job"  # without a SubGroup it is never placed
             yield Demand((*metadata, "labels", labels.SUBGROUP), podgrouper.row(workload).late_sub_group, reason)
-        for path, text in _copied_waits(workload):
-            yield Demand((*metadata, "annotations", path[-1]), text, f"that of the {workload.kind}", Mode.KEEP)
+        for name in (labels.PREEMPTION_DELAY, labels.STALENESS_GRACE) if podgrouper.copies_waits(workload) else ():
+            for path, text in waits(workload, name):
+                if path[:-1] == ROOT:
+                    yield Demand((*metadata, "annotations", name), text, f"that of the {workload.kind}", Mode.KEEP)
         yield self._priority((*spec, "priorityClassName"))
         yield from self._scheduler(spec)
         above = key_path(workload.declared.spec.page.pod_rules.defaults_at)
@@ -261,13 +260,6 @@ class _Demands:
         return Demand(path, *self._agreed[Decides.PRIORITY])
 
 
-def _copied_waits(workload: FleetWorkload) -> Iterator[tuple[KeyPath, str]]:
-    """Yields the annotations of the object about its gang's waiting time, if KAI reads them on the pods alone."""
-    if podgrouper.copies_waits(workload):
-        for name in (labels.PREEMPTION_DELAY, labels.STALENESS_GRACE):
-            yield from ((path, text) for path, text in waits(workload, name) if path[:-1] == ROOT)
-
-
 def _nodes(pool: FleetPool, origin: Origin, spec: KeyPath, above: KeyPath = ()) -> Iterator[Demand]:
     """Yields what the pool's pods need of a node, besides what is written. A value ``above`` all pods counts only for
     pods without their own (addSchedulingConstraints of Argo's workflowpod.go, 3.7), and is then written there too.
@@ -287,17 +279,10 @@ def _nodes(pool: FleetPool, origin: Origin, spec: KeyPath, above: KeyPath = ()) 
     path = (*spec, "tolerations")
     tolerations = origin.value(path)
     present = [_compared(toleration) for toleration in tolerations] if isinstance(tolerations, list) else []
-    missing = tuple(
-        toleration.data for toleration in pool.nodes.tolerations if _compared(toleration.data) not in present
-    )
+    missing = tuple(each.data for each in pool.nodes.tolerations if _compared(each.data) not in present)
     if missing:
-        inherited = for_all["tolerations"]
-        inherited_mappings = (
-            (toleration for toleration in inherited if isinstance(toleration, dict))
-            if isinstance(inherited, list)
-            else ()
-        )
-        yield Demand(path, (*inherited_mappings, *missing), reason, Mode.APPEND)
+        inherited = for_all["tolerations"] if isinstance(for_all["tolerations"], list) else []
+        yield Demand(path, (*(x for x in inherited if isinstance(x, dict)), *missing), reason, Mode.APPEND)
 
 
 def _placements(workload: FleetWorkload) -> Iterator[Demand]:
@@ -305,12 +290,8 @@ def _placements(workload: FleetWorkload) -> Iterator[Demand]:
     for path, topology in workload.topology_names:
         yield Demand(path, topology, f"the topology of pool {workload.pool.name}", Mode.RESOLVE)
     for level_annotation in workload.levels:
-        yield Demand(
-            level_annotation.path,
-            level_annotation.level.label,
-            f"the node label of {level_annotation.level.key}",
-            Mode.RESOLVE,
-        )
+        level, reason = level_annotation.level, f"the node label of {level_annotation.level.key}"
+        yield Demand(level_annotation.path, level.label, reason, Mode.RESOLVE)
     for annotations_path, placement in placed(workload).items():
         for name, value in _annotations(placement):
             reason = f"what places the pods of this {workload.kind}"
@@ -333,14 +314,10 @@ def _topologies_of_segments(workload: FleetWorkload) -> Iterator[Demand]:
         return
     whole, _ = whole_placement(workload)
     for replica_type in workload.replicas:
-        topology = (
-            replica_type.segments.placement.topology
-            if replica_type.segments and replica_type.segments.placement
-            else None
-        )
-        if topology is not None and (whole is None or not whole.asked or whole.topology != topology):
-            reason = f"the topology of the segments of {replica_type.name}"
-            yield Demand((*replica_type.annotations_path, labels.TOPOLOGY), topology, reason, Mode.RESOLVE)
+        placement = replica_type.segments.placement if replica_type.segments else None
+        if placement and (whole is None or not whole.asked or whole.topology != placement.topology):
+            path, reason = replica_type.annotations_path, f"the topology of the segments of {replica_type.name}"
+            yield Demand((*path, labels.TOPOLOGY), placement.topology, reason, Mode.RESOLVE)
 
 
 def _counts(workload: FleetWorkload) -> Iterator[Demand]:

@@ -138,7 +138,15 @@ def accounts(
     """Returns every pool followed by its subpools, then by the pools below. Usage is what ``queues`` of a cluster say;
     for None, what the repository declares. ``free`` returns what the nodes of a pool have free.
     """
-    rows = list(_accounts(fleet, queues, archived=archived))
+    declared, rows = non_preemptible_requests(fleet), list[Account]()
+    is_rest_known = all(document.is_work for document in fleet.not_counted)
+    for pool in _by_tree(fleet.pools):
+        for subpool in (None, *pool.subpools):
+            if subpool is None or subpool.state != "ARCHIVED" or archived:
+                queue = subpool.queue if subpool else pool.shared_queue
+                used = None if fleet.not_counted else declared.get(queue, NOTHING)
+                row = Account(pool, subpool, used if queues is None else NOTHING, is_rest_known=is_rest_known)
+                rows.append(row if queues is None else _held(row, queues))
     wholes: dict[str, Amounts | None] = {}
     for row in reversed(rows):  # what is below a pool comes first
         name, upper = row.pool.name, row.pool.parent
@@ -153,18 +161,6 @@ def accounts(
         )
         for row in rows
     ]
-
-
-def _accounts(fleet: Fleet, queues: Mapping[str, QueueUsage] | None, *, archived: bool) -> Iterator[Account]:
-    declared = non_preemptible_requests(fleet)
-    is_rest_known = all(document.is_work for document in fleet.not_counted)
-    for pool in _by_tree(fleet.pools):
-        for subpool in (None, *pool.subpools):
-            if subpool is None or subpool.state != "ARCHIVED" or archived:
-                queue = subpool.queue if subpool else pool.shared_queue
-                used = None if fleet.not_counted else declared.get(queue, NOTHING)
-                row = Account(pool, subpool, used if queues is None else NOTHING, is_rest_known=is_rest_known)
-                yield row if queues is None else _held(row, queues)
 
 
 def _by_tree(pools: Sequence[FleetPool]) -> Iterator[FleetPool]:
@@ -230,19 +226,12 @@ def totals(rows: Sequence[Account]) -> list[Total]:
         used = [row.used for row, _ in rows_of_backend]
         known_amounts = [amounts for amounts in used if amounts is not None]
         free = [row.free for row, _ in rows_of_backend if row.free is not None]
-        merged = (
-            {name: gpus for nodes in free for name, gpus in nodes.items()}
-            if len(free) == len(rows_of_backend)
-            else None
-        )
-        quota = (
-            total(amounts for amounts in tops if amounts)
-            if all(row.is_rest_known for row, _ in rows_of_backend)
-            else None
-        )
-        totals.append(
-            Total(backend, len(tops), quota, total(known_amounts) if len(known_amounts) == len(used) else None, merged)
-        )
+        is_free_known = len(free) == len(rows_of_backend)
+        merged = {name: gpus for nodes in free for name, gpus in nodes.items()} if is_free_known else None
+        is_quota_known = all(row.is_rest_known for row, _ in rows_of_backend)
+        quota = total(amounts for amounts in tops if amounts) if is_quota_known else None
+        held = total(known_amounts) if len(known_amounts) == len(used) else None
+        totals.append(Total(backend, len(tops), quota, held, merged))
     return totals
 
 

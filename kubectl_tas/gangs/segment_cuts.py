@@ -66,12 +66,7 @@ def worker_segment(index: int, workers: int, size: int) -> int:
 
     If ``size`` divides the workers, the leader is one more pod; otherwise the leader counts as the first pod.
     """
-    return segment_of(max(0, index - _shift(workers, size)), size)
-
-
-def _shift(workers: int, size: int) -> int:
-    """Returns the index with which the first segment begins."""
-    return 1 if workers % size == 0 else 0
+    return segment_of(max(0, index - (workers % size == 0)), size)
 
 
 def cut_group(workers: int, size: int, *, leader_excluded: bool) -> tuple[Segment, ...]:
@@ -84,7 +79,7 @@ def cut_group(workers: int, size: int, *, leader_excluded: bool) -> tuple[Segmen
 
 def group_segment_at(number: int, workers: int, size: int, *, leader_excluded: bool) -> Segment:
     """Returns one of the segments of ``cut_group``."""
-    begin = number * size + _shift(workers, size)
+    begin = number * size + (workers % size == 0)
     first, last = max(1, begin), min(begin + size - 1, workers)
     leads = number == 0 and not leader_excluded
     return Segment(number, first, last, last - first + 1 + int(leads), has_leader=leads)

@@ -77,11 +77,7 @@ def tolerated(tolerations: list[dict[str, Any]]) -> list[dict[str, Any]]:
     keys = [toleration.get("key") for toleration in tolerations if toleration.get("effect") in (*every, "NoExecute")]
     return [
         *tolerations,
-        *(
-            default_toleration
-            for default_toleration in _FILLED_IN
-            if not any(key in (*every, default_toleration["key"]) for key in keys)
-        ),
+        *(default for default in _FILLED_IN if not any(key in (*every, default["key"]) for key in keys)),
     ]
 
 
@@ -127,7 +123,7 @@ def away_from(hosts: Iterable[str]) -> dict[str, Any]:
     """Returns the affinity that keeps a pod away from nodes with these host names."""
     condition = {"key": _HOSTNAME, "operator": "NotIn", "values": list(dict.fromkeys(hosts))}
     terms = {"nodeSelectorTerms": [{"matchExpressions": [condition]}]}
-    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
+    return {"nodeAffinity": {_REQUIRED: terms}}
 
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -180,7 +176,14 @@ def on_platform(task: FleetTask, spec: dict[str, Any]) -> Merged:
     spec_on_platform["containers"] = [_without_empty_values(container) for container in spec_on_platform["containers"]]
     if spec_on_platform.get("tolerations"):
         spec_on_platform["tolerations"] = tolerated(spec_on_platform["tolerations"])
-    _mount(spec_on_platform, task)
+    # The platform mounts paths of the node into every task, unless something is mounted there already.
+    written_mounts = spec_on_platform["containers"][0].get("volumeMounts", [])
+    mounted_paths = {mount.get("mountPath") for mount in written_mounts if isinstance(mount, dict)}
+    paths = dict.fromkeys(path for path in task.platform.spec.default_mounts if path not in mounted_paths)
+    named = [(f"platform-{index}", path) for index, path in enumerate(paths)]
+    volumes = [{"name": name, "hostPath": {"path": path}} for name, path in named]
+    mounts = [{"name": name, "mountPath": path} for name, path in named]
+    pod.data["spec"] = with_mounts(spec_on_platform, volumes, mounts)
     return pod
 
 
@@ -191,11 +194,8 @@ def _without_amounts(container: dict[str, Any], names: Collection[str]) -> dict[
     if remaining_amounts == amounts:
         return container
     other_fields = {key: value for key, value in container.items() if key != "resources"}
-    return (
-        {**other_fields, "resources": {"limits": remaining_amounts, "requests": remaining_amounts}}
-        if remaining_amounts
-        else other_fields
-    )
+    resources = {"limits": remaining_amounts, "requests": remaining_amounts}
+    return {**other_fields, "resources": resources} if remaining_amounts else other_fields
 
 
 def _without_empty_values(container: dict[str, Any]) -> dict[str, Any]:
@@ -215,9 +215,7 @@ def is_pod(spec: dict[str, Any]) -> bool:
         return False
     inner_lists = [container.get(name, []) for container in spec["containers"] for name in _LISTS_OF_CONTAINERS]
     variables = (variable for container in spec["containers"] for variable in container.get("env", []))
-    return all(isinstance(value, list) for value in inner_lists) and all(
-        isinstance(variable, dict) for variable in variables
-    )
+    return all(isinstance(x, list) for x in inner_lists) and all(isinstance(variable, dict) for variable in variables)
 
 
 def _with_avoided_hosts(affinity: dict[str, Any] | None, away: dict[str, Any]) -> dict[str, Any]:
@@ -242,20 +240,6 @@ def _with_condition(term: Any, condition: dict[str, Any]) -> Any:
     if not isinstance(conditions, list) or condition in conditions:
         return term
     return {**term, "matchExpressions": [*conditions, condition]}
-
-
-def _mount(spec: dict[str, Any], task: FleetTask) -> None:
-    """Mounts the node paths that the platform mounts into every task, unless something is mounted there already."""
-    container = spec["containers"][0]
-    mounted_paths = {mount.get("mountPath") for mount in container.get("volumeMounts", []) if isinstance(mount, dict)}
-    missing_paths = [path for path in task.platform.spec.default_mounts if path not in mounted_paths]
-    if missing_paths:
-        named = [(f"platform-{index}", path) for index, path in enumerate(dict.fromkeys(missing_paths))]
-        mounts = [{"name": name, "mountPath": path} for name, path in named]
-        volumes = [{"name": name, "hostPath": {"path": path}} for name, path in named]
-        container = {**container, "volumeMounts": [*container.get("volumeMounts", []), *mounts]}
-        spec["containers"] = [container, *spec["containers"][1:]]
-        spec["volumes"] = [*spec.get("volumes", []), *volumes]
 
 
 CODES = range(1, 256)

@@ -120,8 +120,7 @@ def _draft(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup) -> _Draft:
     gang = build(list(zip(members, requirements, strict=True)), topology.name_on(backend) if topology else None)
     sub_group_of_member = {member.name: sub_group.name for sub_group in gang.leaves for member in sub_group.members}
     pods = [
-        {"task": member.name, "subGroup": sub_group_of_member.get(member.name), "spec": member.spec, **member.metadata}
-        for member in members
+        {"task": x.name, "subGroup": sub_group_of_member.get(x.name), "spec": x.spec, **x.metadata} for x in members
     ]
     content: dict[str, object] = {
         "workflow": workflow.name,
@@ -185,16 +184,13 @@ def _completed(workflow: FleetWorkflow, draft: _Draft, run: str) -> Gang:
         spec = maps.mounted(with_output(spec) if leaves else spec, task_files)
         named = {"hostname": shorten(member.name), "subdomain": hosts} if hosts else {}
         specs[member.name] = {**spec, **named}
-    return replace(_with_specs(draft.gang, specs), name=name, files=maps.maps, hosts=hosts)
 
-
-def _with_specs(gang: Gang, specs: Mapping[str, dict[str, Any]]) -> Gang:
     def members(part: Part) -> tuple[Member, ...]:
         return tuple(replace(member, spec=specs[member.name]) for member in part.members)
 
-    return replace(
-        gang, members=members(gang), sub_groups=tuple(replace(unit, members=members(unit)) for unit in gang.sub_groups)
-    )
+    sub_groups = tuple(replace(unit, members=members(unit)) for unit in draft.gang.sub_groups)
+    members_of_gang = members(draft.gang)
+    return replace(draft.gang, members=members_of_gang, sub_groups=sub_groups, name=name, files=maps.maps, hosts=hosts)
 
 
 def _explicit_location(workflow: FleetWorkflow) -> dict[str, str]:
@@ -221,9 +217,7 @@ def build(tasks: Sequence[PlacedTask], topology: str | None) -> Gang:
     Tasks that name one group at one level must agree on whether the group is required.
     """
     distinct = {id(requirements): requirements for _, requirements in tasks}  # tasks of one resource share them
-    levels = {
-        requirement.depth: requirement.level for requirements in distinct.values() for requirement in requirements
-    }
+    levels = {requirement.depth: requirement.level for each in distinct.values() for requirement in each}
     depths = sorted(levels)
     tree = _LevelTree(
         topology=topology,

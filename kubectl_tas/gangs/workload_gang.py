@@ -37,9 +37,7 @@ def whole_placement(workload: FleetWorkload) -> tuple[Placement | None, tuple[Le
     if not podgrouper.places_at(workload) and not workload.is_owned:
         return None, ()
     if is_placed_as_a_whole(workload):
-        only_type = next(
-            (replica_type for replica_type in workload.replicas if replica_type.replicas), workload.replicas[0]
-        )
+        only_type = next((replica for replica in workload.replicas if replica.replicas), workload.replicas[0])
         return combined(workload.placement, only_type.placement)
     return workload.placement, ()
 
@@ -47,9 +45,7 @@ def whole_placement(workload: FleetWorkload) -> tuple[Placement | None, tuple[Le
 @fact
 def is_placed_as_a_whole(workload: FleetWorkload) -> bool:
     """Whether the placement of a template holds for all pods."""
-    templates = {
-        replica_type.path for replica_type in workload.replicas if replica_type.replicas or len(workload.replicas) == 1
-    }
+    templates = {replica.path for replica in workload.replicas if replica.replicas or len(workload.replicas) == 1}
     if len(templates) != 1 or (workload.is_owned and podgrouper.has_sub_groups(workload)):
         return False
     return not places_parts(workload) and podgrouper.is_one_pod_group(workload)
@@ -127,10 +123,7 @@ def own_gang(workload: FleetWorkload) -> Gang:
     """Returns the gang of a workload's own pods; for a LeaderWorkerSet, the gang of one group."""
     replica_types, minimums, needed_jobs = workload.replicas, podgrouper.minimums(workload), None
     if not podgrouper.is_one_pod_group(workload):
-        replica_types, minimums = (
-            tuple(replace(replica_type, replicas=1, indices=1) for replica_type in replica_types),
-            [1],
-        )
+        replica_types, minimums = tuple(replace(each, replicas=1, indices=1) for each in replica_types), [1]
     if podgrouper.row(workload).leads_segments and podgrouper.has_sub_groups(workload):
         drafts = list(_group(workload))
     elif podgrouper.makes_jobs(workload):
@@ -138,9 +131,7 @@ def own_gang(workload: FleetWorkload) -> Gang:
     elif podgrouper.has_sub_groups(workload):
         pairs = [pair for pair in zip(replica_types, minimums, strict=True) if podgrouper.is_part(workload, pair[0])]
         drafts = [
-            draft
-            for replica_type, minimum in pairs
-            for draft in _replica_type(workload, replica_type, minimum, divided=True)
+            x for replica_type, minimum in pairs for x in _replica_type(workload, replica_type, minimum, divided=True)
         ]
     else:
         drafts = []
@@ -199,24 +190,16 @@ def segments_of_pod(workload: FleetWorkload, index: int) -> Iterator[PodSegment]
         if segments is None or index >= replica_type.indices + int(leads) or (index == 0 and segments.leader_excluded):
             continue
         if leads:
-            segment_number = worker_segment(index, replica_type.replicas, segments.size)
-            segment = group_segment_at(
-                segment_number, replica_type.replicas, segments.size, leader_excluded=segments.leader_excluded
-            )
+            workers, size = replica_type.replicas, segments.size
+            segment_number = worker_segment(index, workers, size)
+            segment = group_segment_at(segment_number, workers, size, leader_excluded=segments.leader_excluded)
         else:
             segment_number = segment_of(index, segments.size)
-            segment = segment_at(
-                segment_number,
-                replica_type.indices,
-                podgrouper.mandatory(workload, replica_type, minimum),
-                segments.size,
-            )
+            mandatory = podgrouper.mandatory(workload, replica_type, minimum)
+            segment = segment_at(segment_number, replica_type.indices, mandatory, segments.size)
         # In the first segment of a LeaderWorkerSet there may be the leader too.
-        name = (
-            next(leader.name for leader in workload.replicas if leader.is_leader)
-            if leads and not index
-            else replica_type.name
-        )
+        has_leader = leads and not index
+        name = next(each.name for each in workload.replicas if each.is_leader) if has_leader else replica_type.name
         span = (0 if segment.has_leader else segment.first, segment.last)
         yield PodSegment(name, _segment_name(workload, replica_type, segment_number), span, segments.index_label)
 
@@ -229,9 +212,7 @@ def _segment_name(workload: FleetWorkload, replica_type: ReplicaType, number: in
     gang = own_gang(workload)
     if leads:
         return [sub_group.name for sub_group in gang.below(gang) if sub_group.name != workload.replicas[0].name][number]
-    sub_group_of_type = next(
-        sub_group for sub_group in gang.below(gang) if sub_group.name == sub_group_name(workload, replica_type)
-    )
+    sub_group_of_type = next(each for each in gang.below(gang) if each.name == sub_group_name(workload, replica_type))
     return gang.below(sub_group_of_type)[number].name
 
 
@@ -262,14 +243,8 @@ def _jobs(workload: FleetWorkload) -> Iterator[Draft]:
     """Yields the SubGroups of a JobSet: its replicated jobs, and below each a SubGroup for each of its jobs."""
     for replica_type, least in zip(workload.replicas, podgrouper.job_minimums(workload), strict=True):
         name, pods = podgrouper.part_name(workload, replica_type), replica_type.replicas // max(1, replica_type.jobs)
-        job_group = SubGroup(
-            "",
-            replica_type.replicas,
-            replica_type.jobs * least,
-            replica_type.replicas * replica_type.gpus,
-            needs_all_parts=True,
-        )
-        yield (name,), job_group
+        gpus = replica_type.replicas * replica_type.gpus
+        yield (name,), SubGroup("", replica_type.replicas, replica_type.jobs * least, gpus, needs_all_parts=True)
         constraint = _constraint(part_placement(workload, replica_type))
         job = SubGroup("", pods, least, pods * replica_type.gpus, constraint)
         if podgrouper.lists_parts(workload):
@@ -299,16 +274,12 @@ def _group(workload: FleetWorkload) -> Iterator[Draft]:
         if workers.replicas:
             ((path, workers_sub_group),) = _replica_type(workload, workers, minimum, divided=False)
             yield path, replace(workers_sub_group, indices=(1, workers.replicas))
-    else:
-        yield from _group_segments(workers, segments, leader_draft)
-
-
-def _group_segments(workers: ReplicaType, segments: Segments, lead: Draft) -> Iterator[Draft]:
-    """Yields the segments and the leader: the leader is apart, or in the first segment with that segment's workers."""
-    path, leader = lead
+        return
+    # The leader is apart, or in the first segment with that segment's workers.
+    path, lead = leader_draft
     below: list[Draft] = []
     if segments.leader_excluded:
-        yield lead
+        yield leader_draft
     for segment in cut_group(workers.replicas, segments.size, leader_excluded=segments.leader_excluded):
         name, sub_group = f"segment-{segment.number}", _segment(segment, workers, segments)
         if segment.has_leader:
@@ -316,11 +287,11 @@ def _group_segments(workers: ReplicaType, segments: Segments, lead: Draft) -> It
             sub_group = replace(
                 workers_sub_group,
                 pods=workers_sub_group.pods + 1,
-                gpus=workers_sub_group.gpus + leader.gpus,
+                gpus=workers_sub_group.gpus + lead.gpus,
                 indices=span,
                 needs_all_parts=True,
             )
-            below.append(((name, *path), leader))
+            below.append(((name, *path), lead))
             if workers_sub_group.pods:
                 workers_only = replace(workers_sub_group, minimum=workers_sub_group.pods, constraint=None)
                 below.append(((name, workers.name), workers_only))
@@ -375,11 +346,7 @@ def batches(workload: FleetWorkload, gang: Gang) -> Iterator[Batch]:
 
 def leaves(workload: FleetWorkload, gang: Gang) -> Iterator[tuple[SubGroup, ReplicaType]]:
     """Yields the SubGroups that have pods of a workload's own gang, each with the replica type of its pods."""
-    return (
-        (sub_group, replica_type)
-        for replica_type in workload.replicas
-        for sub_group in _leaves_of(workload, gang, replica_type)
-    )
+    return ((sub_group, replica) for replica in workload.replicas for sub_group in _leaves_of(workload, gang, replica))
 
 
 def _leaves_of(workload: FleetWorkload, gang: Gang, replica_type: ReplicaType) -> Sequence[SubGroup]:

@@ -38,16 +38,15 @@ def gang_of_pod_group(fleet: Fleet, pod_group: FleetPodGroup) -> Gang:
     children = Counter(sub_group.parent for sub_group in spec.subGroups)
     sub_groups = tuple(
         SubGroup(
-            name=declared_sub_group.name,
-            pods=declared_sub_group.minMember or 0,
-            minimum=declared_sub_group.minMember,
+            name=declared.name,
+            pods=declared.minMember or 0,
+            minimum=declared.minMember,
             gpus=0,
-            constraint=_group_constraint(fleet, pod_group, declared_sub_group.topologyConstraint),
-            needs_all_parts=declared_sub_group.minSubGroup is not None
-            and declared_sub_group.minSubGroup == children[declared_sub_group.name],
-            parent=declared_sub_group.parent,
+            constraint=_group_constraint(fleet, pod_group, declared.topologyConstraint),
+            needs_all_parts=declared.minSubGroup is not None and declared.minSubGroup == children[declared.name],
+            parent=declared.parent,
         )
-        for declared_sub_group in spec.subGroups
+        for declared in spec.subGroups
     )
     least = spec.minMember if spec.minMember is not None else sum(sub_group.minimum or 0 for sub_group in sub_groups)
     return Gang(
@@ -69,9 +68,8 @@ def least_of(pod_group: FleetPodGroup) -> Amounts:
     """
     requests_by_sub_group: dict[str, list[Amounts]] = {}
     for pod in pod_group.pods:
-        requests_by_sub_group.setdefault(sub_group_of(pod), []).append(
-            total(pod_set.asks for pod_set in pod.spec.pod_sets)
-        )
+        requests = requests_by_sub_group.setdefault(sub_group_of(pod), [])
+        requests.append(total(pod_set.asks for pod_set in pod.spec.pod_sets))
     minimums = minimums_of(pod_group)
 
     def most(name: str) -> Amounts:
@@ -97,9 +95,7 @@ def minimums_of(pod_group: FleetPodGroup) -> dict[str, int]:
     parents = {sub_group.parent for sub_group in spec.subGroups}
     least = 0 if pod_group.backend.has(Feature.ZERO_MIN_MEMBER) else 1
     return {
-        sub_group.name: max(least, 1 if sub_group.minMember is None else sub_group.minMember)
-        for sub_group in spec.subGroups
-        if sub_group.name not in parents
+        x.name: max(least, 1 if x.minMember is None else x.minMember) for x in spec.subGroups if x.name not in parents
     }
 
 
@@ -119,7 +115,7 @@ def previewed_gangs(fleet: Fleet) -> Iterator[tuple[SubmittedSet, Gang]]:
     """Yields every gang of sets with a known pool and topology, if the gangs are few enough for people to read."""
     for submitted in fleet.submitted_sets:
         clique_set = submitted.set
-        if clique_set.is_previewed and (clique_set.topology is not None or not clique_set.asks):
+        if clique_set.is_previewed and (clique_set.topology is not None or not clique_set.spec.asks):
             yield from ((submitted, gang) for gang in gangs_of_set(clique_set))
 
 
@@ -147,12 +143,15 @@ def _base(clique_set: FleetPodCliqueSet, index: int) -> Gang:
     cliques = [_clique(clique_set, clique, name, None) for clique in clique_set.standalone]
     for group in clique_set.groups:
         for number in range(group.spec.minAvailable):
-            replica = names.group_replica(clique_set.name, index, group.name, number)
+            replica = names.scaled_gang(clique_set.name, index, group.name, number)
             constraint = _set_constraint(clique_set, group.spec.topologyConstraint)
             parent = replica if constraint else None
             cliques_of_replica = [_clique(clique_set, clique, replica, parent) for clique in group.cliques]
             if parent is not None:
-                parents.append(_replica(parent, cliques_of_replica, constraint))
+                pods = sum(clique.pods for clique in cliques_of_replica)
+                gpus = sum(clique.gpus for clique in cliques_of_replica)
+                least = sum(clique.minimum or 0 for clique in cliques_of_replica)
+                parents.append(SubGroup(parent, pods, least, gpus, constraint, needs_all_parts=True))
             cliques += cliques_of_replica
     return _gang(
         name, [*parents, *cliques], _set_constraint(clique_set, clique_set.spec.spec.template.topologyConstraint)
@@ -163,7 +162,7 @@ def _scaled(clique_set: FleetPodCliqueSet, group: FleetScalingGroup, index: int,
     """Returns the gang of one replica of a scaling group. Without its own constraint, the gang inherits the set's."""
     inherited = _set_constraint(clique_set, clique_set.spec.spec.template.topologyConstraint)
     constraint = _set_constraint(clique_set, group.spec.topologyConstraint) or inherited
-    replica = names.group_replica(clique_set.name, index, group.name, group.spec.minAvailable + number)
+    replica = names.scaled_gang(clique_set.name, index, group.name, group.spec.minAvailable + number)
     name = names.scaled_gang(clique_set.name, index, group.name, number)
     return _gang(name, [_clique(clique_set, clique, replica, None) for clique in group.cliques], constraint)
 
@@ -179,13 +178,6 @@ def _gang(name: str, sub_groups: list[SubGroup], constraint: Constraint | None) 
         kind="PodGang",
         sub_groups=tuple(sub_groups),
     )
-
-
-def _replica(name: str, cliques: list[SubGroup], constraint: Constraint | None) -> SubGroup:
-    """Returns the SubGroup of a scaling group's replica with a constraint; without one, the cliques stand alone."""
-    pods, gpus = sum(clique.pods for clique in cliques), sum(clique.gpus for clique in cliques)
-    least = sum(clique.minimum or 0 for clique in cliques)
-    return SubGroup(name, pods, least, gpus, constraint, needs_all_parts=True)
 
 
 def _clique(clique_set: FleetPodCliqueSet, clique: FleetClique, owner: str, parent: str | None) -> SubGroup:

@@ -111,7 +111,21 @@ def adopt(files: Mapping[str, str], fleet: Fleet, wishes: Wishes, only: Collecti
     adopting = _Adopting(fleet=fleet, wishes=wishes, adopted=Adopted(), classes=_classes(fleet, wishes))
     read_files = {path: _documents(path, text, adopting.adopted) for path, text in files.items()}
     for document in (each for documents in read_files.values() for each in documents):
-        _survey(document, adopting)
+        kind, name, api_group = _text_at(document, "kind"), _name_or_prefix(document), _api_group(document)
+        if kind in _GROUP_KINDS and scheduler_of(f"{api_group}/"):
+            group = adopting.groups.setdefault((_namespace(document), name), _Group())
+            group.minimum = _number(document.value(("spec", "minMember")))
+            group.queue, group.priority_class = (_text_at(document, "spec", x) for x in ("queue", "priorityClassName"))
+        elif kind in _GROUP_KINDS:
+            adopting.kept_groups.add(name)
+        elif kind.endswith("PriorityClass") and name not in adopting.wishes.priorities:
+            value = document.value(("value",))
+            if type(value) is int and name not in adopting.classes:
+                adopting.classes[name] = _nearest(value) if kind == "PriorityClass" else nearest_priority(value)
+        elif isinstance(_page(document, adopting.fleet), WorkloadKind):
+            adopting.names[f"{kind}/{_text_at(document, 'metadata', 'name')}"] = 1
+            for gang in dict.fromkeys(value for says, _, value in _sayings(document) if says is Says.GROUP):
+                adopting.groups.setdefault((_namespace(document), str(gang)), _Group()).members += 1
     for path, documents in read_files.items():
         text = _adopted_text(files[path], documents, adopting, only)
         if text != files[path]:
@@ -172,25 +186,6 @@ def _page(document: Document, fleet: Fleet) -> WorkloadKind | Kind | None:
     return kind.page or page_of(kind.name) or (kind if kind.place == COMPANION else None)
 
 
-def _survey(document: Document, adopting: _Adopting) -> None:
-    """Collects gangs, classes and names of one document."""
-    kind, name, api_group = _text_at(document, "kind"), _name_or_prefix(document), _api_group(document)
-    if kind in _GROUP_KINDS and scheduler_of(f"{api_group}/"):
-        group = adopting.groups.setdefault((_namespace(document), name), _Group())
-        group.minimum = _number(document.value(("spec", "minMember")))
-        group.queue, group.priority_class = (_text_at(document, "spec", key) for key in ("queue", "priorityClassName"))
-    elif kind in _GROUP_KINDS:
-        adopting.kept_groups.add(name)
-    elif kind.endswith("PriorityClass") and name not in adopting.wishes.priorities:
-        value = document.value(("value",))
-        if type(value) is int and name not in adopting.classes:
-            adopting.classes[name] = _nearest(value) if kind == "PriorityClass" else nearest_priority(value)
-    elif isinstance(_page(document, adopting.fleet), WorkloadKind):
-        adopting.names[f"{kind}/{_text_at(document, 'metadata', 'name')}"] = 1
-        for gang in dict.fromkeys(value for says, _, value in _sayings(document) if says is Says.GROUP):
-            adopting.groups.setdefault((_namespace(document), str(gang)), _Group()).members += 1
-
-
 def _number(value: object) -> int | None:
     number = whole_number(value) if isinstance(value, str) else value
     return number if type(number) is int and number > 0 else None
@@ -217,22 +212,20 @@ def _adopted_text(text: str, documents: Sequence[Document], adopting: _Adopting,
     for work in works:
         text = work.spliced(text)
     for document in companions:
-        entries = [*_removals(document, _exports(document))]
+        entries = [*_removals(document, exported(document)[1])]
         if _text_at(document, "metadata", "namespace") in moved:
             entries += _removals(document, [("metadata", "namespace")])
         text = _set(text, document, entries, adopting.adopted)
     for document in leaving:
-        _tell_leaving(document, adopting)
+        kind, name = _text_at(document, "kind"), _name_or_prefix(document)
+        priority = adopting.classes.get(name) if kind.endswith("PriorityClass") else None
+        reason = (
+            f"its work is {priority} here" if priority else belongs_elsewhere(_text_at(document, "apiVersion"), kind)
+        )
+        if kind not in _GROUP_KINDS:
+            reason = reason or "only the other scheduler reads it"
+            adopting.adopted.unequal.append(Unplaced(kind, name, f"{TAKEN_OUT}: {reason}"))
     return _without(text, documents, leaving, adopting.adopted)
-
-
-def _tell_leaving(document: Document, adopting: _Adopting) -> None:
-    kind, name = _text_at(document, "kind"), _name_or_prefix(document)
-    priority = adopting.classes.get(name) if kind.endswith("PriorityClass") else None
-    reason = f"its work is {priority} here" if priority else ""
-    reason = reason or belongs_elsewhere(_text_at(document, "apiVersion"), kind) or "only the other scheduler reads it"
-    if kind not in _GROUP_KINDS:
-        adopting.adopted.unequal.append(Unplaced(kind, name, f"{TAKEN_OUT}: {reason}"))
 
 
 def _without(text: str, documents: Sequence[Document], leaving: Sequence[Document], adopted: Adopted) -> str:
@@ -261,18 +254,12 @@ def _by_hand(document: Document, error: TasError) -> Diagnostic:
 
 
 def _set(text: str, document: Document, entries: list[Entry], adopted: Adopted) -> str:
-    """Returns the text with entries of one document set."""
     try:
         below = [((*document.within, *path), value, after) for path, value, after in entries]
         return set_values(text, document.index, below) if below else text
     except TasError as error:
         adopted.refusals.append(_by_hand(document, error))
         return text
-
-
-def _exports(document: Document) -> list[KeyPath]:
-    """Returns the fields that the API server wrote."""
-    return exported(document)[1]
 
 
 def _removals(document: Document, paths: Iterable[KeyPath], added: Iterable[KeyPath] = ()) -> Iterator[Entry]:
@@ -301,7 +288,9 @@ def _sayings(document: Document) -> Iterator[tuple[Says | None, KeyPath, Any]]:
     """Yields what a document says to a scheduler: its meaning, its path and its value. None: it has no equal."""
     is_foreign = bool(scheduler_of(f"{_api_group(document)}/"))
     document_parts = list(parts(document.data))
-    plain = OLD_KEYS if any(_is_of_yunikorn(value) for _, _, value in document_parts) else {}
+    said_values = (value for _, _, value in document_parts)
+    is_of_old = any(x == "yunikorn" or (isinstance(x, dict) and any(map(is_of_yunikorn, x))) for x in said_values)
+    plain = OLD_KEYS if is_of_old else {}
     for place_kind, path, value in document_parts:
         if place_kind in ("labels", "annotations", "keys"):
             for key, text in value.items():
@@ -319,10 +308,6 @@ def _sayings(document: Document) -> Iterator[tuple[Says | None, KeyPath, Any]]:
             yield row_of_field[0], path, value
 
 
-def _is_of_yunikorn(value: Any) -> bool:
-    return value == "yunikorn" or (isinstance(value, dict) and any(map(is_of_yunikorn, value)))
-
-
 def _meaning_of_key(key: str, where: str) -> tuple[Says | None] | None:
     """Returns the meaning of a label or an annotation. None: no scheduler reads it."""
     if key in MEANING:
@@ -336,7 +321,6 @@ def _meaning_of_key(key: str, where: str) -> tuple[Says | None] | None:
 
 
 def _fields(value: Any, path: KeyPath) -> Iterator[tuple[KeyPath, Any]]:
-    """Yields all fields of a document, from the outside in."""
     children = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, below in children:
         yield (*path, key), below
@@ -361,7 +345,29 @@ class _Work:
         target = self._target()
         if target is not None:
             self._target_namespaces = (target[1] or target[0]).namespaces
-            self._plan(target[0])
+            pool = target[0]
+            self._plan_name()
+            namespace, allowed = self.old_namespace, self._target_namespaces
+            if namespace in allowed[1:]:
+                self._gone.pop(("metadata", "namespace"), None)
+            elif namespace not in ("", allowed[0]):
+                condition = "what it names, such as claims, ConfigMaps and Secrets, must be there"
+                self._lost[f"namespace {namespace}: it runs in {allowed[0]}; {condition}"] = None
+            self._plan_priority()
+            if self._page.makes.is_set or self._page is SET.page:
+                for says in (Says.REQUIRED, Says.PREFERRED, Says.SLICE_LEVEL):
+                    for label in self._said.get(says, {}).values():
+                        self._lost[f"level {label}: a {self._kind} says it in topologyConstraint"] = None
+            else:
+                self._plan_gang(self._page, pool)
+                self._plan_levels(self._page, pool)
+            self._plan_start(self._page)
+            self._plan_deadline()
+            platforms = list(pool.platforms.by_name)
+            if self._is_of_kueue and len(platforms) > 1:
+                way = f"write a nodeSelector and tolerations, as those of {shortened(platforms)} in pool {pool.name}"
+                self._lost[f"the node labels and tolerations of its flavor: its pods may run on any node; {way}"] = None
+            self._tell_rest()
 
     @property
     def is_moved(self) -> bool:
@@ -372,7 +378,7 @@ class _Work:
         """Returns the text of the file with the work adopted."""
         adopted = self._adopting.adopted
         entries: list[Entry] = []
-        gone = dict.fromkeys((*self._gone, *_exports(self._document)))
+        gone = dict.fromkeys((*self._gone, *exported(self._document)[1]))
         for path, value in self._added.items():
             if self._document.value(path) is not None:
                 entries.append((path, value, None))
@@ -488,37 +494,6 @@ class _Work:
         """The number of pods. None if the document does not say it."""
         return None if self._workload is None else sum(pods.replicas for pods in self._workload.pod_sets)
 
-    @cached_property
-    def _has_several_templates(self) -> bool:
-        """Whether the work has pods of more than one template."""
-        return self._workload is not None and sum(pods.replicas > 0 for pods in self._workload.pod_sets) > 1
-
-    def _tell_flavor(self, pool: FleetPool) -> None:
-        """Lists what Kueue adds to pods of the flavor that it chooses (``nodeLabels`` and ``tolerations``)."""
-        platforms = list(pool.platforms.by_name)
-        if self._is_of_kueue and len(platforms) > 1:
-            way = f"write a nodeSelector and tolerations, as those of {shortened(platforms)} in pool {pool.name}"
-            self._lost[f"the node labels and tolerations of its flavor: its pods may run on any node; {way}"] = None
-
-    def _plan(self, pool: FleetPool) -> None:
-        self._plan_name()
-        self._plan_namespace()
-        self._plan_priority()
-        if self._page.makes.is_set or self._page is SET.page:
-            for label in dict.fromkeys(self._said_levels()):
-                self._lost[f"level {label}: a {self._kind} says it in topologyConstraint"] = None
-        else:
-            self._plan_gang(self._page, pool)
-            self._plan_levels(self._page, pool)
-        self._plan_start(self._page)
-        self._plan_deadline()
-        self._tell_flavor(pool)
-        self._tell_rest()
-
-    def _said_levels(self) -> Iterator[str]:
-        for says in (Says.REQUIRED, Says.PREFERRED, Says.SLICE_LEVEL):
-            yield from map(str, self._said.get(says, {}).values())
-
     def _plan_name(self) -> None:
         prefix = _text_at(self._document, "metadata", "generateName")
         if not prefix:
@@ -527,9 +502,7 @@ class _Work:
         if _text_at(self._document, "metadata", "name"):
             return
         adopted_names = self._adopting.names
-        repository_names = {
-            submission.name for submission in self._adopting.fleet.submissions if submission.kind == self._kind
-        }
+        repository_names = {each.name for each in self._adopting.fleet.submissions if each.kind == self._kind}
         taken_names = (
             *repository_names,
             *(name.partition("/")[2] for name in adopted_names if name.startswith(f"{self._kind}/")),
@@ -537,14 +510,6 @@ class _Work:
         name = distinct([prefix.rstrip("-.") or "work"], taken_names)[0]
         adopted_names[f"{self._kind}/{name}"] = 1
         self._added["metadata", "name"] = name
-
-    def _plan_namespace(self) -> None:
-        namespace, allowed = self.old_namespace, self._target_namespaces
-        if namespace in allowed[1:]:
-            self._gone.pop(("metadata", "namespace"), None)
-        elif namespace not in ("", allowed[0]):
-            condition = "what it names, such as claims, ConfigMaps and Secrets, must be there"
-            self._lost[f"namespace {namespace}: it runs in {allowed[0]}; {condition}"] = None
 
     def _plan_priority(self) -> None:
         label_path = (*_ROOT_LABELS, labels.PRIORITY)
@@ -585,7 +550,6 @@ class _Work:
 
     @property
     def _is_of_kai(self) -> bool:
-        """Whether KAI runs the work today."""
         fields = self._said.get(Says.HERE, {}).items()
         schedulers = {value for path, value in fields if path[-1] == "schedulerName"}
         kai = {backend.scheduler_name for backend in self._adopting.fleet.backends if backend.is_kai}
@@ -665,7 +629,7 @@ class _Work:
             for key in several:
                 if key != coarsest:
                     self._lost[f"level {key} of some pods: a {self._kind} has one level, {coarsest}"] = None
-            if self._is_of_kueue and self._has_several_templates:
+            if self._is_of_kueue and self._workload and sum(x.replicas > 0 for x in self._workload.pod_sets) > 1:
                 reason = f"all pods of a {self._kind} share one {coarsest} here"
                 self._lost[f"level {coarsest} of each pod template by itself, as Kueue places them: {reason}"] = None
             annotation_path = (*placed_at, annotation)
@@ -678,17 +642,13 @@ class _Work:
                 self._gone[path] = None
                 reason = "each pod is a gang of its own" if alone else f"KAI reads none on a {self._kind}"
                 self._lost[f"level {level}: {reason}, so it binds nothing"] = None
+        topologies, backends = self._adopting.fleet.topologies, self._adopting.fleet.backends
+        declared = [name for each in topologies for name in (each.name, *map(each.name_on, backends))]
         for path, name in _fields(self._document.data, ()):
-            if path[-1] == labels.TOPOLOGY and not self._is_declared(name):
+            if path[-1] == labels.TOPOLOGY and name not in declared:
                 beside = value_at(self._document.data, *path[:-1])
                 if all(beside[key] in by_label for key in _LEVEL_KEYS if key in beside):
                     self._gone[path] = None
-
-    def _is_declared(self, topology: object) -> bool:
-        return any(
-            topology in (each.name, *map(each.name_on, self._adopting.fleet.backends))
-            for each in self._adopting.fleet.topologies
-        )
 
     def _plan_segments(self, page: WorkloadKind, pool: FleetPool, by_label: Mapping[str, str]) -> None:
         places_parts = page.gang.placed_parts is not None and pool.backend.has(page.gang.placed_parts)
@@ -737,7 +697,6 @@ class _Work:
                 self._lost[f"{path[-1]}: {value}: nothing ends a {self._kind} after a time"] = None
 
     def _tell_rest(self) -> None:
-        """Lists what is removed and has no equal."""
         if scheduler := scheduler_of(f"{_api_group(self._document)}/"):
             # syncJob of pkg/controllers/job/job_controller_actions.go makes no pods before the PodGroup is Inqueue
             reason = f"{scheduler}'s controller makes its pods once {scheduler}'s scheduler admits it"

@@ -159,7 +159,6 @@ def _queues(fleet: Fleet, backend: FleetBackend, read: Read) -> Iterator[Check]:
 
 
 def _rendered(fleet: Fleet, backend: FleetBackend, *kinds: str) -> list[str]:
-    """Returns the names of objects that the repository makes for a backend."""
     artifacts = (artifact for artifact in compile_fleet(fleet) if artifact.backend == backend.name and artifact.apply)
     return [artifact.manifest.metadata.name for artifact in artifacts if artifact.manifest.kind in kinds]
 
@@ -188,7 +187,6 @@ def _shards(fleet: Fleet, backend: FleetBackend, read: Read) -> Iterator[Check]:
 
 
 def _other_shards(fleet: Fleet, backend: FleetBackend, live: Sequence[Mapping[str, Any]]) -> Iterator[Check]:
-    """Yields what differs between the shards of the cluster and those of the repository."""
     declared_names = {shard.name for shard in fleet.shards}
     first_of_value: dict[str, str] = {}
     for shard in live:
@@ -215,10 +213,7 @@ def _other_shards(fleet: Fleet, backend: FleetBackend, live: Sequence[Mapping[st
 
 
 def _classes(fleet: Fleet, backend: FleetBackend, read: Read) -> Iterator[Check]:
-    live = {
-        _name_of(priority_class): priority_class.get("value")
-        for priority_class in read("priorityclasses.scheduling.k8s.io")
-    }
+    live = {_name_of(each): each.get("value") for each in read("priorityclasses.scheduling.k8s.io")}
     names = {str(getattr(fleet.config.priorityClasses, priority)): value for priority, value in PRIORITY_VALUES.items()}
     absent = [name for name in names if name not in live]
     if absent:

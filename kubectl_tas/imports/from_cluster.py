@@ -84,15 +84,14 @@ def import_cluster(record: Record, options: ImportOptions) -> Imported:
     release = kai.release(version or f"{kai.NEWEST[0]}.{kai.NEWEST[1]}")
     if release is None:
         raise TasError(f"the cluster runs KAI {version}, which is older than {kai.known()}", hint="Update KAI.")
-    namespace = _main_namespace(queues, usage, options.config.queuePrefix)
+    start = names.root_queue(options.config.queuePrefix, "")
+    roots = [queue.name.removeprefix(start) for queue in queues if queue.name.startswith(start)]
+    used = sorted({namespace for counts in usage.values() for namespace in counts})
+    namespace = roots[0] if roots else used[0] if len(used) == 1 else "default"
     making = _ClusterMaking(options=options, namespace=namespace, release=release, usage=usage, notes=note)
     deep = release.has(Feature.DEEP_QUEUES)
     queue_forest = forest(queues, has_root=deep, sums=options.sums)
-    held = {
-        str(queue_object["metadata"]["name"]): _held_gpus(queue_object)
-        for queue_object in record.objects
-        if queue_object.get("kind") == "Queue"
-    }
+    held = {str(each["metadata"]["name"]): _held_gpus(each) for each in record.objects if each.get("kind") == "Queue"}
     making.unplaced += (Unplaced("Queue", name, text, held[name]) for name, text in queue_forest.unplaced.items())
     pool_names = _pool_names(making, queue_forest.pools)
     pool_by_topology = {names.pool_topology(making.prefix, making.namespace, name): name for name in pool_names}
@@ -109,7 +108,6 @@ def import_cluster(record: Record, options: ImportOptions) -> Imported:
 
 
 def _namespaces(objects: Iterable[Mapping[str, Any]]) -> dict[str, Counter[str]]:
-    """Returns the number of PodGroups by queue and namespace."""
     counts_by_queue: dict[str, Counter[str]] = {}
     for cluster_object in objects:
         if cluster_object.get("kind") == "PodGroup":
@@ -119,23 +117,11 @@ def _namespaces(objects: Iterable[Mapping[str, Any]]) -> dict[str, Counter[str]]
     return counts_by_queue
 
 
-def _main_namespace(queues: Sequence[LiveQueue], usage: Mapping[str, Counter[str]], prefix: str) -> str:
-    """Returns the namespace in the name of a root queue of the naming scheme, else the only namespace with work."""
-    start = names.root_queue(prefix, "")
-    roots = [queue.name.removeprefix(start) for queue in queues if queue.name.startswith(start)]
-    used = sorted({namespace for counts in usage.values() for namespace in counts})
-    return roots[0] if roots else used[0] if len(used) == 1 else "default"
-
-
 def _version(record: Record) -> tuple[str | None, list[str]]:
     """Returns KAI's release, from its images or else from the API of Topologies, and notes for the user."""
     if release := release_of_images(record.objects):
         return release, []
-    apis = {
-        str(cluster_object.get("apiVersion"))
-        for cluster_object in record.objects
-        if cluster_object.get("kind") == "Topology"
-    }
+    apis = {str(each.get("apiVersion")) for each in record.objects if each.get("kind") == "Topology"}
     version = "0.11" if apis and not any(api.startswith(_KAI_TOPOLOGY) for api in apis) else None
     note = "The cluster does not tell which release of KAI it runs: set scheduler.version of the backend in tas.yaml."
     return version, [note]
@@ -143,12 +129,7 @@ def _version(record: Record) -> tuple[str | None, list[str]]:
 
 def release_of_images(objects: Iterable[Mapping[str, Any]]) -> str:
     """Returns KAI's release by the images of its Deployments. Empty: no image tells it."""
-    images = (
-        str(container.get("image"))
-        for deployment in objects
-        if deployment.get("kind") == RUNS_KAI
-        for container in _containers(deployment)
-    )
+    images = (str(container.get("image")) for x in objects if x.get("kind") == RUNS_KAI for container in _containers(x))
     releases = [match[1] for match in map(_IMAGE.search, images) if match]
     return max(releases, key=lambda text: tuple(map(int, text.split("."))), default="")
 
@@ -248,14 +229,14 @@ def _resources(guarantee: Amounts, queue: LiveQueue) -> dict[str, Any]:
     """Returns the resources of a pool: GPUs, and others that are limited."""
     resources: dict[str, Any] = {}
     for name in RESOURCES:
-        most, weight = _file_amount(name, queue.limit), int(queue.weight.of(name))
-        share = {"guarantee": _file_amount(name, guarantee), "maximum": most, "weight": weight}
+        most, weight = file_amount(name, queue.limit), int(queue.weight.of(name))
+        share = {"guarantee": file_amount(name, guarantee), "maximum": most, "weight": weight}
         if name == "gpu" or share != {"guarantee": UNLIMITED, "maximum": UNLIMITED, "weight": 1}:
             resources[name] = share
     return resources
 
 
-def _file_amount(name: ResourceName, amounts: Amounts) -> int | str:
+def file_amount(name: ResourceName, amounts: Amounts) -> int | str:
     """Returns an amount in the form that files use."""
     amount = amounts.of(name)
     if amount == NO_LIMIT:
@@ -268,11 +249,9 @@ def _subpool(
     pool: LivePool, leaf: LiveQueue, parent: str, namespaces: Sequence[str], queue_fields: Mapping[str, Any]
 ) -> dict[str, Any]:
     finite = [name for name in RESOURCES if pool.guarantee.of(name) != NO_LIMIT]
-    quota = {name: _file_amount(name, leaf.quota) for name in finite}
+    quota = {name: file_amount(name, leaf.quota) for name in finite}
     whole = pool.container
-    maximum = {
-        name: _file_amount(name, leaf.limit) for name in RESOURCES if leaf.limit.of(name) != whole.limit.of(name)
-    }
+    maximum = {name: file_amount(name, leaf.limit) for name in RESOURCES if leaf.limit.of(name) != whole.limit.of(name)}
     weight = {name: int(leaf.weight.of(name)) for name in RESOURCES if leaf.weight.of(name) != whole.weight.of(name)}
     spec: dict[str, Any] = {"parent": parent, "quota": quota["gpu"] if finite == ["gpu"] else quota}
     spec |= {"maximum": maximum} if maximum else {}
@@ -434,19 +413,15 @@ class Compared:
         with another value. Neither can be changed in place.
         """
         return any(
-            not difference.is_same
-            and difference.path.startswith({"Topology": "spec", "PriorityClass": "value"}[self.kind])
-            for difference in (self.differences or () if self.kind != "Queue" else ())
+            not each.is_same and each.path.startswith({"Topology": "spec", "PriorityClass": "value"}[self.kind])
+            for each in (self.differences or () if self.kind != "Queue" else ())
         )
 
 
 def compared(artifacts: Iterable[Artifact], record: Record) -> list[Compared]:
     """Compares each applied object, in order. Labels and annotations that only the rendered object has are ignored."""
     compared_objects = (cluster_object for cluster_object in record.objects if cluster_object["kind"] in COMPARED)
-    live = {
-        (str(cluster_object["kind"]), str(cluster_object["metadata"]["name"])): cluster_object
-        for cluster_object in compared_objects
-    }
+    live = {(str(each["kind"]), str(each["metadata"]["name"])): each for each in compared_objects}
     comparisons = []
     for artifact in artifacts:
         manifest = artifact.manifest.model_dump(mode="json", exclude_none=True, by_alias=True)
@@ -486,7 +461,6 @@ def _differences(live: Mapping[str, Any], manifest: Mapping[str, Any]) -> Iterat
 
 
 def _differences_between(path: str, before: Any, after: Any) -> Iterator[Difference]:
-    """Yields the differences of two values at a path."""
     if isinstance(after, dict) and isinstance(before, dict | None):
         for key, value in after.items():
             yield from _differences_between(f"{path}.{key}", (before or {}).get(key), value)

@@ -19,7 +19,7 @@ from kubectl_tas.base.late import dataclass
 from kubectl_tas.check.pool_settings import SYSTEM_NAMESPACES
 from kubectl_tas.facts.quantities import RESOURCES, Amounts, ResourceName, larger, show, smaller, total
 from kubectl_tas.imports.adoption import TAKEN_OUT, adopt
-from kubectl_tas.imports.from_cluster import level_name, write_topology
+from kubectl_tas.imports.from_cluster import file_amount, level_name, write_topology
 from kubectl_tas.imports.kueueobjects import (
     LIMITLESS,
     QUEUE_NAME,
@@ -55,8 +55,6 @@ _ONLY_LOW = "Only LOW work may hold more than the guarantee of its queue; HIGH a
 
 @dataclass(slots=True)
 class _Node:
-    """A ClusterQueue or Cohort in its tree."""
-
     kind: str
     name: str
     share: KueueShare
@@ -118,13 +116,14 @@ def _write(making: _KueueMaking) -> None:
     placings = {name: _placing(making, node, topologies) for name, node in queues.items()}
     cohort_of = {id(child): node for node in nodes for child in node.below}
     split = {node.name for node in nodes if node.kind == "Cohort" and _is_split(node, placings)}
-    pools = [node for node in nodes if not _is_subpool(node, cohort_of.get(id(node)), split)]
+    leaves = {id(child) for x in nodes if x.name not in split for child in x.below if child.kind == "ClusterQueue"}
+    pools = [node for node in nodes if id(node) not in leaves]
     room = MAX_LABEL - len(names.leaf_queue(PREFIX, NAMESPACE, "", names.SHARED))
     called = distinct(names.shorten(plain_name(node.name), room - _NUMBER) for node in pools)
     for node, name in zip(pools, called, strict=True):
         node.target = name
     for node in pools:
-        subpools = [child for child in node.below if child.kind == "ClusterQueue" and node.name not in split]
+        subpools = [child for child in node.below if id(child) in leaves]
         _write_pool(making, node, cohort_of.get(id(node)), subpools, placings)
     if any(queue.share.upper for queue in queues.values()):
         making.notes.append(_ONLY_LOW)
@@ -138,7 +137,6 @@ def _write(making: _KueueMaking) -> None:
 
 
 def _add_namespaces(making: _KueueMaking, queues: Mapping[str, _Node]) -> None:
-    """Adds to each ClusterQueue the namespaces of its LocalQueues."""
     for local_queue in making.kueue.objects["LocalQueue"].values():
         name = local_queue.text(("spec", "clusterQueue"))
         if local_queue.namespace in SYSTEM_NAMESPACES:
@@ -175,9 +173,7 @@ def _trees(making: _KueueMaking) -> list[_Node]:
             making.unplaced.append(Unplaced(node.kind, node.name, _why_circular(circle)))
     every = _nodes_and_below(roots)
     for node in reversed(every):
-        node.below = [
-            child for child in node.below if child.kind == "ClusterQueue" or child.below or _has_own_quota(child)
-        ]
+        node.below = [each for each in node.below if each.kind == "ClusterQueue" or each.below or _has_own_quota(each)]
         own_quota = _writable(node.share.nominal, up=False)
         node.guarantee = _writable(total((own_quota, *(child.guarantee for child in node.below))), up=True)
         node.covered = node.share.covered.union(*(child.covered for child in node.below))
@@ -265,7 +261,6 @@ def _why_circular(circle: Sequence[str]) -> str:
 
 
 def _weights(weights: Sequence[Fraction]) -> list[int]:
-    """Converts weights to whole numbers with the same ratios."""
     whole = math.lcm(*(weight.denominator for weight in weights))
     numbers = [int(weight * whole) for weight in weights]
     divisor = math.gcd(*numbers) or 1
@@ -333,10 +328,6 @@ def _is_split(node: _Node, placings: Mapping[str, Mapping[str, Any]]) -> bool:
     return any(placing != queue_placings[0] for placing in queue_placings)
 
 
-def _is_subpool(node: _Node, above: _Node | None, split: Iterable[str]) -> bool:
-    return node.kind == "ClusterQueue" and above is not None and above.name not in split
-
-
 def _write_pool(
     making: _KueueMaking,
     node: _Node,
@@ -376,7 +367,6 @@ def _write_pool(
 
 
 def _finite(node: _Node) -> list[ResourceName]:
-    """Returns the resources whose quota on a node is limited."""
     covered = (resource for resource in RESOURCES if resource in node.covered)
     return [resource for resource in covered if node.guarantee.of(resource) < LIMITLESS[resource]]
 
@@ -409,10 +399,7 @@ def _writable(amounts: Amounts, *, up: bool) -> Amounts:
 
 def _written(name: ResourceName, amounts: Amounts) -> int | str:
     """Returns an amount in the form that files use."""
-    if amounts.of(name) >= LIMITLESS[name]:
-        return UNLIMITED
-    text = show(name, amounts.of(name))
-    return int(text) if text.isdecimal() else text
+    return UNLIMITED if amounts.of(name) >= LIMITLESS[name] else file_amount(name, amounts)
 
 
 def _tell_work(making: _KueueMaking, queues: Mapping[str, _Node]) -> None:

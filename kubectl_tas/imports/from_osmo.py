@@ -167,7 +167,6 @@ def _shared_queue(making: _OsmoMaking, namespace: str, pool: str) -> dict[str, A
 
 
 def _missing(making: _OsmoMaking) -> Iterator[str]:
-    """Says which things that pools and platforms refer to are missing."""
     pools = making.all_of("POOL").values()
     specs = [*pools, *(platform for pool in pools for platform in (pool.get("platforms") or {}).values())]
     for kind, keys in _NAMED.items():
@@ -248,18 +247,16 @@ def _workflow_settings(making: _OsmoMaking) -> tuple[dict[str, Any], dict[str, A
         labels = _mapping(_LABELS, "of the WORKFLOW", stated.pop(_LABELS, {}))
         labels = {key: value for key, value in labels.items() if not _says_nothing(value)}
         if isinstance(labels.get("policy"), list):
-            labels["policy"] = [*map(_policy, labels["policy"])]
+            labels["policy"] = [
+                {key: x for key, x in policy.items() if not _says_nothing(x) and (key, x) != ("enforcement", "off")}
+                if isinstance(policy, dict)
+                else policy
+                for policy in labels["policy"]
+            ]
         settings |= {_LABELS: labels} if labels else {}
         making.unplaced += (Unplaced("WORKFLOW", key, _SERVICE) for key in stated if key not in _TIMEOUTS)
         timeouts |= {key: stated[key] for key in _TIMEOUTS if key in stated}
     return timeouts, settings
-
-
-def _policy(policy: Any) -> Any:
-    """Returns a label policy without default values."""
-    if not isinstance(policy, dict):
-        return policy
-    return {key: x for key, x in policy.items() if not _says_nothing(x) and (key, x) != ("enforcement", "off")}
 
 
 def _pool(making: _OsmoMaking, name: str, data: Mapping[str, Any]) -> dict[str, Any]:
@@ -293,16 +290,9 @@ def _platform(making: _OsmoMaking, name: str, data: Any) -> dict[str, Any]:
 
 
 def _without_dropped(making: _OsmoMaking, spec: dict[str, Any], key: str) -> dict[str, Any]:
-    """Removes the names of pod templates from which nothing remains."""
-    templates = spec.get(key)
-    if not isinstance(templates, list):
-        return spec
-    remaining_templates = [name for name in templates if not isinstance(name, str) or name not in making.dropped]
-    return {
-        field_: remaining_templates if field_ == key else value
-        for field_, value in spec.items()
-        if field_ != key or remaining_templates
-    }
+    if isinstance(spec.get(key), list):
+        spec[key] = [name for name in spec[key] if not isinstance(name, str) or name not in making.dropped]
+    return spec if spec.get(key) else {field_: value for field_, value in spec.items() if field_ != key}
 
 
 def _pod_templates(making: _OsmoMaking) -> None:
@@ -343,22 +333,16 @@ def _pod_template(making: _OsmoMaking, name: str, data: Mapping[str, Any]) -> di
         making.unplaced.append(Unplaced("PodTemplate", name, f"{', '.join(unread_keys)}: {_UNKNOWN}"))
     for key, osmo_container in OSMO_CONTAINERS.items():
         containers = spec.get(key)
-        if isinstance(containers, list) and any(_has_name(container, osmo_container) for container in containers):
-            making.unplaced.append(
-                Unplaced("PodTemplate", name, f"{key} {osmo_container}: there is no such container here")
-            )
-            remaining_containers = [container for container in containers if not _has_name(container, osmo_container)]
-            spec = {
-                field_: remaining_containers if field_ == key else x
-                for field_, x in spec.items()
-                if field_ != key or remaining_containers
-            }
+        if not isinstance(containers, list):
+            continue
+        spec[key] = [x for x in containers if not (isinstance(x, dict) and x.get("name") == osmo_container)]
+        if len(spec[key]) < len(containers):
+            reason = f"{key} {osmo_container}: there is no such container here"
+            making.unplaced.append(Unplaced("PodTemplate", name, reason))
+            if not spec[key]:
+                del spec[key]
     kept_metadata = {key: metadata[key] for key in ("labels", "annotations") if metadata.get(key)}
     return {**({"metadata": kept_metadata} if kept_metadata else {}), **({"spec": spec} if spec else {})}
-
-
-def _has_name(container: Any, name: str) -> bool:
-    return isinstance(container, dict) and container.get("name") == name
 
 
 def _resource_validations(making: _OsmoMaking) -> None:
@@ -407,7 +391,12 @@ def _access(making: _OsmoMaking, pools: Mapping[str, str]) -> dict[str, dict[str
     roles: list[OsmoRole] = []
     for name, data in osmo_roles.items():
         making.placed("Role", name, data, ("policies", "external_roles"))
-        role = read_role(name, data)
+        external_roles = data.get("external_roles")
+        groups = [name] if external_roles is None else external_roles
+        policies = data.get("policies") or []
+        if not isinstance(policies, list) or not all(isinstance(policy, dict) for policy in policies):
+            raise TasError(f"the policies of the ROLE {name} are no list of mappings", hint="OSMO has a list there.")
+        role = OsmoRole(_tuple_of_texts(name, "external_roles", groups), tuple(_role_policy(name, x) for x in policies))
         roles.append(role)
         making.unplaced += (Unplaced("Role", name, reason) for reason in role.unplaced(pools))
     access: dict[str, dict[str, list[str]]] = {}
@@ -480,18 +469,6 @@ class OsmoRole:
             yield f"{', '.join(dict.fromkeys(elsewhere))}: access of a pool has submit and view alone"
         if not self.groups:
             yield "external_roles: no group has it, and OSMO does not list the users who have it"
-
-
-def read_role(name: str, data: dict[str, Any]) -> OsmoRole:
-    """Reads a role of OSMO. Raises TasError if the role is malformed."""
-    external_roles = data.get("external_roles")
-    groups = [name] if external_roles is None else external_roles
-    policies = data.get("policies") or []
-    if not isinstance(policies, list) or not all(isinstance(policy, dict) for policy in policies):
-        raise TasError(f"the policies of the ROLE {name} are no list of mappings", hint="OSMO has a list there.")
-    return OsmoRole(
-        _tuple_of_texts(name, "external_roles", groups), tuple(_role_policy(name, policy) for policy in policies)
-    )
 
 
 def groups_of(roles: Iterable[OsmoRole], action: Action, pool: str) -> list[str]:

@@ -283,23 +283,16 @@ def _add_object(kueue_object: KueueObject, object_by_key: dict[str, KueueObject]
     earlier_object = object_by_key.setdefault(key, kueue_object)
     if earlier_object is not kueue_object and _content(earlier_object) != _content(kueue_object):
         message = f"the {kueue_object.kind} {key} appears twice, with different content"
-        location, earlier_location = (
-            kueue_object.document.locate(("metadata", "name")),
-            earlier_object.document.locate(("metadata", "name")),
-        )
-        hint = "Give one of them."
-        kueue_object.add(
-            Diagnostic(NAME_DUPLICATE, message, location, (Related("defined here too", earlier_location),), hint=hint)
-        )
+        related = Related("defined here too", earlier_object.document.locate(("metadata", "name")))
+        location = kueue_object.document.locate(("metadata", "name"))
+        kueue_object.add(Diagnostic(NAME_DUPLICATE, message, location, (related,), hint="Give one of them."))
 
 
 def _content(kueue_object: KueueObject) -> dict[str, Any]:
-    """Returns the part of an object that people write."""
     return {key: value for key, value in kueue_object.document.data.items() if key not in ("metadata", "status")}
 
 
 def _tell_unread_fields(kueue_object: KueueObject, reading: KueueReading) -> None:
-    """Lists the fields of an object that cannot be imported, by reason."""
     if kueue_object.kind not in _PLACED:
         return
     reasons: dict[str, list[str]] = {}

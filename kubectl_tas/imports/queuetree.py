@@ -6,7 +6,7 @@ A pool is imported completely or not at all. An omitted queue would keep quota t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -97,7 +97,7 @@ class LiveQueue:
         amount = int(number) if name != "memory" else round(number * 10**6)
         unit = {"gpu": "GPUs", "cpu": "thousandths of a core", "memory": "bytes that can be written with a unit"}[name]
         is_near = abs(Fraction(kai_number(name, amount)) - number) < _PART and (
-            name != "memory" or _is_writable(amount)
+            name != "memory" or (amount == 0 or re.fullmatch(MEMORY[1:-1], show("memory", amount)) is not None)
         )
         if not is_near:
             raise NoPlaceError(f"the {field} of its {name} is {_plain(number)}, which is not in whole {unit}")
@@ -108,10 +108,6 @@ class LiveQueue:
         if number < 0 or number.denominator != 1:
             raise NoPlaceError(f"the weight of its {name} is {_plain(number)}; weights are whole numbers here")
         return int(number)
-
-
-def _is_writable(memory: int) -> bool:
-    return memory == 0 or re.fullmatch(MEMORY[1:-1], show("memory", memory)) is not None
 
 
 def _plain(number: Fraction) -> str:
@@ -127,11 +123,7 @@ def live_queue(queue: Mapping[str, Any]) -> LiveQueue:
         spec.get("displayName") or None,
         dict(spec),
         (metadata.get("labels") or {}).get(NODE_POOL) or None,
-        {
-            marks_field: marks
-            for marks_field in MARKS
-            if (marks := _allowed_marks(marks_field, metadata.get(marks_field) or {}))
-        },
+        {each: marks for each in MARKS if (marks := _allowed_marks(each, metadata.get(each) or {}))},
     )
 
 
@@ -270,17 +262,10 @@ def _take(tree: _QueueTree, queue: LiveQueue, pools: list[LivePool], reasons: di
 
 
 def _refuse(tree: _QueueTree, queue: LiveQueue, reason: str, reasons: dict[str, str]) -> None:
-    for refused_queue in (queue, *_all_below(tree, queue)):
+    refused_queues = [queue]
+    for refused_queue in refused_queues:  # each has one parent, so none appears twice
         reasons[refused_queue.name] = reason
-
-
-def _all_below(tree: _QueueTree, queue: LiveQueue) -> Iterator[LiveQueue]:
-    """Yields every queue below one, at any depth. Each queue has one parent, so none appears twice."""
-    todo = list(tree.below(queue))
-    while todo:
-        child = todo.pop()
-        yield child
-        todo += tree.below(child)
+        refused_queues += tree.below(refused_queue)
 
 
 def _pool(tree: _QueueTree, container: LiveQueue) -> LivePool:
@@ -320,7 +305,6 @@ def _must_be_whole(tree: _QueueTree, container: LiveQueue, queue: LiveQueue) -> 
 
 
 def _must_be_said(queue: LiveQueue) -> None:
-    """Raises NoPlaceError if a field has a value that no file can have."""
     for field in ("priority", "preemptMinRuntime", "reclaimMinRuntime"):
         value = queue.spec.get(field)
         if value not in (None, "") and not _is_valid(PoolSpec, field, value):
@@ -328,7 +312,6 @@ def _must_be_said(queue: LiveQueue) -> None:
 
 
 def _must_hold(queue: LiveQueue, guarantee: Amounts) -> None:
-    """Raises NoPlaceError if the limit of a queue is below its guarantee."""
     for name in RESOURCES:
         quota, limit = guarantee.of(name), queue.limit.of(name)
         if limit < quota:
@@ -341,10 +324,7 @@ def _shared(container: LiveQueue, below: Sequence[LiveQueue]) -> LiveQueue | Non
     called = [x for x in below if x.name.endswith("--shared") or (x.display or "").endswith("--_shared")]
     for queue in (*called, *(below if len(below) == 1 else ())):
         remaining_quota = container.quota - total(sibling.quota for sibling in below if sibling != queue)
-        settings, container_settings = (
-            (compared_queue.limit, compared_queue.weight, compared_queue.priority)
-            for compared_queue in (queue, container)
-        )
+        settings, container_settings = ((each.limit, each.weight, each.priority) for each in (queue, container))
         if queue.quota == remaining_quota and settings == container_settings:
             return queue
     return None

@@ -151,11 +151,7 @@ def additions(fleet: Fleet, imported: Imported) -> Iterator[Edit]:
 def new_elsewhere(before: Iterable[Artifact], after: Iterable[Artifact], backend: str) -> list[tuple[str, str, str]]:
     """Returns the objects that other clusters would get in addition, each with its cluster, kind and name."""
     objects_before, objects_after = (
-        [
-            (artifact.backend, artifact.manifest.kind, artifact.manifest.metadata.name)
-            for artifact in artifacts
-            if artifact.apply
-        ]
+        [(each.backend, each.manifest.kind, each.manifest.metadata.name) for each in artifacts if each.apply]
         for artifacts in (before, after)
     )
     old = set(objects_before)

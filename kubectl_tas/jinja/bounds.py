@@ -146,19 +146,16 @@ class Budget:
         """Counts steps. Raises Refusal if they are too many."""
         self.spent += number
         if self.spent > self._watched:
-            self._watch()
-
-    def _watch(self) -> None:
-        if self.spent > self._most:
-            self.spent = self._most + 1  # what would have come next is not done
-            hint = "Is a loop longer than it was meant to be? Write fewer, or make several templates."
-            raise Refusal(TEMPLATE_LIMIT, f"the template takes more than {self._most:,} steps", hint)
-        now = thread_time()
-        self._until = now + self._seconds if self._until is None else self._until
-        if now > self._until:
-            message = f"the template takes more than {MAX_SECONDS:g} seconds of processor time"
-            raise Refusal(TEMPLATE_LIMIT, message, "Write fewer loops and less text, or make several templates.")
-        self._watched = min(self.spent + WATCHED, self._most)
+            if self.spent > self._most:
+                self.spent = self._most + 1  # what would have come next is not done
+                hint = "Is a loop longer than it was meant to be? Write fewer, or make several templates."
+                raise Refusal(TEMPLATE_LIMIT, f"the template takes more than {self._most:,} steps", hint)
+            now = thread_time()
+            self._until = now + self._seconds if self._until is None else self._until
+            if now > self._until:
+                message = f"the template takes more than {MAX_SECONDS:g} seconds of processor time"
+                raise Refusal(TEMPLATE_LIMIT, message, "Write fewer loops and less text, or make several templates.")
+            self._watched = min(self.spent + WATCHED, self._most)
 
     def search(self, text: str, *needles: str) -> None:
         """Counts the steps of searching parts in a text: in the worst case, each part is compared at each position."""

@@ -81,7 +81,6 @@ by_item = _once
 
 
 def _searching(budget: Budget, arguments: Sequence[Any], named: Mapping[str, Any]) -> None:
-    """Counts searching the other texts in the first one."""
     budget.search(arguments[0], *(needle for needle in (*arguments[1:], *named.values()) if isinstance(needle, str)))
 
 
@@ -92,7 +91,6 @@ def _splitting(budget: Budget, arguments: Sequence[Any], named: Mapping[str, Any
 
 
 def _word_by_word(budget: Budget, arguments: Sequence[Any], _named: Mapping[str, Any]) -> None:
-    """Counts splitting a text and joining it again."""
     budget.step(len(arguments[0]) // 8)
     budget.make(ITEM // 2 * len(arguments[0]))
 
@@ -392,12 +390,7 @@ def _map(budget: Budget, value: Any, name: str | None = None, /, *arguments: Any
         if named:
             raise TypeError
         attributes = [_at(budget, member, path) for member in members]
-        return Once(
-            [
-                default if isinstance(member, Missing) and default is not None else needed(member)
-                for member in attributes
-            ]
-        )
+        return Once([default if isinstance(x, Missing) and default is not None else needed(x) for x in attributes])
     operation = known("filter", name, FILTERS)
     return Once([budget.made(applied(budget, operation, (member, *arguments), named)) for member in members])
 
@@ -462,9 +455,7 @@ def _strip(name: str) -> Operation:
     def cost(budget: Budget, arguments: Sequence[Any], named: Mapping[str, Any]) -> None:
         """Counts searching each character at both ends among the characters to strip."""
         characters = (*arguments[1:], *named.values())
-        budget.step(
-            len(arguments[0]) * sum(len(chars) for chars in characters if isinstance(chars, str)) // LOOKED_AT // 4
-        )
+        budget.step(len(arguments[0]) * sum(len(x) for x in characters if isinstance(x, str)) // LOOKED_AT // 4)
 
     return Operation(cost, strip, of_text=True)
 

@@ -114,8 +114,6 @@ def expanded(template: nodes.Template, values: Mapping[str, Any], budget: Budget
 
 
 class _Run:
-    """One expansion of one template."""
-
     def __init__(self, budget: Budget) -> None:
         self.pieces: list[Piece] = []
         self.line = 1
@@ -163,7 +161,21 @@ class _Run:
         for index in range(len(values)):
             self._budget.step()
             inner = self._with(scope, node.target, values[index])
-            inner["loop"] = _loop(values, index)
+            length = len(values)
+            fields = {
+                "index": index + 1,
+                "index0": index,
+                "revindex": length - index,
+                "revindex0": length - index - 1,
+                "first": index == 0,
+                "last": index == length - 1,
+                "length": length,
+            }
+            if index:
+                fields["previtem"] = values[index - 1]
+            if index + 1 < length:
+                fields["nextitem"] = values[index + 1]
+            inner["loop"] = Loop(fields)
             self.block(node.body, inner)
         if not values:
             self.block(node.else_, scope.new_child())
@@ -516,24 +528,6 @@ class _Run:
         raise Refusal(TEMPLATE_LIMIT, message, "Does a macro call itself without end? Otherwise nest it less.")
 
 
-def _loop(values: Sequence[Any], index: int) -> Loop:
-    length = len(values)
-    fields = {
-        "index": index + 1,
-        "index0": index,
-        "revindex": length - index,
-        "revindex0": length - index - 1,
-        "first": index == 0,
-        "last": index == length - 1,
-        "length": length,
-    }
-    if index:
-        fields["previtem"] = values[index - 1]
-    if index + 1 < length:
-        fields["nextitem"] = values[index + 1]
-    return Loop(fields)
-
-
 def _range(budget: Budget, *arguments: Any) -> range:
     numbers = range(*map(number, arguments))
     try:
@@ -710,9 +704,7 @@ def _check(node: Any) -> None:
             known("test", node.name, TESTS, node.lineno)
         case nodes.Macro() | nodes.CallBlock() if len({argument.name for argument in node.args}) < len(node.args):
             raise Refusal(TEMPLATE_VALUE, "two parameters have one name", "Rename one.", node.lineno)
-        case nodes.For() if any(
-            isinstance(argument, nodes.Name) and argument.name == "loop" for argument in walk(node.target)
-        ):
+        case nodes.For() if any(isinstance(each, nodes.Name) and each.name == "loop" for each in walk(node.target)):
             message = "loop is the state of a loop, and cannot name an item"
             raise Refusal(TEMPLATE_VALUE, message, "Use another name.", node.lineno)
     named = getattr(node, "kwargs", ())

@@ -43,8 +43,8 @@ PAGE = page.WorkloadKind(
     gang=Grouping(first_pod, one_pod_group=False, not_owned="the file does not say how many of its pods run at a time"),
     start=page.ALL_AT_ONCE,  # each step is a gang of its own
     filled_in=page.FilledIn(),
-    stop=page.Stop(switch=("spec", "suspend"), suspended_by=("spec.suspend",), deletes_itself=page.never_deleted),
-    changes=(page.Fixed(page.Effect.KEPT, page.paths("spec.templates"), "Argo's controller"),),
+    stop=page.Stop(suspended_by=("spec.suspend",)),
+    changes=(page.kept("Argo's controller", "spec.templates"),),
     ends=page.Ends(deadline=page.seconds_at("spec", "activeDeadlineSeconds")),
     growth=page.Growth((("spec", _loops),)),
     makes=page.Makes(),

@@ -400,10 +400,7 @@ BACKDOORS: tuple[Backdoor, ...] = (
         for writer, written_at, kinds, effect, keys in _WRITTEN
         for key in keys
     ),
-    *(
-        Backdoor(key, KeyPlace.ANNOTATION, Decides.SYNC, "", "", effect, values=values)
-        for key, effect, values in _GITOPS
-    ),
+    *(Backdoor(k, KeyPlace.ANNOTATION, Decides.SYNC, "", "", e, values=v) for k, e, v in _GITOPS),
 )
 """All keys."""
 
@@ -490,11 +487,7 @@ def parts(document: Document) -> Iterator[Part]:
     while waiting:
         path, value = waiting.pop()
         if isinstance(value, list):
-            waiting += (
-                ((*path, index), field_value)
-                for index, field_value in enumerate(value)
-                if isinstance(field_value, (dict, list))
-            )
+            waiting += (((*path, i), v) for i, v in enumerate(value) if isinstance(v, (dict, list)))
             continue
         above = path[-1] if path else ""
         holder = next((step for step in reversed(path) if type(step) is not int), "")

@@ -24,12 +24,11 @@ PAGE = page.WorkloadKind(
     gang=Grouping(every_pod, names_its_own=True, segment_template="Remove it: a Pod is not divided."),
     start=page.ALL_AT_ONCE,  # one pod
     filled_in=page.FilledIn(),
-    stop=page.Stop(switch=("spec", "suspend"), suspended_by=(), deletes_itself=page.never_deleted),
+    stop=page.Stop(),
     changes=(
-        page.Fixed(
-            page.Effect.REFUSED,
-            page.paths("spec"),
+        page.refused(
             page.SERVER,
+            "spec",
             but=page.paths(
                 *("containers.*.image", "initContainers.*.image", "activeDeadlineSeconds", "schedulingGates"),
                 "tolerations",
@@ -37,9 +36,9 @@ PAGE = page.WorkloadKind(
             ),
             filled={("spec", "restartPolicy"): "Always"},
         ),
-        page.Fixed(page.Effect.REFUSED, page.paths("spec.tolerations"), page.SERVER, only=_loses_tolerations),
+        page.refused(page.SERVER, "spec.tolerations", only=_loses_tolerations),
         # the kubelet starts a container of another image anew (containerChanged of pkg/kubelet/kuberuntime)
-        page.Fixed(page.Effect.RESTARTED, page.paths("spec.containers.*.image"), "the kubelet"),
+        page.restarted("the kubelet", "spec.containers.*.image"),
     ),
     ends=page.Ends(is_remade=False),
     growth=page.Growth(),

@@ -36,8 +36,7 @@ def overlapping_runs(growing: page.Growing, spec: Section) -> Iterator[page.Grow
         if grace > min(interval, _LONG_GRACE):
             when = f" while pods of earlier runs end, each within {times.duration(grace * 10**9)}"
             hint = f"Write concurrencyPolicy: Forbid, or a shorter {_GRACE}."
-            most = 1 - -grace // interval
-            yield page.Grown((*at, _GRACE), 1, most, growing.gpus, "the runs", when, hint)
+            yield page.Grown((*at, _GRACE), 1, 1 - -grace // interval, growing.gpus, "the runs", when, hint)
 
 
 def _grace(growing: page.Growing, pods: page.GrowingPods) -> int:
@@ -46,7 +45,8 @@ def _grace(growing: page.Growing, pods: page.GrowingPods) -> int:
     return value if type(value) is int else _DEFAULT_GRACE
 
 
-PAGE = page.WorkloadKind(
+PAGE = replace(
+    _JOB,
     recognition=page.Recognition("CronJob", ("batch/v1",), operator=""),
     fields=(
         *_JOB.fields,
@@ -65,18 +65,9 @@ PAGE = page.WorkloadKind(
         not_owned="all its runs would join one PodGroup",
         segment_template="Move it to the pod template.",
     ),
-    start=page.ALL_AT_ONCE,  # of a run: manageJob of job_controller.go
-    filled_in=page.FilledIn(),
-    stop=page.Stop(
-        switch=("spec", "suspend"),
-        suspended_by=("spec.suspend", "spec.jobTemplate.spec.suspend"),
-        deletes_itself=page.never_deleted,
-    ),
+    stop=page.Stop(suspended_by=("spec.suspend", "spec.jobTemplate.spec.suspend")),
     changes=(),  # the next run has all changes
-    ends=_JOB.ends,
     growth=page.Growth((("spec", overlapping_runs),)),
     makes=page.Makes((page.Made("Job", "batch"),), is_scheduled=True),
-    marks=page.Marks(),
     names=TIMED,
-    refusals=_JOB.refusals,
 )

@@ -30,11 +30,10 @@ PAGE = page.WorkloadKind(
     stop=page.Stop(
         switch=("spec", "replicas"),
         suspended_by=("spec.paused",),  # syncDeployment: a paused one makes no new ReplicaSet
-        deletes_itself=page.never_deleted,
     ),
     changes=(  # ValidateDeploymentUpdate of pkg/apis/apps/validation
-        page.Fixed(page.Effect.REFUSED, page.paths("spec.selector"), page.SERVER),
-        page.Fixed(page.Effect.RESTARTED, page.TEMPLATE, "the Deployment"),
+        page.refused(page.SERVER, "spec.selector"),
+        page.restarted("the Deployment", "spec.template"),
     ),
     ends=page.SERVICE,
     growth=page.surge("strategy", "rollingUpdate", page.QUARTER),

@@ -31,10 +31,8 @@ def _graph(growing: page.Growing, spec: Section) -> Iterator[page.Grown]:
         yield from _component(pods, fields)
         if "planner" in (fields.get("type"), fields.get("componentType")):
             hint = "Remove it, or scale the components by hand."
-            largest, count = (
-                max(pods_of_kind.gpus for pods_of_kind in growing.pods),
-                sum(pods_of_kind.replicas for pods_of_kind in growing.pods),
-            )
+            largest = max(pods_of_kind.gpus for pods_of_kind in growing.pods)
+            count = sum(pods_of_kind.replicas for pods_of_kind in growing.pods)
             yield page.Grown(where, count, None, largest, "the pods", " by the planner", hint)
     for group in spec.below("experimental").each("componentGroups"):
         grown_parts, count = f"the replicas of {group.get('name')}", group.get("replicas")
@@ -61,8 +59,7 @@ def _component(pods: page.GrowingPods, fields: Section) -> Iterator[page.Grown]:
         if is_made and snapshot.get("startupPolicy") != "WaitForCheckpoint":
             when, hint = " while a checkpoint is made", "Write checkpointRef, or leave room for it in the quota."
             count, one_more = pods.replicas, pods.replicas + 1
-            grown_pods = f"the pods of {pods.written}"
-            yield page.Grown(snapshot.path, count, one_more, pods.gpus, grown_pods, when, hint)
+            yield page.Grown(snapshot.path, count, one_more, pods.gpus, f"the pods of {pods.written}", when, hint)
     for annotations_path in (pods.annotations_path, (*fields.path, "annotations"), ("spec", "annotations")):
         surge = value_at(fields.document, *annotations_path, _MAX_SURGE)
         if isinstance(surge, str):
@@ -104,13 +101,10 @@ PAGE = page.WorkloadKind(
     ),
     start=page.ALL_AT_ONCE,  # the gangs are Grove's, or each pod is one
     filled_in=page.FilledIn(),
-    stop=page.Stop(switch=("spec", "suspend"), suspended_by=(), deletes_itself=page.never_deleted),
+    stop=page.Stop(),
     changes=(
-        page.Fixed(
-            page.Effect.RESTARTED,
-            page.paths("spec"),
-            "Dynamo's operator",
-            but=page.paths("spec.services.*.replicas", "spec.components.*.replicas"),
+        page.restarted(
+            "Dynamo's operator", "spec", but=page.paths("spec.services.*.replicas", "spec.components.*.replicas")
         ),
     ),
     ends=page.SERVICE,

@@ -26,7 +26,6 @@ _PODS = page.paths(
 
 _MINIMUM = "minAvailable"
 _SCOPES = ("AllReplicas", "PerReplica")
-_EXPLICIT = "CliqueStartupTypeExplicit"
 
 
 def _webhook(template: Section) -> Iterator[Refused]:
@@ -54,8 +53,21 @@ def _webhook(template: Section) -> Iterator[Refused]:
     if span is not None and span <= 0:
         hint = "Write a duration above 0, such as 4h, or remove it: the default is 4h."
         yield template.refused(f"Grove takes no terminationDelay of {delay}", hint, "terminationDelay")
-    if template.get("cliqueStartupType") == _EXPLICIT:
-        yield from _order(cliques)
+    if template.get("cliqueStartupType") == "CliqueStartupTypeExplicit":
+        # Checks an explicit order: each clique once, and no circle (validateCliqueDependencies).
+        after = {name: listed(spec.get("startsAfter")) for name, spec in cliques.items()}
+        for name, spec in cliques.items():
+            for index, earlier_clique in enumerate(after[name]):
+                if earlier_clique in after[name][:index]:
+                    message = f'the clique "{name}" starts after "{earlier_clique}" twice'
+                    yield spec.refused(message, "Remove one of the two.", "startsAfter", index)
+        reached = {name: _reached(name, after) for name in cliques}
+        for name, spec in cliques.items():
+            circle = [c for c in cliques if c in reached[name] and name in reached[c]]
+            if len(circle) > 1 and name == circle[0]:
+                message = f"cliques start after each other in a circle: {', '.join(circle)}"
+                hint = "Take one name out, so that one of them starts first."
+                yield replace(spec.refused(message, hint, "startsAfter"), is_key=True)
     yield from _packs(template, groups)
     yield from _claims(template, list(cliques), [group.get("name") for group in groups])
 
@@ -76,29 +88,7 @@ def _span(spec: Section, field: str) -> Iterator[Refused]:
     floor = max(least, minimum, replicas if is_clique else 0)
     if type(most) is int and most < floor:
         message = f"{limits.at('maxReplicas')} is {most}, and the autoscaler needs at least {floor}"
-        hint = f"Write {floor} or more, or lower minReplicas and replicas."
-        yield limits.refused(message, hint, "maxReplicas")
-
-
-def _order(cliques: dict[Any, Section]) -> Iterator[Refused]:
-    """Checks an explicit order: each clique once, and no circle (validateCliqueDependencies)."""
-    after = {name: listed(spec.get("startsAfter")) for name, spec in cliques.items()}
-    for name, spec in cliques.items():
-        for index, earlier_clique in enumerate(after[name]):
-            if earlier_clique in after[name][:index]:
-                message = f'the clique "{name}" starts after "{earlier_clique}" twice'
-                yield spec.refused(message, "Remove one of the two.", "startsAfter", index)
-    reached = {name: _reached(name, after) for name in cliques}
-    for name, spec in cliques.items():
-        circle = [
-            earlier_clique
-            for earlier_clique in cliques
-            if earlier_clique in reached[name] and name in reached[earlier_clique]
-        ]
-        if len(circle) > 1 and name == circle[0]:
-            message = f"cliques start after each other in a circle: {', '.join(circle)}"
-            hint = "Take one name out, so that one of them starts first."
-            yield replace(spec.refused(message, hint, "startsAfter"), is_key=True)
+        yield limits.refused(message, f"Write {floor} or more, or lower minReplicas and replicas.", "maxReplicas")
 
 
 def _reached(name: Any, after: dict[Any, list[Any]]) -> set[Any]:
@@ -194,9 +184,9 @@ PAGE = page.WorkloadKind(
     gang=Grouping(every_pod, not_owned="Grove makes its gangs"),
     # startsAfter holds back containers, not pods (initcontainer.go). checkAndRemovePodSchedulingGates of syncflow.go
     # (operator/internal/controller/podclique/components/pod) holds back scaled gangs.
-    start=page.Start(waits=page.no_waits, holds_back="Grove removes the scheduling gates of its pods only then"),
+    start=page.Start(holds_back="Grove removes the scheduling gates of its pods only then"),
     filled_in=page.FilledIn(),
-    stop=page.Stop(switch=_REPLICAS, suspended_by=(), deletes_itself=page.never_deleted),
+    stop=page.Stop(switch=_REPLICAS),
     changes=(  # constraints: compare/grove_changes.py. Pods: ComputePCLQPodTemplateHash, Grove 0.1.0-alpha.11
         page.Fixed(page.Effect.RESTARTED, _PODS, "Grove", only=page.unless(_ON_DELETE)),
         page.Fixed(page.Effect.KEPT, _PODS, "the update strategy OnDelete", only=_ON_DELETE),

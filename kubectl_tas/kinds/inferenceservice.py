@@ -113,15 +113,8 @@ PAGE = page.WorkloadKind(
     ),
     start=page.ALL_AT_ONCE,  # each pod is a gang of its own
     filled_in=page.FilledIn(),
-    stop=page.Stop(switch=("spec", "suspend"), suspended_by=(), deletes_itself=page.never_deleted),
-    changes=(
-        page.Fixed(
-            page.Effect.RESTARTED,
-            page.paths("spec"),
-            "KServe",
-            but=page.paths("spec.*.minReplicas", "spec.*.maxReplicas"),
-        ),
-    ),
+    stop=page.Stop(),
+    changes=(page.restarted("KServe", "spec", but=page.paths("spec.*.minReplicas", "spec.*.maxReplicas")),),
     ends=page.SERVICE,
     growth=page.Growth((("metadata", _served),), by_default=True),
     makes=page.Makes((page.Made("Deployment", "apps", ("spec", "replicas")), page.Made("ReplicaSet", "apps"))),

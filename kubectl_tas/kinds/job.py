@@ -18,13 +18,6 @@ def _batch(gathered: Gathered) -> list[int]:
     return [min(least, count) for count in gathered.counts]
 
 
-def _last_index(document: Document) -> str:
-    """Returns what the last pod of an Indexed Job appends to the name."""
-    spec = value_at(document, "spec") or {}
-    last = max(0, (spec.get("completions") or 1) - 1)
-    return f"-{last}" if spec.get("completionMode") == "Indexed" else ""
-
-
 def _is_completed_in_tandem(_before: Document, after: Document) -> bool:
     """Whether an Indexed Job has as many completions as parallelism. Both may then change together."""
     spec = value_at(after, "spec") or {}
@@ -91,29 +84,22 @@ PAGE = page.WorkloadKind(
     start=page.ALL_AT_ONCE,  # as many as parallelism: manageJob of job_controller.go
     filled_in=page.FilledIn(),
     stop=page.Stop(
-        switch=("spec", "suspend"),
         suspended_by=("spec.suspend",),
         deletes_itself=page.lifetime("spec.ttlSecondsAfterFinished"),  # pkg/controller/ttlafterfinished
     ),
     changes=(  # ValidateJobSpecUpdate of pkg/apis/batch/validation/validation.go
-        page.Fixed(
-            page.Effect.REFUSED,
-            page.paths(
-                *("selector", "completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy"),
-                "successPolicy",
-                below="spec",
-            ),
+        page.refused(
             page.SERVER,
+            *("selector", "completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy"),
+            "successPolicy",
+            below="spec",
             filled={("spec", "completionMode"): "NonIndexed"},
         ),
-        page.Fixed(
-            page.Effect.REFUSED, page.paths("spec.completions"), page.SERVER, only=page.unless(_is_completed_in_tandem)
-        ),
-        page.Fixed(page.Effect.REFUSED, page.TEMPLATE, page.SERVER, only=page.unless(_IS_SUSPENDED)),
-        page.Fixed(
-            page.Effect.REFUSED,
-            page.TEMPLATE,
+        page.refused(page.SERVER, "spec.completions", only=page.unless(_is_completed_in_tandem)),
+        page.refused(page.SERVER, "spec.template", only=page.unless(_IS_SUSPENDED)),
+        page.refused(
             page.SERVER,
+            "spec.template",
             but=page.paths(*page.SCHEDULING, "spec.affinity.nodeAffinity", below="spec.template"),
             only=_IS_SUSPENDED,
         ),

@@ -117,9 +117,7 @@ def _waits(gathered: Gathered) -> Iterator[page.Wait]:
     for replicated in jobs:
         exclusive = _exclusive(gathered.document, replicated)
         if exclusive is not None:
-            first_replicas = [
-                each.jobs if name == replicated.get("name") else each.replicas for name, each in pods.items()
-            ]
+            first_replicas = [e.jobs if n == replicated.get("name") else e.replicas for n, e in pods.items()]
             reason = (
                 f"JobSet makes the pods of {replicated.get('name')} only when the first pod of their job has a node"
             )
@@ -328,22 +326,18 @@ PAGE = page.WorkloadKind(
     ),
     filled_in=page.FilledIn(names=_rule_names),
     stop=page.Stop(
-        switch=("spec", "suspend"),
         suspended_by=("spec.suspend",),
         deletes_itself=page.lifetime("spec.ttlSecondsAfterFinished"),  # pkg/controllers/ttl_after_finished.go
     ),
     changes=(  # ValidateUpdate of jobset_webhook.go
-        page.Fixed(
-            page.Effect.REFUSED, page.paths("spec.replicatedJobs"), _WEBHOOK, only=page.unless(page.either_suspended)
-        ),
-        page.Fixed(
-            page.Effect.REFUSED,
-            page.paths("spec.replicatedJobs"),
+        page.refused(_WEBHOOK, "spec.replicatedJobs", only=page.unless(page.either_suspended)),
+        page.refused(
             _WEBHOOK,
+            "spec.replicatedJobs",
             but=page.paths(*page.SCHEDULING, below="spec.replicatedJobs.*.template.spec.template"),
             only=page.either_suspended,
         ),
-        page.Fixed(page.Effect.REFUSED, page.paths("spec.managedBy"), _WEBHOOK),
+        page.refused(_WEBHOOK, "spec.managedBy"),
         page.Fixed(
             page.Effect.REFUSED,
             page.paths(*("network", "successPolicy", "startupPolicy"), below="spec"),

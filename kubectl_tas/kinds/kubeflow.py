@@ -154,7 +154,7 @@ def job(
         changes=templates_kept(field),
         ends=page.Ends(  # PastActiveDeadline of pkg/core/job.go: from startTime, which the first reconciliation sets
             deadline=page.seconds_at(*_RUN_POLICY, "activeDeadlineSeconds"),
-            stays=partial(_keeps_pods, ("spec", field, endless)) if endless else page.never,
+            stays=partial(_keeps_pods, ("spec", field, endless)) if endless else lambda _: False,
         ),
         growth=page.Growth(),
         makes=page.Makes(services=_SERVICES, name_labels=("training.kubeflow.org/job-name",)),
@@ -201,4 +201,4 @@ def templates_kept(field: str) -> tuple[page.Fixed, ...]:
     ReconcilePods of pkg/controller.v1/common/pod.go, and getOrCreateWorker of the MPI operator.
     """
     runs = page.unless(page.suspended("spec.runPolicy.suspend"))
-    return (page.Fixed(page.Effect.KEPT, page.paths(f"spec.{field}.*.template"), "its operator", only=runs),)
+    return (page.kept("its operator", f"spec.{field}.*.template", only=runs),)

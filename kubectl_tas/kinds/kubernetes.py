@@ -132,23 +132,22 @@ _COUNT = range(2**31)
 _POSITIVE = range(1, 2**31)
 _PORT = range(1, 2**16)
 _SECONDS = range(2**63)
-_PROTOCOLS = ("TCP", "UDP", "SCTP")
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _RESTARTS = ("Always", "OnFailure", "Never")
 _PULLS = ("Always", "IfNotPresent", "Never")
 _PROFILES = ("Localhost", "RuntimeDefault", "Unconfined")
 _KEPT = ("Retain", "Delete")
+
+
+def _counts(*fields: str) -> dict[str, Bound]:
+    return dict.fromkeys(fields, _COUNT)
+
+
 _KEY: dict[str, Bound] = {"key": spellings.config_key, "name": spellings.subdomain}
 _FILES: dict[str, Bound] = {"defaultMode": spellings.mode}
 _USER: dict[str, Bound] = {"runAsGroup": _COUNT, "runAsUser": _COUNT}
-_PROBE: dict[str, Bound] = {
-    "failureThreshold": _COUNT,
-    "initialDelaySeconds": _COUNT,
-    "periodSeconds": _COUNT,
-    "successThreshold": _COUNT,
-    "terminationGracePeriodSeconds": range(1, 2**63),
-    "timeoutSeconds": _COUNT,
-}
+_OF_PROBES = ("failureThreshold", "initialDelaySeconds", "periodSeconds", "successThreshold", "timeoutSeconds")
+_OF_REPLICAS = ("minReadySeconds", "replicas")
 BOUNDS: dict[str, dict[str, Bound]] = {
     "AppArmorProfile": {"type": _PROFILES},
     "CSIVolumeSource": {"driver": spellings.subdomain},
@@ -167,26 +166,20 @@ BOUNDS: dict[str, dict[str, Bound]] = {
         "containerPort": _PORT,
         "hostPort": range(2**16),
         "name": spellings.port_name,
-        "protocol": _PROTOCOLS,
+        "protocol": ("TCP", "UDP", "SCTP"),
     },
     "ContainerResizePolicy": {
         "resourceName": ("cpu", "memory"),
         "restartPolicy": ("NotRequired", "RestartContainer"),
     },
     "CronJobSpec": {
+        **_counts("failedJobsHistoryLimit", "successfulJobsHistoryLimit"),
         "concurrencyPolicy": ("Allow", "Forbid", "Replace"),
-        "failedJobsHistoryLimit": _COUNT,
         "schedule": times.schedule_refused,
         "startingDeadlineSeconds": _SECONDS,
-        "successfulJobsHistoryLimit": _COUNT,
         "timeZone": times.zone_refused,
     },
-    "DeploymentSpec": {
-        "minReadySeconds": _COUNT,
-        "progressDeadlineSeconds": _COUNT,
-        "replicas": _COUNT,
-        "revisionHistoryLimit": _COUNT,
-    },
+    "DeploymentSpec": _counts(*_OF_REPLICAS, "progressDeadlineSeconds", "revisionHistoryLimit"),
     "DeploymentStrategy": {"type": ("Recreate", "RollingUpdate")},
     "DownwardAPIVolumeFile": {"mode": spellings.mode, "path": spellings.file_path},
     "DownwardAPIVolumeSource": _FILES,
@@ -203,16 +196,12 @@ BOUNDS: dict[str, dict[str, Bound]] = {
     },
     "ImageVolumeSource": {"pullPolicy": _PULLS},
     "JobSpec": {
+        **_counts("backoffLimit", "backoffLimitPerIndex", "completions", "maxFailedIndexes", "parallelism"),
+        **_counts("ttlSecondsAfterFinished"),
         "activeDeadlineSeconds": _SECONDS,
-        "backoffLimit": _COUNT,
-        "backoffLimitPerIndex": _COUNT,
         "completionMode": ("NonIndexed", "Indexed"),
-        "completions": _COUNT,
         "managedBy": spellings.domain_path,
-        "maxFailedIndexes": _COUNT,
-        "parallelism": _COUNT,
         "podReplacementPolicy": ("TerminatingOrFailed", "Failed"),
-        "ttlSecondsAfterFinished": _COUNT,
     },
     "KeyToPath": {"key": spellings.some, "mode": spellings.mode, "path": spellings.file_path},
     "LabelSelectorRequirement": {
@@ -261,10 +250,9 @@ BOUNDS: dict[str, dict[str, Bound]] = {
         "terminationGracePeriodSeconds": _SECONDS,
     },
     "PreferredSchedulingTerm": {"weight": range(1, 101)},
-    "Probe": _PROBE,
+    "Probe": {**_counts(*_OF_PROBES), "terminationGracePeriodSeconds": range(1, 2**63)},
     "ProjectedVolumeSource": _FILES,
-    "ReplicaSetSpec": {"minReadySeconds": _COUNT, "replicas": _COUNT},
-    "ReplicationControllerSpec": {"minReadySeconds": _COUNT, "replicas": _COUNT},
+    **dict.fromkeys(("ReplicaSetSpec", "ReplicationControllerSpec"), _counts(*_OF_REPLICAS)),
     "RollingUpdateDeployment": {"maxSurge": spellings.share, "maxUnavailable": spellings.share_of_all},
     "RollingUpdateStatefulSetStrategy": {"maxUnavailable": spellings.share_of_all, "partition": _COUNT},
     "SeccompProfile": {"localhostProfile": spellings.local_path, "type": _PROFILES},
@@ -277,10 +265,8 @@ BOUNDS: dict[str, dict[str, Bound]] = {
     "StatefulSetOrdinals": {"start": _COUNT},
     "StatefulSetPersistentVolumeClaimRetentionPolicy": {"whenDeleted": _KEPT, "whenScaled": _KEPT},
     "StatefulSetSpec": {
-        "minReadySeconds": _COUNT,
+        **_counts(*_OF_REPLICAS, "revisionHistoryLimit"),
         "podManagementPolicy": ("OrderedReady", "Parallel"),
-        "replicas": _COUNT,
-        "revisionHistoryLimit": _COUNT,
         "serviceName": spellings.or_empty(spellings.label),
     },
     "StatefulSetUpdateStrategy": {"type": ("RollingUpdate", "OnDelete")},
@@ -369,9 +355,7 @@ class Shape:
         if self._fields is None:
             return None
         bounds = self._shapes.bounds.get(self.alike, {})
-        return {
-            key: self._shapes.of(field.written, bounds.get(key) or field.bound) for key, field in self._fields.items()
-        }
+        return {k: self._shapes.of(f.written, bounds.get(k) or f.bound) for k, f in self._fields.items()}
 
     @cached_property
     def items(self) -> Shape | None:
@@ -449,9 +433,7 @@ class Shapes:
         fields = {}
         for key, packed_field in packed_fields.items():
             versions = packed_field if isinstance(packed_field, list) else [(*span, packed_field)]
-            now = [
-                version for since, until, version in versions if self._index is None or since <= self._index <= until
-            ]
+            now = [v for s, u, v in versions if self._index is None or s <= self._index <= u]
             if now:
                 always = (
                     self._index is not None
@@ -557,9 +539,7 @@ def _field(versions: list[str | dict[str, Any] | None], *, always: bool) -> Type
 
     ``always``: every release has the field.
     """
-    alternatives: list[dict[str, Any]] = [
-        version if isinstance(version, dict) else {"type": version or ""} for version in versions
-    ]
+    alternatives: list[dict[str, Any]] = [v if isinstance(v, dict) else {"type": v or ""} for v in versions]
     types = [alternative["type"].rstrip("*") for alternative in alternatives]
     loose = next((word for word in types if word in ("any", "object", "int-or-string", "")), types[-1])
     is_required = always and all(alternative["type"].endswith("*") for alternative in alternatives)

@@ -129,10 +129,10 @@ PAGE = page.WorkloadKind(
     ),
     start=page.Start(waits=_waits, leader_first=_is_leader_first, division=_division, copies="spec.replicas"),
     filled_in=page.FilledIn(),
-    stop=page.Stop(switch=("spec", "replicas"), suspended_by=(), deletes_itself=page.never_deleted),
+    stop=page.Stop(switch=("spec", "replicas")),
     changes=(
         page.Fixed(page.Effect.REFUSED, (_SIZE,), "LWS's webhook"),
-        page.Fixed(page.Effect.RESTARTED, page.paths(_AT), "the LeaderWorkerSet", but=(_SIZE,)),
+        page.restarted("the LeaderWorkerSet", _AT, but=(_SIZE,)),
     ),
     ends=page.SERVICE,
     growth=page.surge("rolloutStrategy", "rollingUpdateConfiguration", 0, of_copies=True),  # from 0.7

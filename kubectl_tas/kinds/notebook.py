@@ -29,8 +29,8 @@ PAGE = page.WorkloadKind(
     ),
     start=page.ALL_AT_ONCE,  # one pod
     filled_in=page.FilledIn(),
-    stop=page.Stop(switch=("spec", "suspend"), suspended_by=(), deletes_itself=page.never_deleted),
-    changes=(page.Fixed(page.Effect.RESTARTED, page.TEMPLATE, "the Notebook"),),
+    stop=page.Stop(),
+    changes=(page.restarted("the Notebook", "spec.template"),),
     ends=page.SERVICE,
     growth=page.Growth(),
     makes=page.Makes(

@@ -6,13 +6,14 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum, auto
+from functools import partial
 from typing import Any, TypeGuard
 
 from kubectl_tas.base.late import dataclass
 from kubectl_tas.facts import times
 from kubectl_tas.facts.gpus import Gpus
 from kubectl_tas.kinds.grouping import Gathered, Grouping
-from kubectl_tas.kinds.naming import ANY, Names, PartNaming
+from kubectl_tas.kinds.naming import ANY, Names
 from kubectl_tas.kinds.section import Document, Refused, Section, key_path, path_steps, value_at, values_at, written
 from kubectl_tas.model.base import MAX_COUNT, KeyPath
 
@@ -242,7 +243,7 @@ class Wait:
 class Start:
     """The order in which pods of an object start."""
 
-    waits: Callable[[Gathered], Iterator[Wait]]
+    waits: Callable[[Gathered], Iterator[Wait]] = lambda _: iter(())
     leader_first: Callable[[Document], bool] = lambda _: False
     """Whether other pods start only after the leader is ready."""
     division: Callable[[Document], Division | None] = lambda _: None
@@ -257,29 +258,19 @@ class Start:
     """The reason for which one gang of an object starts only after another: a sentence without its period."""
 
 
-def no_waits(_gathered: Gathered) -> Iterator[Wait]:
-    """Yields nothing: the controller makes all pods at once."""
-    yield from ()
-
-
-ALL_AT_ONCE = Start(waits=no_waits)
+ALL_AT_ONCE = Start()
 """No pod waits for another of its gang. A page says why."""
 
 Values = Callable[[Section], Iterator[tuple[KeyPath, Any]]]
-
-
-def no_values(_spec: Section) -> Iterator[tuple[KeyPath, Any]]:
-    """Yields nothing."""
-    yield from ()
 
 
 @dataclass(frozen=True, slots=True)
 class FilledIn:
     """Values that a controller uses instead of absent or different ones. `render` writes them."""
 
-    counts: Values = no_values
+    counts: Values = lambda _: iter(())
     """Counts, by path, that KAI looks for in the object itself."""
-    names: Values = no_values
+    names: Values = lambda _: iter(())
     """Names that the kind's webhook adds when an object is created, but not when it is changed."""
     at: str = SPEC
     """Path of the section that the functions read."""
@@ -289,17 +280,12 @@ class FilledIn:
 class Stop:
     """Fields that tell an object to make no pods, and fields that delete it."""
 
-    switch: tuple[str, ...]
+    switch: tuple[str, ...] = ("spec", "suspend")
     """Path in a live object: ``suspend``, or ``replicas``."""
-    suspended_by: tuple[str, ...]
+    suspended_by: tuple[str, ...] = ()
     """Paths of fields that keep new pods from starting while they are true."""
-    deletes_itself: Callable[[Document], Iterator[KeyPath]]
+    deletes_itself: Callable[[Document], Iterator[KeyPath]] = lambda _: iter(())
     """Yields the fields that make a controller delete the object itself when it has ended."""
-
-
-def never_deleted(_document: Document) -> Iterator[KeyPath]:
-    """Yields nothing: no controller deletes an object of the kind."""
-    yield from ()
 
 
 def lifetime(*paths: str, version: str = "") -> Callable[[Document], Iterator[KeyPath]]:
@@ -346,7 +332,6 @@ class Fixed:
 
 SERVER = "the API server"
 OF_CRD = "a rule of its CRD"
-TEMPLATE: tuple[KeyPath, ...] = (("spec", "template"),)
 SCHEDULING = (
     *("metadata.labels", "metadata.annotations"),
     *("spec.nodeSelector", "spec.tolerations", "spec.schedulingGates"),
@@ -357,6 +342,14 @@ SCHEDULING = (
 def paths(*fields: str, below: str = "") -> tuple[KeyPath, ...]:
     """Returns key paths from texts with dots between the steps."""
     return tuple(key_path(f"{below}.{field}".strip(".")) for field in fields)
+
+
+def _fixed(effect: Effect, by: str, *fields: str, below: str = "", **conditions: Any) -> Fixed:
+    """Returns the row of fields, with the ``conditions`` of ``Fixed``."""
+    return Fixed(effect, paths(*fields, below=below), by, **conditions)
+
+
+refused, kept, restarted = (partial(_fixed, effect) for effect in Effect)
 
 
 def unless(condition: Holds) -> Holds:
@@ -481,10 +474,8 @@ def surge(strategy: str, rolling: str, default: object, *, of_copies: bool = Fal
         if spec.below(strategy).get("type") != "Recreate":
             path = (*spec.path, strategy, rolling)
             hint = f"Write maxSurge: 0 and maxUnavailable: 1 in {written(path)}."
-            grown_parts, most = (
-                "the groups" if of_copies else "the pods",
-                start + added(default if value is None else value, start),
-            )
+            grown_parts = "the groups" if of_copies else "the pods"
+            most = start + added(default if value is None else value, start)
             yield Grown(
                 (*path, "maxSurge"), start, most, gpus, grown_parts, DURING_UPDATE, hint, is_default=value is None
             )
@@ -546,30 +537,6 @@ class Marks:
     lost: tuple[Lost, ...] = ()
 
 
-def once(_document: Document) -> int:
-    """Returns 1: the object runs once."""
-    return 1
-
-
-def none_again(_document: Document) -> int:
-    """Returns 0: nobody makes a pod in place of one that has ended."""
-    return 0
-
-
-def never(_document: Document) -> bool:
-    """Returns False."""
-    return False
-
-
-def no_seconds(_document: Document) -> None:
-    """Returns None: nobody ends the object."""
-
-
-def no_time(_document: Document) -> int:
-    """Returns 0: pods leave their nodes when the work is done."""
-    return 0
-
-
 def seconds_at(*path: str) -> Callable[[Document], int | None]:
     """Returns the function that reads a number of seconds at a path."""
 
@@ -586,21 +553,21 @@ class Ends:
     their start.
     """
 
-    deadline: Callable[[Document], int | None] = no_seconds
+    deadline: Callable[[Document], int | None] = lambda _: None
     """Seconds after which a controller ends the object at the latest. They count from its creation, or from the end of
     its suspension, so they pass while its pods wait, too.
     """
-    attempts: Callable[[Document], int] = once
+    attempts: Callable[[Document], int] = lambda _: 1
     """Number of times that the object may run as a whole, each time with its deadline anew."""
     is_final: bool = False
     """Whether an object past its deadline does not run again, although it does after other failures."""
-    lingers: Callable[[Document], int] = no_time
+    lingers: Callable[[Document], int] = lambda _: 0
     """Seconds that its pods stay on their nodes when the work is done."""
     patience: str = ""
     """Path of the seconds after which the object gives up if its pods have not started."""
-    again: Callable[[Document], int | None] = none_again
+    again: Callable[[Document], int | None] = lambda _: 0
     """The most pods that its controller makes in place of pods that have ended; None: without end."""
-    stays: Callable[[Document], bool] = never
+    stays: Callable[[Document], bool] = lambda _: False
     """Whether pods stay on their nodes when the work is done."""
     is_remade: bool = True
     """Whether a controller makes an evicted pod again."""
@@ -686,7 +653,7 @@ def declared(recognition: Recognition, pods: tuple[Pods, ...], gang: Grouping) -
         gang=gang,
         start=ALL_AT_ONCE,
         filled_in=FilledIn(),
-        stop=Stop(switch=("spec", "suspend"), suspended_by=_SUSPENDED_BY, deletes_itself=never_deleted),
+        stop=Stop(suspended_by=_SUSPENDED_BY),
         changes=(),
         ends=Ends(),
         growth=Growth(),
@@ -704,25 +671,10 @@ _PATHS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Embedded:
-    """Facts that come along with a spec that another kind embeds. The page of that kind says the rest."""
-
-    fields: tuple[Field, ...]
-    pods: tuple[Pods, ...]
-    pod_rules: PodRules
-    start: Start
-    filled_in: FilledIn
-    suspended_by: tuple[str, ...]
-    ends: Ends
-    growth: Growth
-    refusals: Refusals
-    names: tuple[PartNaming, ...]
-    """The names of parts. The embedding kind names the object."""
-
-
-def embedded(page: WorkloadKind, at: str) -> Embedded:
-    """Returns the facts of a kind whose spec stands at another path."""
+def embedded(page: WorkloadKind, at: str) -> WorkloadKind:
+    """Returns the facts of a kind whose spec another kind embeds at a path. The page of that kind says what concerns
+    the object as a whole, such as its names.
+    """
 
     def moved(path: str) -> str:
         return f"{at}{path.removeprefix(SPEC)}" if path.partition(".")[0] == SPEC else path
@@ -753,7 +705,8 @@ def embedded(page: WorkloadKind, at: str) -> Embedded:
 
     growth, refusals, rules, start = page.growth, page.refusals, page.pod_rules, page.start
     ends = page.ends
-    return Embedded(
+    return replace(
+        page,
         fields=tuple(replace(field, path=moved(field.path)) for field in page.fields),
         pods=tuple(map(of_pods, page.pods)),
         pod_rules=replace(
@@ -766,7 +719,7 @@ def embedded(page: WorkloadKind, at: str) -> Embedded:
         if start is ALL_AT_ONCE
         else Start(waits=waits, leader_first=leader_first, division=division, copies=moved(start.copies)),
         filled_in=replace(page.filled_in, at=moved(page.filled_in.at)),
-        suspended_by=tuple(map(moved, page.stop.suspended_by)),
+        stop=replace(page.stop, suspended_by=tuple(map(moved, page.stop.suspended_by))),
         ends=replace(
             ends,
             deadline=of_spec(ends.deadline),
@@ -783,5 +736,5 @@ def embedded(page: WorkloadKind, at: str) -> Embedded:
             refusals.kai,
             moved(refusals.kai_at),
         ),
-        names=tuple(replace(part_naming, path=moved(part_naming.path)) for part_naming in page.names.parts),
+        names=replace(page.names, parts=tuple(replace(naming, path=moved(naming.path)) for naming in page.names.parts)),
     )

@@ -29,7 +29,6 @@ _JOB = kubeflow.job(
         *(f"PET_{name}" for name in _PET),
     ),
 )
-_LEAST = ("spec", "elasticPolicy", "minReplicas")
 
 
 def _elastic(spec: Section) -> Iterator[Refused]:
@@ -61,7 +60,7 @@ PAGE = replace(
     ),
     pod_rules=replace(_JOB.pod_rules, trains_together=True),  # WORLD_SIZE: getTotalReplicas of util.go
     gang=replace(
-        kubeflow.grouping(kubeflow.MIN_AVAILABLE, _LEAST),
+        kubeflow.grouping(kubeflow.MIN_AVAILABLE, ("spec", "elasticPolicy", "minReplicas")),
         sub_groups=Feature.REPLICA_SUBGROUPS,
         empty_part=kubeflow.WORKER,
         divided="Worker",

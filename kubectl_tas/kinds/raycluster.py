@@ -52,10 +52,10 @@ PAGE = page.WorkloadKind(
     gang=ray.grouping("spec"),
     start=page.ALL_AT_ONCE,  # reconcilePods of raycluster_controller.go; init containers wait for a head that exists
     filled_in=page.FilledIn(counts=ray.implied_counts),
-    stop=page.Stop(switch=("spec", "suspend"), suspended_by=("spec.suspend",), deletes_itself=page.never_deleted),
+    stop=page.Stop(suspended_by=("spec.suspend",)),
     changes=(  # shouldRecreatePodsForUpgrade
-        page.Fixed(page.Effect.KEPT, page.paths(*ray.POD_FIELDS, below="spec"), ray.BY, only=page.unless(_RECREATES)),
-        page.Fixed(page.Effect.RESTARTED, page.paths(*ray.POD_FIELDS, below="spec"), ray.BY, only=_RECREATES),
+        page.kept(ray.BY, *ray.POD_FIELDS, below="spec", only=page.unless(_RECREATES)),
+        page.restarted(ray.BY, *ray.POD_FIELDS, below="spec", only=_RECREATES),
     ),
     ends=page.SERVICE,
     growth=page.Growth((("spec", ray.autoscaled),)),

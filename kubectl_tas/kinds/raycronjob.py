@@ -22,15 +22,14 @@ def _second_run(growing: page.Growing, spec: Section) -> Iterator[page.Grown]:
         yield page.Grown(path, 1, 2, growing.gpus, "the runs", " at a time", hint, is_default=True)
 
 
-PAGE = page.WorkloadKind(
+PAGE = replace(
+    _JOB,
     recognition=page.Recognition("RayCronJob", ("ray.io/v1",), operator=ray.OPERATOR),
     fields=(
         *_JOB.fields,
         page.Field("spec", "Settings of the RayCronJob.", is_required=True),
         page.Field(_AT, "The spec of the RayJobs.", is_required=True),
     ),
-    pods=_JOB.pods,
-    pod_rules=_JOB.pod_rules,
     gang=replace(
         ray.grouping("spec", "jobTemplate", "rayClusterSpec"),
         named_by=("", "the number of the run and its UID, one for each run"),
@@ -38,21 +37,13 @@ PAGE = page.WorkloadKind(
         may_be_read=False,
         not_owned="all its runs would join one PodGroup",
     ),
-    start=_JOB.start,
-    filled_in=_JOB.filled_in,
-    stop=page.Stop(
-        switch=("spec", "suspend"),
-        suspended_by=("spec.suspend", *_JOB.suspended_by),
-        deletes_itself=page.never_deleted,
-    ),
+    stop=page.Stop(suspended_by=("spec.suspend", *_JOB.stop.suspended_by)),
     changes=(),  # the next run has all changes
-    ends=_JOB.ends,
     growth=page.Growth((*_JOB.growth.rows, ("spec", _second_run)), by_default=True),
     makes=page.Makes((page.Made("RayJob", "ray.io"), *rayjob.PAGE.makes.objects), is_scheduled=True),
-    marks=page.Marks(),
     refusals=replace(_JOB.refusals, operator=(*_JOB.refusals.operator, ("spec", page.schedule))),
     names=Names(
         (Naming(Alphabet.SERVICE, "KubeRay adds the minute of a run, and the RayCluster's suffix", 36),),
-        _JOB.names,
+        _JOB.names.parts,
     ),
 )

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from kubectl_tas.kinds import page, ray, raycluster
 from kubectl_tas.kinds.grouping import Gathered
-from kubectl_tas.kinds.section import Document, Refused, Section, value_at
+from kubectl_tas.kinds.section import Document, Refused, Section, children, value_at
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
 
@@ -22,8 +22,7 @@ def deletion_policies(value: object, path: KeyPath) -> Iterator[KeyPath]:
     """Yields the policies of a deletion strategy that are DeleteSelf, at any depth (executeDeletionPolicy)."""
     if value == "DeleteSelf":
         yield path
-    children = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, below in children:
+    for key, below in children(value):
         yield from deletion_policies(below, (*path, key))
 
 
@@ -38,7 +37,19 @@ def _submission(spec: Section) -> Iterator[Refused]:
     """
     mode = spec.get("submissionMode") or "K8sJobMode"
     if spec.get("clusterSelector"):
-        yield from _selector(spec)
+        # Checks a job that selects an existing cluster (`ValidateRayJobSpec` of KubeRay 1.5 to 1.7).
+        if spec.get("rayClusterSpec") is not None:
+            message = f"{spec.at()} has clusterSelector and rayClusterSpec: KubeRay makes no cluster of the latter"
+            path = (*spec.path, "clusterSelector")
+            yield Refused(path, message, "Keep one of them.", is_key=True, rule="fields-conflict")
+        if not spec.below("clusterSelector").get(ray.CLUSTER_NAME):
+            message = f"{spec.at('clusterSelector')} has no {ray.CLUSTER_NAME}, the only label that KubeRay reads"
+            hint = f"Write {ray.CLUSTER_NAME}: NAME, with the name of a RayCluster of the same namespace."
+            yield spec.refused(message, hint, "clusterSelector")
+        for name in ("backoffLimit", "submissionMode", "suspend"):
+            if spec.get(name) and (name != "submissionMode" or spec.get(name) == "SidecarMode"):
+                message = f"KubeRay refuses {spec.at(name)} in a RayJob with clusterSelector"
+                yield spec.refused(message, f"Remove {name}.", name)
     elif spec.get("rayClusterSpec") is None and not spec.is_slip(("clusterSelector", "rayClusterSpec")):
         yield Refused((*spec.path, "rayClusterSpec"), "", "", rule="missing-field")
     command = value_at(spec.value, "submitterPodTemplate", "spec", "containers", 0, "command")
@@ -63,22 +74,6 @@ def _lifetime(spec: Section) -> Iterator[Refused]:
         yield spec.refused(message, "Remove it: deletionRules say when." if rules else hint, "ttlSecondsAfterFinished")
 
 
-def _selector(spec: Section) -> Iterator[Refused]:
-    """Checks a job that selects an existing cluster (``ValidateRayJobSpec`` of KubeRay 1.5 to 1.7)."""
-    if spec.get("rayClusterSpec") is not None:
-        message = f"{spec.at()} has clusterSelector and rayClusterSpec: KubeRay makes no cluster of the latter"
-        path = (*spec.path, "clusterSelector")
-        yield Refused(path, message, "Keep one of them.", is_key=True, rule="fields-conflict")
-    if not spec.below("clusterSelector").get(ray.CLUSTER_NAME):
-        message = f"{spec.at('clusterSelector')} has no {ray.CLUSTER_NAME}, the only label that KubeRay reads"
-        hint = f"Write {ray.CLUSTER_NAME}: NAME, with the name of a RayCluster of the same namespace."
-        yield spec.refused(message, hint, "clusterSelector")
-    for name in ("backoffLimit", "submissionMode", "suspend"):
-        if spec.get(name) and (name != "submissionMode" or spec.get(name) == "SidecarMode"):
-            message = f"KubeRay refuses {spec.at(name)} in a RayJob with clusterSelector"
-            yield spec.refused(message, f"Remove {name}.", name)
-
-
 def _refused(gathered: Gathered, cluster: Section) -> Iterator[Refused]:
     """Yields what KAI's podgrouper refuses: groups of workers, and a submitter outside of the cluster's PodGroup."""
     spec = Section(cluster.document, cluster.path[:-1])
@@ -86,8 +81,7 @@ def _refused(gathered: Gathered, cluster: Section) -> Iterator[Refused]:
         if spec.get("submitterPodTemplate") and (spec.get("submissionMode") or "K8sJobMode") == "K8sJobMode":
             message = "with the submitter pod, KAI waits for all pods of the Ray cluster, which are in another PodGroup"
             hint = f"Remove it: the default scheduler runs KubeRay's own pod. Or add the label {labels.OWNED}: owned."
-            path = (*spec.path, "submitterPodTemplate")
-            yield Refused(path, message, hint, is_key=True, rule="replicas-refused")
+            yield Refused((*spec.path, "submitterPodTemplate"), message, hint, is_key=True, rule="replicas-refused")
         return
     yield from ray.refused_groups(gathered, cluster)
 
@@ -116,7 +110,8 @@ def _lingers(document: Document) -> int:
     return page.seconds_at("spec", "ttlSecondsAfterFinished")(document) or 0
 
 
-PAGE = page.WorkloadKind(
+PAGE = replace(
+    _CLUSTER,
     recognition=page.Recognition("RayJob", ray.VERSIONS, operator=ray.OPERATOR),
     fields=(
         *_CLUSTER.fields,
@@ -144,23 +139,14 @@ PAGE = page.WorkloadKind(
             is_optional=True,
         ),
     ),
-    pod_rules=_CLUSTER.pod_rules,
     gang=ray.grouping("spec", "rayClusterSpec"),
-    start=_CLUSTER.start,
     filled_in=replace(_CLUSTER.filled_in, counts=_implied_counts),
-    stop=page.Stop(
-        switch=("spec", "suspend"),
-        suspended_by=("spec.suspend", *_CLUSTER.suspended_by),
-        deletes_itself=_deletes_itself,
-    ),
+    stop=page.Stop(suspended_by=("spec.suspend", *_CLUSTER.stop.suspended_by), deletes_itself=_deletes_itself),
     changes=(  # its cluster is made once (getOrCreateRayClusterInstance)
-        page.Fixed(
-            page.Effect.KEPT,
-            page.paths(
-                *("rayClusterSpec", "clusterSelector", "entrypoint", "runtimeEnvYAML", "submitterPodTemplate"),
-                below="spec",
-            ),
+        page.kept(
             ray.BY,
+            *("rayClusterSpec", "clusterSelector", "entrypoint", "runtimeEnvYAML", "submitterPodTemplate"),
+            below="spec",
             only=page.unless(page.suspended("spec.suspend")),
         ),
     ),
@@ -173,9 +159,7 @@ PAGE = page.WorkloadKind(
         patience="spec.preRunningDeadlineSeconds",
         stays=_keeps_cluster,
     ),
-    growth=_CLUSTER.growth,
     makes=page.Makes((page.Made("RayCluster", "ray.io"), page.Made("Job", "batch"))),
-    marks=page.Marks(),
     refusals=replace(
         _CLUSTER.refusals,
         operator=(*_CLUSTER.refusals.operator, ("spec", _submission), ("spec", _lifetime)),

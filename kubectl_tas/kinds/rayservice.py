@@ -28,34 +28,20 @@ def _second_cluster(growing: page.Growing, spec: Section) -> Iterator[page.Grown
             yield page.Grown(path, 1, None, growing.gpus, "the clusters", when, hint)
 
 
-PAGE = page.WorkloadKind(
+PAGE = replace(
+    _CLUSTER,
     recognition=page.Recognition("RayService", ray.VERSIONS, operator=ray.OPERATOR),
     fields=(
         *_CLUSTER.fields,
         page.Field("spec", "Settings of the service.", is_required=True),
         page.Field(_AT, "The cluster that runs the service. An upgrade creates a second one.", is_required=True),
     ),
-    pods=_CLUSTER.pods,
-    pod_rules=_CLUSTER.pod_rules,
     gang=ray.grouping("spec", "rayClusterConfig"),
-    start=_CLUSTER.start,
-    filled_in=_CLUSTER.filled_in,
-    stop=page.Stop(
-        switch=("spec", "suspend"),
-        suspended_by=("spec.suspend", *_CLUSTER.suspended_by),
-        deletes_itself=page.never_deleted,
-    ),
-    changes=(
-        page.Fixed(
-            page.Effect.RESTARTED,
-            page.paths(*ray.POD_FIELDS, below=_AT),
-            "a second cluster next to the first",
-        ),
-    ),
+    stop=page.Stop(suspended_by=("spec.suspend", *_CLUSTER.stop.suspended_by)),
+    changes=(page.restarted("a second cluster next to the first", *ray.POD_FIELDS, below=_AT),),
     ends=page.SERVICE,
     growth=page.Growth((*_CLUSTER.growth.rows, ("spec", _second_cluster)), by_default=True),
     makes=page.Makes((page.Made("RayCluster", "ray.io"),), services=("{}-head-svc", "{}-serve-svc")),
-    marks=page.Marks(),
     refusals=replace(_CLUSTER.refusals, yaml=("spec.serveConfigV2",)),
     names=ray.names(47, "spec.rayClusterConfig"),
 )

@@ -15,10 +15,10 @@ PAGE = page.WorkloadKind(
     gang=Grouping(first_pod),
     start=page.ALL_AT_ONCE,  # manageReplicas of replica_set.go
     filled_in=page.FilledIn(),
-    stop=page.Stop(switch=("spec", "replicas"), suspended_by=(), deletes_itself=page.never_deleted),
+    stop=page.Stop(switch=("spec", "replicas")),
     changes=(
-        page.Fixed(page.Effect.REFUSED, page.paths("spec.selector"), page.SERVER),
-        page.Fixed(page.Effect.KEPT, page.TEMPLATE, "the ReplicaSet"),
+        page.refused(page.SERVER, "spec.selector"),
+        page.kept("the ReplicaSet", "spec.template"),
     ),
     ends=page.SERVICE,
     growth=page.Growth(scaled_alone=True),

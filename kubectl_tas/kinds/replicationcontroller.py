@@ -17,8 +17,8 @@ PAGE = page.WorkloadKind(
     gang=Grouping(first_pod, one_pod_group=False, has_plugin=False, may_be_read=False),
     start=page.ALL_AT_ONCE,  # each pod is a gang of its own
     filled_in=page.FilledIn(),
-    stop=page.Stop(switch=("spec", "replicas"), suspended_by=(), deletes_itself=page.never_deleted),
-    changes=(page.Fixed(page.Effect.KEPT, page.TEMPLATE, "the ReplicationController"),),
+    stop=page.Stop(switch=("spec", "replicas")),
+    changes=(page.kept("the ReplicationController", "spec.template"),),
     ends=page.SERVICE,
     growth=page.Growth(scaled_alone=True),
     makes=page.Makes(),

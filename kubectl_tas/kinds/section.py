@@ -43,6 +43,11 @@ def value_at(document: Any, *path: str | int) -> Any:
     return document
 
 
+def children(value: Any) -> Iterable[tuple[Any, Any]]:
+    """Returns the values of a mapping or a list, each with its key or its index; nothing for any other value."""
+    return value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+
+
 def values_at(value: Any, steps: tuple[str, ...], path: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:
     """Yields all values at the steps of a path, each with its own path."""
     if value is None:
@@ -50,8 +55,7 @@ def values_at(value: Any, steps: tuple[str, ...], path: KeyPath = ()) -> Iterato
     if not steps:
         yield path, value
     elif steps[0] in (LIST, MAPPING):
-        children = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-        for key, below in children:
+        for key, below in children(value):
             yield from values_at(below, steps[1:], (*path, key))
     else:
         yield from values_at(child(value, steps[0]), steps[1:], (*path, steps[0]))

@@ -53,15 +53,8 @@ PAGE = page.WorkloadKind(
     gang=Grouping(first_pod, plugin_versions=("machinelearning.seldon.io/v1", "machinelearning.seldon.io/v1alpha2")),
     start=page.ALL_AT_ONCE,  # KAI waits for one pod
     filled_in=page.FilledIn(),
-    stop=page.Stop(switch=("spec", "suspend"), suspended_by=(), deletes_itself=page.never_deleted),
-    changes=(
-        page.Fixed(
-            page.Effect.RESTARTED,
-            page.paths("spec"),
-            "Seldon's operator",
-            but=page.paths("spec.predictors.*.replicas"),
-        ),
-    ),
+    stop=page.Stop(),
+    changes=(page.restarted("Seldon's operator", "spec", but=page.paths("spec.predictors.*.replicas")),),
     ends=page.SERVICE,
     growth=page.Growth((("spec", _update),), by_default=True),
     makes=page.Makes((page.Made("Deployment", "apps", ("spec", "replicas")), page.Made("ReplicaSet", "apps"))),

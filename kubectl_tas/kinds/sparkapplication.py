@@ -15,7 +15,6 @@ OPERATOR = "spark-operator"
 _BYTES = late_pattern(r"\s*[0-9]+([kmgtp]?b?)?\s*")
 """A size as Spark reads it, in lower case (``byteStringAs`` of JavaUtils.java)."""
 _BINARY = late_pattern(r"([0-9]+)([kmgtp])i?b?")
-_INTERPRETED = ("Python", "R")
 
 
 def _application(spec: Section) -> Iterator[Refused]:
@@ -23,7 +22,7 @@ def _application(spec: Section) -> Iterator[Refused]:
     (submission.go of spark-operator 2.5, and ``validateSubmitArguments`` of Spark's SparkSubmitArguments.scala, read).
     """
     language = spec.get("type")
-    if language in _INTERPRETED and not spec.get("mainApplicationFile"):
+    if language in ("Python", "R") and not spec.get("mainApplicationFile"):
         message = f"{spec.at()} has no mainApplicationFile, the {language} program that Spark is to run"
         if main := spec.get("mainClass"):
             path, hint = (*spec.path, "mainClass"), f"Write mainApplicationFile instead, such as local:///opt/{main}."
@@ -85,8 +84,8 @@ PAGE = page.WorkloadKind(
     ),
     start=page.ALL_AT_ONCE,  # KAI waits for one pod, the driver
     filled_in=page.FilledIn(),
-    stop=page.Stop(switch=("spec", "suspend"), suspended_by=("spec.suspend",), deletes_itself=page.never_deleted),
-    changes=(page.Fixed(page.Effect.RESTARTED, page.paths("spec"), "the Spark operator"),),
+    stop=page.Stop(suspended_by=("spec.suspend",)),
+    changes=(page.restarted("the Spark operator", "spec"),),
     ends=page.Ends(),
     growth=page.Growth(),
     makes=page.Makes(pods_of=("Pod", "{}-driver")),  # Spark's driver makes the executors

@@ -37,12 +37,11 @@ PAGE = page.WorkloadKind(
     gang=Grouping(every_pod, starts_one_by_one=True, segment_template="Move it to the pod template."),
     start=page.Start(waits=_waits),
     filled_in=page.FilledIn(),
-    stop=page.Stop(switch=("spec", "replicas"), suspended_by=(), deletes_itself=page.never_deleted),
+    stop=page.Stop(switch=("spec", "replicas")),
     changes=(  # ValidateStatefulSetUpdate of pkg/apis/apps/validation
-        page.Fixed(
-            page.Effect.REFUSED,
-            page.paths("spec"),
+        page.refused(
             page.SERVER,
+            "spec",
             but=page.paths(
                 *("replicas", "ordinals", "template", "updateStrategy", "revisionHistoryLimit"),
                 *("persistentVolumeClaimRetentionPolicy", "minReadySeconds"),
@@ -50,8 +49,8 @@ PAGE = page.WorkloadKind(
             ),
             filled={("spec", "podManagementPolicy"): "OrderedReady"},
         ),
-        page.Fixed(page.Effect.RESTARTED, page.TEMPLATE, "the StatefulSet", only=page.unless(_ON_DELETE)),
-        page.Fixed(page.Effect.KEPT, page.TEMPLATE, "the update strategy OnDelete", only=_ON_DELETE),
+        page.restarted("the StatefulSet", "spec.template", only=page.unless(_ON_DELETE)),
+        page.kept("the update strategy OnDelete", "spec.template", only=_ON_DELETE),
     ),
     ends=page.SERVICE,
     growth=page.Growth(scaled_alone=True),

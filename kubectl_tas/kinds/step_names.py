@@ -12,7 +12,7 @@ from typing import Any
 
 from kubectl_tas.base.late import late_pattern
 from kubectl_tas.base.words import closest, did_you_mean, question, shortened
-from kubectl_tas.kinds.section import Refused, Section, listed, mappings
+from kubectl_tas.kinds.section import Refused, Section, children, listed, mappings
 from kubectl_tas.kinds.step_pods import needed_tasks
 from kubectl_tas.model.base import KeyPath
 
@@ -28,7 +28,6 @@ _PLACES = {
     "steps": "steps of the template",
 }
 _NO_TEMPLATE, _NO_TASK = "this workflow has no template", "this DAG has no task"
-_VALUES = ("value", "default", "valueFrom")
 
 
 def check_names(spec: Section) -> Iterator[Refused]:
@@ -83,7 +82,7 @@ def _missing(template: Section, caller: Section, field: str) -> Iterator[Refused
     names = [str(parameter.get("name")) for parameter in inputs]
     given = _named(caller.below("arguments"), "parameters")
     for parameter, name in zip(inputs, names, strict=True):
-        if name in given or any(parameter.get(value) is not None for value in _VALUES):
+        if name in given or any(parameter.get(value) is not None for value in ("value", "default", "valueFrom")):
             continue
         message = f'nothing gives the parameter "{name}" to the template {template.get("name")}'
         meant = next((other for other in given if other not in names and closest(other, [name])), None)
@@ -127,8 +126,7 @@ def _texts(value: Any) -> Iterator[tuple[KeyPath, str]]:
         path, each = waiting.pop()
         if isinstance(each, str) and "{{" in each:
             yield path, each
-        below = each.items() if isinstance(each, dict) else enumerate(each) if isinstance(each, list) else ()
-        waiting += (((*path, key), inner) for key, inner in below)
+        waiting += (((*path, key), inner) for key, inner in children(each))
 
 
 def _unknown(

@@ -105,11 +105,7 @@ class StepPods:
                     seen.add(name)
                     waiting.append((name, True))
                     called = _called_templates(self._templates[name][1])
-                    waiting += (
-                        (template_name, False)
-                        for template_name in called
-                        if template_name in self._templates and template_name not in seen
-                    )
+                    waiting += ((n, False) for n in called if n in self._templates and n not in seen)
 
     def _is_new(self, name: str) -> bool:
         """Computes the peak of a template anew, and returns whether it has changed."""

@@ -88,18 +88,22 @@ PAGE = page.WorkloadKind(
     ),
     start=page.Start(waits=_waits),
     filled_in=page.FilledIn(),
-    stop=page.Stop(switch=("spec", "suspend"), suspended_by=("spec.suspend",), deletes_itself=page.never_deleted),
+    stop=page.Stop(suspended_by=("spec.suspend",)),
     changes=(
-        page.Fixed(
-            page.Effect.REFUSED,
-            page.paths("spec.runtimePatches", "spec.podTemplateOverrides"),
+        page.refused(
             "Kubeflow Trainer's webhook",
+            "spec.runtimePatches",
+            "spec.podTemplateOverrides",
             only=page.unless(page.either_suspended),
         ),
-        page.Fixed(
-            page.Effect.KEPT,
-            page.paths("initializer", "trainer", "activeDeadlineSeconds", "labels", "annotations", below="spec"),
+        page.kept(
             "Kubeflow Trainer",
+            "initializer",
+            "trainer",
+            "activeDeadlineSeconds",
+            "labels",
+            "annotations",
+            below="spec",
             only=page.unless(page.either_suspended),
         ),
     ),

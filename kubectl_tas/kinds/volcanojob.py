@@ -27,9 +27,7 @@ def _longest_end(document: Document) -> str:
 
 def _waits(gathered: Gathered) -> Iterator[page.Wait]:
     """Yields tasks with dependsOn (``waitDependsOnTaskMeetCondition`` of job_controller_actions.go)."""
-    late = {
-        task.get("name"): task for task in Section(gathered.document, ("spec",)).each("tasks") if task.get("dependsOn")
-    }
+    late = {t.get("name"): t for t in Section(gathered.document, ("spec",)).each("tasks") if t.get("dependsOn")}
     first_replicas = [0 if (pods.written or pods.name) in late else pods.replicas for pods in gathered.pods]
     for name, task in late.items():
         reason = f"{name} is made only when the tasks in its dependsOn are ready or complete"
@@ -84,24 +82,14 @@ PAGE = page.WorkloadKind(
     gang=Grouping(first_pod, one_pod_group=False, has_plugin=False, may_be_read=False),
     start=page.Start(waits=_waits),
     filled_in=page.FilledIn(),
-    stop=page.Stop(switch=("spec", "suspend"), suspended_by=(), deletes_itself=page.never_deleted),
-    changes=(
-        page.Fixed(
-            page.Effect.REFUSED,
-            page.paths("spec"),
-            "Volcano's webhook",
-            but=page.paths("spec.minAvailable", "spec.tasks.*.replicas"),
-        ),
-    ),
+    stop=page.Stop(),
+    changes=(page.refused("Volcano's webhook", "spec", but=page.paths("spec.minAvailable", "spec.tasks.*.replicas")),),
     ends=page.Ends(),
     growth=page.Growth(),
     makes=page.Makes(),
     marks=page.Marks(
         lost=(
-            *(
-                page.Lost(path, _APART, _OWNED, is_gang=True)
-                for path in ("spec.minAvailable", "spec.tasks[].minAvailable")
-            ),
+            *(page.Lost(p, _APART, _OWNED, is_gang=True) for p in ("spec.minAvailable", "spec.tasks[].minAvailable")),
             page.Lost("spec.networkTopology", "its pods run anywhere", _PLACED),
             page.Lost("spec.tasks[].partitionPolicy", "its partitions run anywhere", "Remove it."),
             page.Lost("spec.queue", "the pool says which queue it is in", "Remove it."),

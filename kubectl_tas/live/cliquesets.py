@@ -127,7 +127,8 @@ def _state(objects: Iterable[dict[str, Any]], complete: Collection[str] = ()) ->
                 owner = (fields["metadata"].get("labels") or {}).get(PART_OF)
                 if owner is not None:
                     key = _key(fields, owner)
-                    pods[key] = _sum(pods.get(key, 0), _scheduled(fields))
+                    status = fields.get("status")
+                    pods[key] = _sum(pods.get(key, 0), None if status is None else status.get("scheduledReplicas", 0))
     return GroveState(
         dict(sorted(sets.items())) if SET.kind in kinds else None,
         dict(sorted(topologies.items())) if kinds & {"ClusterTopology", "ClusterTopologyBinding"} else None,
@@ -137,12 +138,6 @@ def _state(objects: Iterable[dict[str, Any]], complete: Collection[str] = ()) ->
 
 def _key(fields: Mapping[str, Any], name: str) -> SetKey:
     return fields["metadata"].get("namespace") or "default", name
-
-
-def _scheduled(clique: Mapping[str, Any]) -> int | None:
-    """Returns the pods of a PodClique with a node; None if Grove reports none yet."""
-    status = clique.get("status")
-    return None if status is None else status.get("scheduledReplicas", 0)
 
 
 def _sum(pods: int | None, further_pods: int | None) -> int | None:

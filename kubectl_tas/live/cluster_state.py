@@ -219,11 +219,9 @@ def record(access: ClusterAccess) -> Record:
         try:
             where = replace(access, namespace=None) if kind_to_read.of_nodes else access
             objects_of_kind = kubectl.get(where, kind_to_read.resource, namespaced=kind_to_read.namespaced)
-            objects_read += [
-                fields
-                for fields in objects_of_kind
-                if not kind_to_read.of_nodes or _is_on_node(fields) or _waits(fields)
-            ]
+            if kind_to_read.of_nodes:
+                objects_of_kind = [fields for fields in objects_of_kind if _is_on_node(fields) or _waits(fields)]
+            objects_read += objects_of_kind
             kinds.add(kind_to_read.kind)
         except NoSuchResourceError:
             if kind_to_read.needed:
@@ -260,12 +258,6 @@ def _waits(pod: Mapping[str, Any]) -> bool:
     return any(isinstance(holder, dict) and key in holder for holder, key in pairs)
 
 
-def _shape_of_pod(pod: Mapping[str, Any]) -> Shape:
-    if not _is_on_node(pod):
-        return _WAITING
-    return _STUCK if _phase(pod) in ("Pending", "Failed") else _ON_NODE
-
-
 def _phase(pod: Mapping[str, Any]) -> object:
     status = pod.get("status")
     return status.get("phase") if isinstance(status, dict) else None
@@ -273,7 +265,10 @@ def _phase(pod: Mapping[str, Any]) -> object:
 
 def _kept_of(fields: dict[str, Any]) -> dict[str, Any]:
     """Returns an object without the parts that nobody reads. Raises TasError for a kind that was not asked for."""
-    shape = _shape_of_pod(fields) if fields.get("kind") == "Pod" else SHAPES.get(str(fields.get("kind")))
+    shape = SHAPES.get(str(fields.get("kind")))
+    if fields.get("kind") == "Pod":
+        is_stuck = _phase(fields) in ("Pending", "Failed")
+        shape = _WAITING if not _is_on_node(fields) else _STUCK if is_stuck else _ON_NODE
     if shape is None:
         hint = "KUBECTL_PATH may name a program that is not kubectl."
         raise TasError(f"the cluster answers with a {shown(fields.get('kind'))}, which was not asked for", hint=hint)

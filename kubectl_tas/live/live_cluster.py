@@ -16,13 +16,15 @@ from kubectl_tas.facts.gpus import GPU
 from kubectl_tas.facts.quantities import NOTHING, RESOURCES, Amounts, said
 from kubectl_tas.live import cliquesets, kubectl
 from kubectl_tas.live.kubectl import ClusterAccess, ForbiddenError, NoSuchResourceError
+from kubectl_tas.live.owners import owners_of
 from kubectl_tas.model.labels import POD_GROUP, WORKFLOW
 
 QUEUES = "queues.scheduling.run.ai"
 POD_GROUPS = "podgroups.scheduling.run.ai"
 NODES = "nodes"
 PODS = "pods"
-QUEUED = ((QUEUES, False), (POD_GROUPS, True), ("priorityclasses.scheduling.k8s.io", False))
+_CLASSES = ("priorityclasses.scheduling.k8s.io", False)
+QUEUED = ((QUEUES, False), (POD_GROUPS, True), _CLASSES)
 """Resources that tell the queue of each pod and what KAI evicts for what, each with whether it is namespaced."""
 SCHEDULED = (
     *QUEUED,
@@ -185,6 +187,10 @@ class Cluster:
         """Returns objects that tell the queue of each pod and what KAI evicts for what, as far as they may be read."""
         return self._beside((), QUEUED)
 
+    def priority_classes(self) -> Beside:
+        """Returns the objects of ``queued`` that are no queues and PodGroups."""
+        return self._beside((), (_CLASSES,))
+
     def scheduling(self) -> Beside:
         """Returns what KAI's scheduler reads besides ``nodes_and_pods``; storage only if it may be read."""
         return self._beside(SCHEDULED, STORAGE)
@@ -312,21 +318,19 @@ def state_of(objects: Iterable[Mapping[str, Any]], *, is_whole: bool = False) ->
         if kind in by_kind:
             by_kind[kind].append(fields)
     queues = _usage(by_kind["Queue"], by_kind["PodGroup"], is_whole=is_whole)
-    running = tuple(_running_group(fields) for fields in by_kind["PodGroup"] if _running(fields) > 0)
-    return ClusterState(queues, tuple(by_kind["Queue"]), running)
-
-
-def _running_group(fields: Mapping[str, Any]) -> RunningGroup:
-    metadata, status = fields["metadata"], fields.get("status") or {}
-    owners = tuple((str(owner.get("kind")), str(owner.get("name"))) for owner in metadata.get("ownerReferences") or ())
-    return RunningGroup(
-        metadata.get("namespace", "default"),
-        metadata["name"],
-        str((fields.get("spec") or {}).get("queue")),
-        owners,
-        _amounts(status.get("resourcesStatus") or {}, "allocated"),
-        work_of(fields),
+    running = tuple(
+        RunningGroup(
+            fields["metadata"].get("namespace", "default"),
+            fields["metadata"]["name"],
+            str((fields.get("spec") or {}).get("queue")),
+            owners_of(fields),
+            _amounts((fields.get("status") or {}).get("resourcesStatus") or {}, "allocated"),
+            work_of(fields),
+        )
+        for fields in by_kind["PodGroup"]
+        if _running(fields) > 0
     )
+    return ClusterState(queues, tuple(by_kind["Queue"]), running)
 
 
 def work_of(fields: Mapping[str, Any]) -> str:

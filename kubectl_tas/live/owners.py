@@ -18,9 +18,7 @@ from kubectl_tas.model.podkinds import DeclaredKind
 
 def resources(kind: str, declared: Iterable[DeclaredKind] = ()) -> dict[str, str]:
     """Returns the kinds to read for work of a kind, besides PodGroups and pods, with kubectl's names of them."""
-    page = page_of(kind) or next(
-        (item.described for item in declared if item.described.recognition.unique_name == kind), None
-    )
+    page = page_of(kind) or next((x.described for x in declared if x.described.recognition.unique_name == kind), None)
     if page is None or page.gang.names_its_own:
         return {}
     recognition = page.recognition
@@ -74,6 +72,12 @@ class Controller:
         return self.backoff_limit < _NO_LIMIT
 
 
+def owners_of(item: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Returns the kind and name of each owner of an object."""
+    references = item["metadata"].get("ownerReferences") or ()
+    return tuple((str(owner.get("kind")), str(owner.get("name"))) for owner in references)
+
+
 def controller(item: Mapping[str, Any]) -> Controller:
     """Converts an object as kubectl prints it. Raises KeyError, TypeError, AttributeError or ValueError for others."""
     kind, metadata, status = str(item["kind"]), item["metadata"], item.get("status") or {}
@@ -85,7 +89,7 @@ def controller(item: Mapping[str, Any]) -> Controller:
         metadata.get("namespace") or "default",
         kind,
         metadata["name"],
-        tuple((str(owner.get("kind")), str(owner.get("name"))) for owner in metadata.get("ownerReferences") or ()),
+        owners_of(item),
         {**(metadata.get("labels") or {})},
         str(metadata.get("deletionTimestamp") or ""),
         tuple(map(str, metadata.get("finalizers") or ())),

@@ -55,9 +55,8 @@ def past_usage(access: ClusterAccess, database: UsageDatabase) -> dict[str, dict
             for queue, value in _ask(access, address, _query(database, metric), end):
                 used.setdefault(queue, {})[name] = value / capacity[name]
     except TasError as error:
-        raise TasError(
-            f"Prometheus at {_shown(address)} does not tell past usage: {error.message}", hint=_INSTEAD
-        ) from error
+        message = f"Prometheus at {_shown(address)} does not tell past usage: {error.message}"
+        raise TasError(message, hint=_INSTEAD) from error
     return used
 
 
@@ -145,6 +144,5 @@ def _service(address: str) -> str:
 
 
 def _shown(address: str) -> str:
-    """Returns an address without user and password."""
     before, separator, host = address.rpartition("@")
     return f"{before.partition('//')[0]}//{host}" if separator else address

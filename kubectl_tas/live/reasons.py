@@ -27,7 +27,7 @@ from kubectl_tas.live import kubectl
 from kubectl_tas.live.cliquesets import PART_OF
 from kubectl_tas.live.kubectl import ForbiddenError
 from kubectl_tas.live.live_cluster import NODES, POD_GROUPS, PODS, QUEUES, Cluster
-from kubectl_tas.live.owners import Controller, controller
+from kubectl_tas.live.owners import Controller, controller, owners_of
 from kubectl_tas.model.base import MAX_COUNT
 from kubectl_tas.model.labels import NODE_POOL, POD_GROUP, SKIP_PODGROUPER, SUBGROUP, WORKFLOW
 
@@ -229,23 +229,20 @@ def _read(objects: Sequence[dict[str, Any]], gaps: Mapping[str, str], kinds: Col
     if broken:
         and_more = f"; and {len(broken) - 1} more" if len(broken) > 1 else ""
         gaps = {"Event": f"{broken[0]}{and_more}", **gaps}
+    spaced_kinds = [kind for kind in kinds if kind not in _OF_CLUSTER]
+    specs_of_shards = (fields.get("spec") or {} for fields in by_kind.get("SchedulingShard", ()))
+    shard_values = frozenset(str(spec.get("partitionLabelValue") or "") for spec in specs_of_shards)
     return ClusterAnswers(
         objects,
         tuple(sorted(map(_group, by_kind.get("PodGroup", ())), key=lambda group: (group.namespace, group.name))),
         tuple(sorted(map(_pod, by_kind.get("Pod", ())), key=lambda pod: (pod.namespace, pod.name))),
         {key: gathered(sayings) for key, sayings in events.items()},
         gaps,
-        tuple(
-            _each(controller, (fields for kind in kinds if kind not in _OF_CLUSTER for fields in by_kind.get(kind, ())))
-        ),
+        tuple(_each(controller, (fields for kind in spaced_kinds for fields in by_kind.get(kind, ())))),
         tuple(map(_queue, by_kind.get("Queue", ()))),
         dict(map(_topology, by_kind.get("Topology", ()))),
-        frozenset(map(_value_of_shard, shards)) if (shards := by_kind.get("SchedulingShard")) else None,
+        shard_values or None,
     )
-
-
-def _value_of_shard(shard: Mapping[str, Any]) -> str:
-    return str((shard.get("spec") or {}).get("partitionLabelValue") or "")
 
 
 def _each(read: Callable[[Mapping[str, Any]], T], objects: Iterable[Mapping[str, Any]]) -> Iterator[T]:
@@ -274,22 +271,14 @@ def gathered(sayings: Iterable[Saying]) -> tuple[Saying, ...]:
         times[same] += saying.times
         last[same] = max(last.get(same, ""), saying.last)
     distinct = [replace(saying, times=count, last=last[saying]) for saying, count in times.items()]
-    distinct.sort(
-        key=lambda saying: (not saying.where.startswith("PodGroup"), saying.where, saying.reason, saying.text)
-    )
-    return tuple(
-        sorted(sorted(distinct, key=lambda saying: saying.last, reverse=True), key=lambda saying: saying.is_event)
-    )
+    distinct.sort(key=lambda said: (not said.where.startswith("PodGroup"), said.where, said.reason, said.text))
+    distinct.sort(key=lambda saying: saying.last, reverse=True)
+    return tuple(sorted(distinct, key=lambda saying: saying.is_event))
 
 
 def _place(fields: Mapping[str, Any]) -> tuple[str, str]:
     metadata = fields["metadata"]
     return metadata.get("namespace") or "default", metadata["name"]
-
-
-def _owners(fields: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    references = fields["metadata"].get("ownerReferences") or ()
-    return tuple((str(owner.get("kind")), str(owner.get("name"))) for owner in references)
 
 
 def _group(fields: Mapping[str, Any]) -> LiveGroup:
@@ -309,7 +298,7 @@ def _group(fields: Mapping[str, Any]) -> LiveGroup:
     return LiveGroup(
         namespace,
         name,
-        _owners(fields),
+        owners_of(fields),
         _word(labels, WORKFLOW),
         is_allocated,
         gathered(sayings),
@@ -365,7 +354,7 @@ def _pod(fields: Mapping[str, Any]) -> LivePod:
         bool(spec.get("nodeName")),
         _word(annotations, POD_GROUP),
         _word(labels, PART_OF),
-        _owners(fields),
+        owners_of(fields),
         _word(spec, "schedulerName"),
         tuple(sayings),
         _word(labels, SUBGROUP),
@@ -388,7 +377,6 @@ def _deleted(metadata: Mapping[str, Any]) -> str:
 
 
 def _containers(status: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yields what containers on a node wait for, and how containers failed."""
     listed = (*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ()))
     for container in listed:
         state = container.get("state") or {}

@@ -169,11 +169,7 @@ class CliqueSet(Open):
             paths_of_constraints.append((group.topologyConstraint, (*TEMPLATE, "podCliqueScalingGroups", index)))
         for index, clique in enumerate(template.cliques):
             paths_of_constraints.append((clique.topologyConstraint, (*TEMPLATE, "cliques", index)))
-        return tuple(
-            (constraint, (*path, "topologyConstraint"))
-            for constraint, path in paths_of_constraints
-            if constraint is not None
-        )
+        return tuple((c, (*p, "topologyConstraint")) for c, p in paths_of_constraints if c is not None)
 
     @property
     def asks(self) -> bool:
@@ -220,9 +216,7 @@ class CliqueSet(Open):
     @property
     def domains(self) -> tuple[str, ...]:
         """The domains that the set requests, without duplicates."""
-        requested_domains = (
-            domain for constraint, _ in self.constraints for domain in (constraint.required, constraint.preferred)
-        )
+        requested_domains = (d for c, _ in self.constraints for d in (c.required, c.preferred))
         return tuple(dict.fromkeys(domain for domain in requested_domains if domain is not None))
 
 

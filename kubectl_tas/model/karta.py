@@ -403,9 +403,7 @@ class _Read:
                 yield at, message, "Add podSelector.componentTypeSelector to the component."
 
     def _below(self, name: str) -> list[Root | Child]:
-        children = [
-            located.component for located in self._components if self._owner.get(located.component.name) == name
-        ]
+        children = [x.component for x in self._components if self._owner.get(x.component.name) == name]
         return [self._by_name[name].component, *children]
 
     def _unpredicted(self, pods: list[page.Pods]) -> str:

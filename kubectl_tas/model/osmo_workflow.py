@@ -333,13 +333,7 @@ class Workflow(Model):
     def all_tasks(self) -> tuple[tuple[Group, Task, KeyPath], ...]:
         """All tasks of the groups, each with its path."""
         every = self.all_groups
-        return tuple(
-            [
-                (group, *task_and_path)
-                for group, _, paths in every
-                for task_and_path in zip(group.tasks, paths, strict=True)
-            ]
-        )
+        return tuple([(g, *t) for g, _, p in every for t in zip(g.tasks, p, strict=True)])
 
     @cached_property
     def all_resources(self) -> tuple[tuple[str, Resource, KeyPath], ...]:

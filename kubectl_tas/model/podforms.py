@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
@@ -21,8 +21,8 @@ from kubectl_tas.model.base import (
     Text,
     nothing,
 )
+from kubectl_tas.model.podsets import HOLDERS
 from kubectl_tas.model.podtemplate import (
-    HOLDERS,
     Amounts,
     Container,
     Meta,
@@ -93,10 +93,6 @@ class Labelled(Form):
     annotations: dict[AnnotationKey, AnyText] = nothing()
     """Annotations of the pods."""
 
-    def made(self, spec: PodSpec) -> PodTemplate:
-        """Returns a pod template with these labels and annotations, and with ``spec``."""
-        return PodTemplate(metadata=Meta(labels=self.labels, annotations=self.annotations), spec=spec)
-
 
 class SparkGpu(Open):
     """Accelerators of one pod."""
@@ -139,7 +135,9 @@ class SparkPod(Labelled):
         overhead = _java(self.memoryOverhead) if self.memoryOverhead else max(heap // 10, _LEAST_OVERHEAD)
         asks = {"cpu": self.coreRequest or str(self.cores or 1), "memory": str(heap + overhead)}
         gpus = {self.gpu.name: self.gpu.quantity} if self.gpu else {}
-        spark_container = Container(resources=Resources(limits=_amounts(gpus), requests=_amounts(asks)))
+        spark_container = Container(
+            resources=Resources(limits=Amounts.model_validate(gpus), requests=Amounts.model_validate(asks))
+        )
         meta, base = self.pod_template.metadata, self.pod_template.spec
         spec = PodSpec(
             containers=(spark_container, *self.sidecars, *base.containers),
@@ -155,10 +153,6 @@ def _java(text: str) -> int:
     """Returns the bytes of an amount in Java's syntax. A bare number is in mebibytes, as in Spark. 0 if invalid."""
     match = _JAVA.fullmatch(text)
     return int(match[1]) * 1024 ** (" kmgtp".index(match[2].lower()) if match[2] else 2) if match else 0
-
-
-def _amounts(amounts: dict[str, Any]) -> Amounts:
-    return Amounts.model_validate(amounts)
 
 
 class ContainerSet(Open):
@@ -221,7 +215,7 @@ class DynamoAmounts(Open):
         """
         named = {"cpu": self.cpu, "memory": self.memory, self.gpuType or GPU: self.gpu}
         named |= self.custom.model_dump(by_alias=True, exclude_none=True)
-        return _amounts({name: amount for name, amount in named.items() if amount is not None})
+        return Amounts.model_validate({name: amount for name, amount in named.items() if amount is not None})
 
 
 class DynamoResources(Open):
@@ -322,14 +316,13 @@ class Predictor(Labelled):
     def template(self) -> PodTemplate:
         """The pod template, with a container for the model."""
         models = (getattr(self, name) for name in _FRAMEWORKS)
-        served = tuple(
-            Container(resources=predictor_model.resources) for predictor_model in models if predictor_model is not None
-        )
-        return self.made(
-            PodSpec(
+        served = tuple(Container(resources=m.resources) for m in models if m is not None)
+        return PodTemplate(
+            metadata=Meta(labels=self.labels, annotations=self.annotations),
+            spec=PodSpec(
                 containers=(*served, *self.containers),
                 initContainers=self.initContainers,
                 resources=self.resources,
                 resourceClaims=self.resourceClaims,
-            )
+            ),
         )

@@ -12,7 +12,6 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field, StringConstraints
 
-from kubectl_tas.base.late import dataclass
 from kubectl_tas.facts import gpus, quantities
 from kubectl_tas.facts.gpus import WHOLE, ContainerRequests, Gpus, is_counted, is_uncounted
 from kubectl_tas.model.base import (
@@ -20,7 +19,6 @@ from kubectl_tas.model.base import (
     AnnotationKey,
     AnyText,
     Count,
-    KeyPath,
     LabelKey,
     LabelValue,
     Many,
@@ -85,11 +83,7 @@ class Amounts(Open):
     def uncounted(self) -> tuple[str, ...]:
         """Requested accelerators that KAI does not count."""
         names = ((name, str(amount)) for name, amount in (self.model_extra or {}).items())
-        return tuple(
-            name
-            for name, amount in names
-            if amount != "0" and (is_uncounted(name) or (is_counted(name) and not amount.isdecimal()))
-        )
+        return tuple(n for n, a in names if a != "0" and (is_uncounted(n) or (is_counted(n) and not a.isdecimal())))
 
 
 class Resources(Open):
@@ -184,9 +178,7 @@ class PodSpec(Open):
 
     def gpus_with(self, annotations: Mapping[str, str]) -> Gpus:
         """Returns the GPUs of one pod with these annotations."""
-        init = (
-            replace(container.resources.asked, is_sidecar=container.is_sidecar) for container in self.initContainers
-        )
+        init = (replace(c.resources.asked, is_sidecar=c.is_sidecar) for c in self.initContainers)
         containers = (container.resources.asked for container in self.containers)
         return gpus.of_pod(init, containers, self.resources.asked, annotations)
 
@@ -232,73 +224,3 @@ class PodTemplate(Open):
     def asks(self) -> quantities.Amounts:
         """The request of one pod."""
         return self.spec.asks_with(self.metadata.annotations)
-
-
-@dataclass(frozen=True, slots=True)
-class Name:
-    """A name that a user gives to a part of a workload."""
-
-    what: str
-    """The word of the kind for such a part, such as replica type."""
-    text: str
-    """The name as written."""
-    compared: str
-    """The form of the name that the kind's controller compares. It refuses two parts with the same form."""
-    path: KeyPath
-    is_key: bool = False
-    """Whether the path leads to a key and not to a value."""
-
-
-HOLDERS = ("spec", "spec.containers[]", "spec.initContainers[]")
-"""Places of a pod template with ``resources`` and ``resourceClaims``."""
-
-
-@dataclass(frozen=True, slots=True)
-class PodSet:
-    """Identical pods of a workload, as the workload itself describes them."""
-
-    name: str
-    """Name of the set, unique in the workload."""
-    replicas: int
-    """Pods that run at the same time."""
-    path: KeyPath
-    """Path of the pod template, or of the fields in its place."""
-    template: PodTemplate | None
-    """The pod template. None if another object contains it."""
-    asks: quantities.Amounts
-    """The request of one pod."""
-    indices: int
-    """Pods with an index of their own: the completions of an Indexed Job, else ``replicas``."""
-    index_label: str | None = None
-    """The label with the index of a pod."""
-    label: str = ""
-    """The name of the SubGroup, if not ``name``."""
-    written: Name | None = None
-    """The name that the user gave to the set. None if the kind defines the name."""
-    comes_late: bool = False
-    """Whether these pods start only once the others run, so that no gang can wait for them: a RayJob's submitter."""
-    job: tuple[KeyPath, Meta] | None = None
-    """Path and content of the metadata of the jobs that own these pods. None without such jobs."""
-    jobs: int = 1
-    """The number of jobs that own these pods."""
-    is_leader: bool = False
-    """Whether the set is the one pod that leads others. KAI never divides it into segments."""
-    metadata_path: KeyPath = ()
-    """Path of the labels and annotations of the pods."""
-    spec_path: KeyPath = ()
-    """Path of the fields of the pods."""
-    is_pod_spec: bool = True
-    """Whether these fields are a PodSpec, and not fields of the kind in its place."""
-    holders: tuple[str, ...] = HOLDERS
-    """Places below ``path`` whose ``resources`` and ``resourceClaims`` the pods have. ``[]`` is each item of a list."""
-    beside: KeyPath = ()
-    """Path of a container that the operator adds to the pods. Empty if it adds none with resources of the file."""
-    added: int = 0
-    """Number of ``replicas`` that only a controller adds, by an autoscaler or at the start."""
-
-    def with_container(self, path: KeyPath, resources: Resources) -> PodSet:
-        """Returns the pods with a container that the operator adds. The file has its ``resources`` below ``path``."""
-        assert self.template is not None
-        spec = self.template.spec
-        widened_spec = spec.model_copy(update={"containers": (*spec.containers, Container(resources=resources))})
-        return replace(self, asks=widened_spec.asks_with(self.template.metadata.annotations), beside=path)

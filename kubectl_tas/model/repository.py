@@ -72,6 +72,10 @@ class Declared(Generic[M]):
         """Returns the place of the value at ``path``."""
         return self.origin.locate(path)
 
+    def at_key(self, *path: str | int) -> Location:
+        """Returns the place of the key at ``path``."""
+        return self.origin.locate(path, key=True)
+
 
 if TYPE_CHECKING:
     Deciding = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cache, cached_property
 from typing import Annotated, Any
 
@@ -33,7 +34,8 @@ from kubectl_tas.model.base import (
     said,
 )
 from kubectl_tas.model.podforms import OwnTemplate, Trainer
-from kubectl_tas.model.podtemplate import HOLDERS, Meta, Name, PodSet, PodTemplate, Resources, RootMeta
+from kubectl_tas.model.podsets import HOLDERS, Name, PodSet
+from kubectl_tas.model.podtemplate import Container, Meta, PodTemplate, Resources, RootMeta
 
 RuleName = Annotated[
     str,
@@ -203,7 +205,7 @@ class Workload:
             indices=self.number(pods.completions, path, count) if is_indexed else count,
             index_label=(pods.index_label or None) if is_indexed else None,
             label=pods.sub_group(text) if pods.sub_group is not None else "",
-            written=given_name,
+            given_name=given_name,
             comes_late=pods.is_late,
             job=None if job is None else (job, self.parts.get(job) or Meta()),
             jobs=self.number(pods.jobs, path),
@@ -215,8 +217,11 @@ class Workload:
             added=count - started * times,
         )
         if pods.beside and self._value(pods.beside_where, path) is True:
-            where = beside(pods.beside, path)
-            return pod_set.with_container(where, self.parts.get((*where, "resources")) or Resources())
+            assert template is not None
+            where, spec = beside(pods.beside, path), template.spec
+            added = Container(resources=self.parts.get((*where, "resources")) or Resources())
+            spec = spec.model_copy(update={"containers": (*spec.containers, added)})
+            return replace(pod_set, asks=spec.asks_with(template.metadata.annotations), beside=where)
         return pod_set
 
     def _value(self, pattern: str, path: KeyPath) -> Any:

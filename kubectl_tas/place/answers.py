@@ -15,7 +15,7 @@ from kubectl_tas.gangs.gang import Gang
 from kubectl_tas.model.labels import NODE_POOL
 from kubectl_tas.place import kai_allocate
 from kubectl_tas.place.feasibility import Best, Existence, Lack, Shortage, best_by_level, exists, lacking, shortage_of
-from kubectl_tas.place.gangs_to_place import GangToPlace, LeftOut, beside_running_pods
+from kubectl_tas.place.gangs_to_place import GangToPlace, LeftOut, beside_running_pods, selectors_of
 from kubectl_tas.place.kai_allocate import MEMORY, PlacedPods
 from kubectl_tas.place.mending import PlacementChange
 from kubectl_tas.place.neighbours import PORT, is_of_one
@@ -193,7 +193,7 @@ def place_name(domain: Domain | None) -> str:
 def fit(gang: GangToPlace, nodes: ClusterNodes) -> Fit:
     """Answers for a gang, alone on the free resources of the nodes."""
     shard_nodes = nodes_of(gang, nodes)
-    gang = beside_running_pods(gang, shard_nodes)
+    gang = beside_running_pods(gang, selectors_of(shard_nodes))
     answer = _answer(gang, shard_nodes, running_of(gang, nodes))
     elsewhere = len(nodes.nodes) - len(shard_nodes)
     reasons = {**answer.unusable, **({OTHER_SHARD: elsewhere} if elsewhere else {})}

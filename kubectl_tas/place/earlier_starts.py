@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from kubectl_tas.base.contract import json_fields
 from kubectl_tas.base.late import dataclass
-from kubectl_tas.facts.quantities import total
+from kubectl_tas.facts.quantities import NO_LIMIT, total
+from kubectl_tas.place.fairshare import QueueTree, QuotaQueue
 from kubectl_tas.place.gangs_to_place import GangToPlace
 from kubectl_tas.place.grow import further_racks
-from kubectl_tas.place.node_cells import PlacementRequest
+from kubectl_tas.place.node_cells import PlacementRequest, Space
+from kubectl_tas.place.node_resources import NodeResources
 from kubectl_tas.place.queues import counted
 from kubectl_tas.place.scheduling_session import SessionPod, ShardStart, Work, with_pods
 from kubectl_tas.place.suggestions import other_levels
@@ -48,17 +50,48 @@ class Played:
         return play(start, planned, self.forecast.horizon)
 
 
+def further_nodes(
+    start: ShardStart, gangs: Sequence[GangToPlace], count: int
+) -> tuple[tuple[NodeResources, ...], str] | None:
+    """Returns the nodes of some racks more, and the number of racks in words; None without a rack to copy."""
+    growth = further_racks(gangs, start.nodes, count)
+    words = plural(count, growth.word)
+    words = words if growth.word == "node" else f"{words} ({len(growth.added)} nodes)"
+    return (growth.added, words) if growth.added else None
+
+
+def with_nodes(start: ShardStart, added: Sequence[NodeResources]) -> ShardStart:
+    """Returns the start of a scheduler that has some nodes more."""
+    resources = start.total + total(counted(node.allocatable) for node in added)
+    return replace(start, nodes=(*start.nodes, *added), total=resources)
+
+
+def with_guarantee(start: ShardStart, queues: Collection[str], further: int) -> ShardStart:
+    """Returns the start of a scheduler with further GPUs in the quotas of queues, or fewer if negative."""
+
+    def changed(queue: QuotaQueue) -> QuotaQueue:
+        if queue.name not in queues or queue.quota.gpu == NO_LIMIT:
+            return queue
+        gpus = max(0, queue.quota.gpu + further)
+        limit = queue.limit if queue.limit.gpu == NO_LIMIT else replace(queue.limit, gpu=max(queue.limit.gpu, gpus))
+        return replace(queue, quota=replace(queue.quota, gpu=gpus), limit=limit)
+
+    return replace(start, tree=QueueTree(tuple(map(changed, start.tree.queues))))
+
+
+def without_gangs(start: ShardStart, names: Collection[str]) -> ShardStart:
+    """Returns the start of a scheduler on whose nodes gangs no longer run."""
+    space = Space(start.nodes)
+    for work in start.works:
+        for pod in work.active if work.name in names else ():
+            space.give_back(str(pod.node), pod.asks)
+    return replace(start, nodes=space.now(), works=tuple(work for work in start.works if work.name not in names))
+
+
 def with_racks(played: Played, gangs: Sequence[GangToPlace], count: int) -> tuple[Forecast, str] | None:
     """Plays the scheduler with some racks more, and returns their number in words; None without a rack to copy."""
-    growth = further_racks(gangs, played.start.nodes, count)
-    if not growth.added:
-        return None
-    resources = played.start.total + total(counted(node.allocatable) for node in growth.added)
-    start = replace(played.start, nodes=(*played.start.nodes, *growth.added), total=resources)
-    words = plural(count, growth.word)
-    return played.changed(
-        start, played.planned
-    ), words if growth.word == "node" else f"{words} ({len(growth.added)} nodes)"
+    added = further_nodes(played.start, gangs, count)
+    return None if added is None else (played.changed(with_nodes(played.start, added[0]), played.planned), added[1])
 
 
 def earlier_start(played: Played, answer: GangForecast, gang: GangToPlace) -> EarlierStart | None:

@@ -41,6 +41,7 @@ from kubectl_tas.place.pending_reasons import (
     ReportedRefusal,
     refusal_of,
 )
+from kubectl_tas.place.timeline import StartOutcome
 from kubectl_tas.place.volumes import with_volumes
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.fleet import Fleet
@@ -94,9 +95,30 @@ class QueueNow(NamedTuple):
     usage: LiveQueueUsage | None
 
 
+@json_fields("podGroup=pod_group outcome startsAfterSeconds=seconds because waitsFor=ended limited=is_cut")
+class PredictedStart(NamedTuple):
+    """The start of the last gang of waiting work, as far as nodes and quotas decide. `forecast` says it too."""
+
+    pod_group: str | None
+    """The PodGroup of that gang. null: there were too many gangs and nodes to play."""
+    outcome: StartOutcome | None
+    seconds: int | None
+    """Most seconds until the gang starts. null: unknown or never."""
+    starts: str
+    """The start in words."""
+    because: str
+    """The reason in words."""
+    ended: tuple[str, ...] = ()
+    """Gangs for whose end it waits."""
+    gangs: int = 1
+    """Number of gangs of the work that wait."""
+    is_cut: bool = False
+    """Whether KAI may do more than was tried."""
+
+
 @json_fields(
     "kind=sent.kind name=sent.name namespace=sent.namespace file=sent.declared.origin.path pool=sent.target "
-    "shard=shard.name? queue=queue_now state podGroups=gangs podsWithoutPodGroup=lone causes fit notKnown=gaps"
+    "shard=shard.name? queue=queue_now state podGroups=gangs podsWithoutPodGroup=lone causes fit start notKnown=gaps"
 )
 @dataclass(frozen=True, slots=True)
 class Why:
@@ -121,6 +143,8 @@ class Why:
     """Reason why objects of a kind are unknown, by kind."""
     shard: FleetShard | None = None
     """The declared shard of the scheduler that places the work."""
+    start: PredictedStart | None = None
+    """The start of the work; None if nothing waits, or if nodes and pods are unknown."""
 
     @property
     def queue_now(self) -> QueueNow:

@@ -14,6 +14,7 @@ from typing import Any
 
 from kubectl_tas.base.late import dataclass
 from kubectl_tas.facts import times
+from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.task_pods import seconds
 from kubectl_tas.kinds import SET
 from kubectl_tas.kinds.bare_pod import PAGE as BARE_POD
@@ -68,8 +69,8 @@ class ShardPlan:
     """The gang of the repository for each name of a PodGroup."""
     runs: Mapping[str, int] = field(default_factory=dict)
     """Number of runs within the horizon, by the name of each first run of a schedule."""
-    is_cut: bool = False
-    """Whether some schedule has more runs than are played."""
+    cut_at: int | None = None
+    """Time of the first run of a schedule that is not played; later starts may be too early. None: all are played."""
 
     def is_first(self, gang: PlannedGang) -> bool:
         """Whether the gang is the first run of its schedule, or comes from no schedule."""
@@ -80,12 +81,13 @@ def planned(scheduler: ShardScheduler, objects: Sequence[Mapping[str, Any]], clo
     """Returns the gangs that run, wait or come within the horizon."""
     of_repository = {group: gang for gang, groups in scheduler.running for group in groups}
     groups = [fields for fields in objects if fields.get("kind") == "PodGroup"]
+    times_made = {str(group["metadata"].get("name")): group["metadata"].get("creationTimestamp") for group in groups}
     pods = _pods_of_cluster(objects)
     gangs: list[PlannedGang] = []
     for work in scheduler.start.works:
         gangs.append(_running(work, of_repository.get(work.name), pods.get(work.name, {}), groups, clock))
     suspended, without_runs = dict[int, GangToPlace](), list[GangToPlace]()
-    names, runs, is_cut = dict(of_repository), dict[str, int](), False
+    names, runs, cuts = dict(of_repository), dict[str, int](), list[int]()
     for work in scheduler.jobs:
         gang = scheduler.gangs[work.name]
         if is_suspended(gang):
@@ -95,7 +97,7 @@ def planned(scheduler: ShardScheduler, objects: Sequence[Mapping[str, Any]], clo
         page, document = _page_and_document(gang)
         if page is not None and page.makes.is_scheduled:
             coming = list(islice(_runs(work, gang, document, clock), MAX_RUNS + 1))
-            is_cut = is_cut or len(coming) > MAX_RUNS
+            cuts += [run.comes for run in coming[MAX_RUNS:]]
             gangs += coming[:MAX_RUNS]
             names |= {run.work.name: gang for run in coming[:MAX_RUNS]}
             if not coming:
@@ -103,16 +105,9 @@ def planned(scheduler: ShardScheduler, objects: Sequence[Mapping[str, Any]], clo
             else:
                 runs[coming[0].work.name] = len(coming[:MAX_RUNS])
             continue
-        created = min(
-            (
-                clock.since(group["metadata"].get("creationTimestamp")) or 0
-                for group in groups
-                if gang.is_called(str(group["metadata"].get("name")))
-            ),
-            default=0,
-        )
+        created = min((clock.since(times_made[name]) or 0 for name in gang.called_among(times_made)), default=0)
         gangs.append(PlannedGang(work, limit_of(gang, clock), min(0, created)))
-    return ShardPlan(tuple(gangs), tuple(suspended.values()), tuple(without_runs), names, runs, is_cut)
+    return ShardPlan(tuple(gangs), tuple(suspended.values()), tuple(without_runs), names, runs, min(cuts, default=None))
 
 
 def is_suspended(gang: GangToPlace) -> bool:
@@ -120,6 +115,16 @@ def is_suspended(gang: GangToPlace) -> bool:
     page, document = _page_and_document(gang)
     paths = page.stop.suspended_by if page is not None else ()
     return any(value_at(document, *key_path(path)) is True for path in paths)
+
+
+def later_pods(gang: GangToPlace) -> str:
+    """Returns why some pods of a gang exist only after others, although the forecast counts all from the start of the
+    gang: a sentence without its period; empty if all exist at once.
+    """
+    page, _ = _page_and_document(gang)
+    if page is None or not isinstance(gang.sent, FleetWorkload) or gang.order is not None:
+        return ""
+    return next((wait.reason for wait in page.start.waits(podgrouper.gathered(gang.sent))), "")
 
 
 def limit_of(gang: GangToPlace, clock: Clock) -> RunLimit:

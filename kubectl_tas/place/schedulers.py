@@ -14,11 +14,11 @@ from kubectl_tas.base.late import dataclass
 from kubectl_tas.facts import times
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.config import PRIORITY_VALUES
-from kubectl_tas.model.labels import NODE_POOL
+from kubectl_tas.model.labels import NODE_POOL, POD_GROUP
 from kubectl_tas.place.fairshare import QueueTree
-from kubectl_tas.place.gangs_to_place import GangToPlace, beside_running_pods
+from kubectl_tas.place.gangs_to_place import GangToPlace, beginning_of, beside_running_pods, selectors_of, unplaced
 from kubectl_tas.place.node_cells import PlacementRequest, Unit
-from kubectl_tas.place.node_resources import ClusterNodes
+from kubectl_tas.place.node_resources import ENDED, ClusterNodes
 from kubectl_tas.place.queues import (
     CREATED,
     LAST_EVICTION,
@@ -31,6 +31,9 @@ from kubectl_tas.place.queues import (
 from kubectl_tas.place.scheduling_session import BEFORE_ALL, SessionPod, ShardStart, Work
 from kubectl_tas.place.shapes import PodShape
 from kubectl_tas.resolve.clusters import FleetBackend
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.fleet_workload import FleetWorkload
+from kubectl_tas.resolve.pools import Submission
 
 
 @dataclass(frozen=True)
@@ -76,7 +79,8 @@ def schedulers(backend: FleetBackend, gangs: Sequence[GangToPlace], seen: SeenCl
         gangs_of_shard = [gang for gang in gangs if gang.sent.pool.shard == shard]
         nodes_of_shard = tuple(node for node in nodes.nodes if node.labels.get(NODE_POOL) == shard)
         names = {node.name for node in nodes_of_shard}
-        gangs_of_shard = [beside_running_pods(gang, nodes_of_shard) for gang in gangs_of_shard]
+        selectors = selectors_of(nodes_of_shard)
+        gangs_of_shard = [beside_running_pods(gang, selectors) for gang in gangs_of_shard]
         works, running = _running(held, gangs_of_shard, names)
         groups = [
             (str(metadata.get("namespace") or "default"), metadata)
@@ -88,6 +92,31 @@ def schedulers(backend: FleetBackend, gangs: Sequence[GangToPlace], seen: SeenCl
         settings = gangs_of_shard[0].settings
         start = ShardStart(nodes_of_shard, totals[shard], seen.trees[shard], tuple(works), settings, seen.now)
         yield ShardScheduler(backend.name, shard, start, jobs, waiting, there_already, seen.called)
+
+
+def in_cluster(
+    fleet: Fleet, works: Sequence[Submission], objects: Iterable[Mapping[str, Any]], asked: Collection[int]
+) -> Iterator[GangToPlace]:
+    """Yields the gangs with a pod in the cluster that has not ended, and all gangs of the work with the identities
+    ``asked``.
+    """
+    names: dict[str, dict[str, None]] = {}
+    for fields in objects:
+        if fields.get("kind") == "Pod" and (fields.get("status") or {}).get("phase") not in ENDED:
+            metadata = fields["metadata"]
+            group = (metadata.get("annotations") or {}).get(POD_GROUP)
+            names.setdefault(metadata.get("namespace") or "default", {})[str(group)] = None
+    texts = {namespace: "\n".join(groups) for namespace, groups in names.items()}
+
+    def may_be_there(work: Submission) -> bool:
+        is_shared = isinstance(work, FleetWorkload) and work.shared_gang is not None
+        return id(work) in asked or is_shared or beginning_of(work) in texts.get(work.namespace, "")
+
+    for gang in unplaced(fleet, filter(may_be_there, works)):
+        if isinstance(gang, GangToPlace):
+            is_there = any(gang.called_among(names.get(gang.sent.namespace, ())))
+            if is_there or id(gang.sent) in asked:
+                yield gang
 
 
 class _Clock:

@@ -191,18 +191,32 @@ class Forecast:
     """The gangs with their minimum of pods, after each point in time."""
 
 
+@dataclass(frozen=True, slots=True)
+class Awaited:
+    """Lets a forecast stop as soon as some gangs have started; the answer may lack other gangs."""
+
+    names: frozenset[str]
+    turns: int
+    """Most turns of gangs. Then it stops too: ``horizon`` of the answer is the time until then, and gangs that have not
+    started are absent.
+    """
+    tries: int
+    """Most scenarios for evictions."""
+
+
 def play(
     start: ShardStart,
     planned: Sequence[PlannedGang],
     horizon: int,
     tick: Callable[[int, int], None] = lambda _done, _total: None,
+    awaited: Awaited | None = None,
 ) -> Forecast:
     """Plays the scheduler forward to the horizon. ``planned`` holds the gangs of ``start`` and those that wait or come
-    later. ``tick`` is told how many seconds of the horizon have passed.
+    later. ``tick`` is told how many seconds of the horizon have passed. With ``awaited`` it stops earlier.
     """
     copies = {gang.work: replace(gang.work, pods=tuple(map(replace, gang.work.pods))) for gang in planned}
     start = replace(start, works=tuple(copies[work] for work in start.works))
-    return _Play(start, [replace(gang, work=copies[gang.work]) for gang in planned], horizon).answer(tick)
+    return _Play(start, [replace(gang, work=copies[gang.work]) for gang in planned], horizon, awaited).answer(tick)
 
 
 @dataclass(slots=True, eq=False)
@@ -236,6 +250,11 @@ class _PlayedGang:
         return self.planned.work
 
     @property
+    def is_answered(self) -> bool:
+        """Whether the gang has started, ended or given up."""
+        return self.first is not None or self.over is not None
+
+    @property
     def deadline(self) -> int | None:
         """Time at which the present attempt of the object ends; None if nothing ends it."""
         limit, is_last = self.planned.limit, self.attempts == 1 and bool(self.since)
@@ -262,11 +281,16 @@ def _run(gang: PlannedGang) -> _PlayedGang:
 
 
 class _Play:
-    def __init__(self, start: ShardStart, planned: Sequence[PlannedGang], horizon: int) -> None:
-        self._start, self._horizon = start, horizon
+    def __init__(
+        self, start: ShardStart, planned: Sequence[PlannedGang], horizon: int, awaited: Awaited | None
+    ) -> None:
+        self._start, self._horizon, self._awaited = start, horizon, awaited
         self._runs = {gang.work: _run(gang) for gang in planned}
         self._session = SchedulingSession(start, ())
         self._session.tries_left = max(LEAST_TRIES, MAX_COST // (1 + len(start.nodes) * len(planned)))
+        if awaited is not None:
+            self._session.tries_left = min(self._session.tries_left, awaited.tries)
+        self._turns = 0
         self._later: list[Work] = []
         """Gangs whose pods do not exist yet, since they wait for other gangs of their object."""
         self._queue: list[tuple[int, int, _PlayedGang]] = []
@@ -291,8 +315,14 @@ class _Play:
             self._await(run)
 
     def answer(self, tick: Callable[[int, int], None]) -> Forecast:
+        awaited = self._awaited
+        asked = {run for run in self._runs.values() if awaited is None or run.work.name in awaited.names}
         self._settle(0)
-        while (at := self._next_time()) <= self._horizon:
+        at = 0
+        while (time := self._next_time()) <= self._horizon:
+            if awaited is not None and (self._is_spent or all(run.is_answered for run in asked)):
+                break
+            at = time
             tick(at, self._horizon)
             self._ended, is_event = {}, at == self._wake
             while self._queue and self._queue[0][0] == at:
@@ -304,14 +334,22 @@ class _Play:
                 self._is_cut = True
                 break
         tick(self._horizon, self._horizon)
-        answers = {
-            run: self._answer(run) for run in self._runs.values() if run.first is not None or run.over is not None
-        }
-        answers |= self._of_waiting([run for run in self._runs.values() if run not in answers])
+        answers = {run: self._answer(run) for run in self._runs.values() if run.is_answered}
+        running, is_spent = tuple(self._running), self._is_spent
+        waiting = [run for run in self._runs.values() if run not in answers]
+        for run, answer in () if is_spent or answers.keys() >= asked else self._of_waiting(waiting):
+            answers[run] = answer
+            if answers.keys() >= asked:
+                break
         rank = {outcome: number for number, outcome in enumerate(StartOutcome)}
-        gangs = [answers[run] for run in self._runs.values()]
+        gangs = [answers[run] for run in self._runs.values() if run in answers]
         gangs.sort(key=lambda gang: (gang.starts is None, gang.starts or 0, rank[gang.outcome]))
-        return Forecast(tuple(gangs), self._horizon, self._events, self._is_cut, tuple(self._running))
+        return Forecast(tuple(gangs), at if is_spent else self._horizon, self._events, self._is_cut, running)
+
+    @property
+    def _is_spent(self) -> bool:
+        """Whether gangs have had as many turns as they may."""
+        return self._awaited is not None and self._turns > self._awaited.turns
 
     def _next_time(self) -> int:
         """Returns the time at which something may happen next; a time behind the horizon if nothing does."""
@@ -427,6 +465,7 @@ class _Play:
             turns = {}
             if any(work.next_pods() for work in self._session.works):
                 run_actions(self._session, turns)
+            self._turns += len(turns)
             went = self._note(turns, at)
             if not went and not any(self._started.issuperset(work.before) for work in self._later):
                 break
@@ -551,7 +590,7 @@ class _Play:
         """Yields the answers for gangs that wait at the end: takes away first what ends behind the horizon, then what
         has no limit, and looks what starts then.
         """
-        horizon, kept = self._horizon, list(self._running)
+        horizon = self._horizon
         for outcome in (StartOutcome.BEYOND, StartOutcome.UNKNOWN):
             while waiting:
                 gone = [
@@ -578,4 +617,3 @@ class _Play:
                 names = tuple(name for name in run.work.before if name not in self._started)
                 run.turn = Turn(run.work, TurnOutcome.AFTER if has_queue else TurnOutcome.NO_QUEUE, ahead=names)
             yield run, self._made(run, StartOutcome.NEVER)
-        self._running = kept

@@ -45,7 +45,7 @@ class UndeclaredWork:
 
 @json_fields(
     "kind=work.kind name=work.name namespace=work.namespace file pool queue=queue_now state podGroups=gangs "
-    "podsWithoutPodGroup=lone causes fit notKnown=not_known"
+    "podsWithoutPodGroup=lone causes fit start notKnown=not_known"
 )
 @dataclass(frozen=True, slots=True)
 class UndeclaredWhy:
@@ -84,6 +84,10 @@ class UndeclaredWhy:
     def fit(self) -> Fits:
         """No answer, since no file says what pods the work has."""
         return Fits((), ())
+
+    @property
+    def start(self) -> None:
+        """None, for the same reason."""
 
     @property
     def not_known(self) -> dict[str, str]:

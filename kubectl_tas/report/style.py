@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from io import StringIO
 
 from kubectl_tas.base.diagnostics import Severity
 from kubectl_tas.base.late import late_pattern
 from kubectl_tas.base.yaml import UNPRINTABLE
 
+LEAST_WIDTH = 18
+"""Least width of a column that is broken into lines."""
 RESET = "\x1b[0m"
 BOLD = "\x1b[1m"
 DIM = "\x1b[2m"
@@ -89,18 +91,37 @@ def width(text: str) -> int:
 
 
 def table(
-    header: Sequence[str], rows: Sequence[Sequence[str]], *, rule: bool = False, widths: Sequence[int] = ()
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    rule: bool = False,
+    widths: Sequence[int] = (),
+    most: int = 0,
 ) -> str:
     """Returns left-aligned columns, two spaces apart. ``rule`` adds a line of dashes below the header.
 
-    ``widths`` are the minimum widths of the first columns.
+    ``widths`` are the minimum widths of the first columns. With ``most``, the width of the whole table, long cells of
+    the last column go on in further lines.
     """
     body = [tuple(header), *(tuple(map(printable, row)) for row in rows)]
     least = (*widths, *(0 for _ in header))
+    if most:
+        before = sum(max(width(row[column]) for row in body) + 2 for column in range(len(header) - 1))
+        body = [line for row in body for line in _lines_of_row(row, max(LEAST_WIDTH, most - before))]
     chosen = [max(least[column], *(width(row[column]) for row in body)) for column in range(len(header))]
     if rule:
         body.insert(1, tuple("-" * size for size in chosen))
     return "".join(_line(row, chosen) for row in body)
+
+
+def _lines_of_row(row: tuple[str, ...], most: int) -> Iterator[tuple[str, ...]]:
+    """Yields a row whose last cell is at most so wide, and the lines for the rest of that cell."""
+    texts = [""]
+    for word in row[-1].split(" "):
+        together = f"{texts[-1]} {word}".lstrip()
+        texts = [*texts[:-1], together] if not texts[-1] or width(together) <= most else [*texts, word]
+    yield (*row[:-1], texts[0])
+    yield from ((*("" for _ in row[:-1]), text) for text in texts[1:])
 
 
 def pairs(rows: Sequence[tuple[str, str]]) -> str:

@@ -59,7 +59,7 @@ def counted(workloads: Sequence[FleetWorkload], companions: Sequence[FleetCompan
     maximum of them: this is what quotas count. A PodGroup that the tool writes keeps its size.
     """
     most = {scaler.target: scaler.most for scaler in autoscalers(companions) if scaler.most}
-    return [_of_most(workload, most.get(_target(workload))) for workload in workloads] if most else list(workloads)
+    return [_of_most(x, most.get((x.pool.backend.name, x.namespace, x.kind, x.name))) if most else x for x in workloads]
 
 
 def _of_most(workload: FleetWorkload, most: int | None) -> FleetWorkload:
@@ -69,7 +69,3 @@ def _of_most(workload: FleetWorkload, most: int | None) -> FleetWorkload:
     if workload.declared.spec.page.start.copies:
         return replace(workload, autoscaled=most)
     return replace(workload, replicas=tuple(replace(pods, replicas=most, indices=most) for pods in workload.replicas))
-
-
-def _target(workload: FleetWorkload) -> tuple[str, str, str, str]:
-    return workload.pool.backend.name, workload.namespace, workload.kind, workload.name

@@ -100,19 +100,13 @@ def _companion(
         (backend,) = clusters.values()
         return _companion_at(declared, backend, backend.namespace, declarations)
     if not allowed_places:
-        candidates = [
-            backend
-            for backend in declarations.backends
-            if metadata.namespace in (None, *namespaces_of(backend, declarations))
-        ]
+        candidates = [x for x in declarations.backends if metadata.namespace in (None, *namespaces_of(x, declarations))]
         candidates = candidates or ([declarations.backends[0]] if len(declarations.backends) == 1 else [])
         if len(candidates) == 1:
             default, *other_namespaces = namespaces_of(candidates[0], declarations)
             if metadata.namespace or not other_namespaces or default == candidates[0].namespace:
                 return _companion_at(declared, candidates[0], default, declarations)
-    names = tuple(
-        f"{backend.name} ({', '.join(namespaces_of(backend, declarations))})" for backend in declarations.backends
-    )
+    names = tuple(f"{each.name} ({', '.join(namespaces_of(each, declarations))})" for each in declarations.backends)
     declarations.dangling.append(Dangling("place of a companion", metadata.name, names, declared, ("metadata", "name")))
     return None
 

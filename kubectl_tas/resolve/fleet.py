@@ -43,6 +43,7 @@ from kubectl_tas.resolve.workflows import FleetWorkflow, resolve_workflow
 
 if TYPE_CHECKING:
     from kubectl_tas.model.manifest import PodGroup
+    from kubectl_tas.model.pool_kinds import Subpool
     from kubectl_tas.model.scheduler_settings import SchedulerSettings
     from kubectl_tas.model.workloads import Workload
 
@@ -116,9 +117,7 @@ class Fleet:
     @property
     def used_platforms(self) -> frozenset[tuple[str, str]]:
         """The platforms that work requests, each with its pool."""
-        return frozenset(
-            (submission.pool.name, name) for submission in self.submissions for name in submission.used_platforms
-        )
+        return frozenset((each.pool.name, name) for each in self.submissions for name in each.used_platforms)
 
     @cached_property
     def submitted_sets(self) -> tuple[SubmittedSet, ...]:
@@ -140,11 +139,7 @@ class Fleet:
         """The backend of each workload, PodCliqueSet and companion, by the identity of its document."""
         backends = {id(workload.declared): workload.pool.backend for workload in self.workloads}
         backends |= {id(companion.declared): companion.backend for companion in self.companions}
-        return backends | {
-            id(clique_set.declared): clique_set.backend
-            for clique_set in self.pod_clique_sets
-            if clique_set.backend is not None
-        }
+        return backends | {id(each.declared): each.backend for each in self.pod_clique_sets if each.backend is not None}
 
     def pools_of(self, companion: FleetCompanion) -> tuple[str, ...]:
         """Returns the pool that the label of a companion names, else the pools of all work in its file."""
@@ -155,9 +150,7 @@ class Fleet:
     def _pools_of_files(self) -> dict[str, tuple[str, ...]]:
         """The pools of the work in each file, sorted."""
         pools: dict[str, set[str]] = {}
-        work: list[tuple[Declared[Any], FleetPool | None]] = [
-            (submission.declared, submission.pool) for submission in self.submissions
-        ]
+        work: list[tuple[Declared[Any], FleetPool | None]] = [(each.declared, each.pool) for each in self.submissions]
         work += [(group.declared, group.pool) for group in self.pod_groups]
         for declared, pool in work:
             if pool is not None:
@@ -182,21 +175,13 @@ class Fleet:
     @cached_property
     def records(self) -> tuple[FleetSubpool, ...]:
         """The ARCHIVED subpools of removed pools. They have neither a queue nor a quota."""
-        declared = names_of(self.repository.pools)
-        without_pool = (document for document in self.repository.subpools if document.spec.spec.parent not in declared)
-        nothing = Amounts(0, NO_LIMIT, NO_LIMIT)
-        archived = [document for document in without_pool if document.spec.spec.state == "ARCHIVED"]
-        return tuple(
-            FleetSubpool(
-                document,
-                document.spec.spec.parent,
-                document.spec.metadata.name,
-                *(nothing,) * 4,
-                queue="",
-                namespaces=(),
-            )
-            for document in sorted(archived, key=lambda item: (item.spec.spec.parent, item.spec.metadata.name))
+        names = (
+            (x, x.spec.spec.parent, x.spec.metadata.name)
+            for x in _records(self.repository, names_of(self.repository.pools))
         )
+        amounts = (Amounts(0, NO_LIMIT, NO_LIMIT),) * 4
+        records = (FleetSubpool(*named, *amounts, queue="", namespaces=()) for named in names)
+        return tuple(sorted(records, key=lambda subpool: (subpool.pool, subpool.name)))
 
     @cached_property
     def compute_domains(self) -> dict[tuple[str, str, str], list[FleetCompanion]]:
@@ -261,9 +246,7 @@ class Fleet:
     def work_in(self, pool: str, queue: str) -> dict[str, Declared[Any]]:
         """Returns the documents for a leaf queue of a pool, with hand-written PodGroups, by ``Kind/name``, sorted."""
         documents = {
-            work_name(submission.kind, submission.name): submission.declared
-            for submission in self.submissions
-            if (submission.pool.name, submission.queue) == (pool, queue)
+            work_name(x.kind, x.name): x.declared for x in self.submissions if (x.pool.name, x.queue) == (pool, queue)
         }
         cluster = self.pool_by_name[pool].backend if pool in self.pool_by_name else None
         on_cluster = (pod_group for pod_group in self.pod_groups if pod_group.backend == cluster)
@@ -274,9 +257,7 @@ class Fleet:
     def submissions_in(self, paths: Collection[str], reference: str) -> list[Submission]:
         """Returns the work in these files that ``wanted`` (a name or KIND/NAME) names, or all of it if none matches."""
         in_files = [submission for submission in self.submissions if submission.declared.origin.path in paths]
-        return [
-            submission for submission in in_files if is_called(submission.kind, submission.name, reference)
-        ] or in_files
+        return [each for each in in_files if is_called(each.kind, each.name, reference)] or in_files
 
     def of_backend(self, name: str) -> Fleet:
         """Returns the part of the fleet for one cluster: its pools and their work."""
@@ -285,11 +266,7 @@ class Fleet:
             pools=tuple(pool for pool in self.pools if pool.backend.name == name),
             workflows=tuple(workflow for workflow in self.workflows if workflow.pool.backend.name == name),
             pod_groups=tuple(pod_group for pod_group in self.pod_groups if pod_group.backend.name == name),
-            pod_clique_sets=tuple(
-                clique_set
-                for clique_set in self.pod_clique_sets
-                if clique_set.backend and clique_set.backend.name == name
-            ),
+            pod_clique_sets=tuple(each for each in self.pod_clique_sets if each.backend and each.backend.name == name),
             workloads=tuple(workload for workload in self.workloads if workload.pool.backend.name == name),
             summaries=tuple(summary for summary in self.summaries if summary.pool.backend.name == name),
         )
@@ -299,12 +276,8 @@ class Fleet:
         names = {work_name(submission.kind, submission.name) for submission in submissions}
         return replace(
             self,
-            workflows=tuple(
-                workflow for workflow in self.workflows if work_name(workflow.kind, workflow.name) not in names
-            ),
-            workloads=tuple(
-                workload for workload in self.workloads if work_name(workload.kind, workload.name) not in names
-            ),
+            workflows=tuple(each for each in self.workflows if work_name(each.kind, each.name) not in names),
+            workloads=tuple(each for each in self.workloads if work_name(each.kind, each.name) not in names),
         )
 
     def placed_by(self, topology: FleetTopology) -> Iterator[PlacedWork]:
@@ -361,13 +334,6 @@ class Context:
     """Shards of KAI's scheduler."""
     dangling: tuple[Dangling, ...] = ()
 
-    @property
-    def own_topologies(self) -> dict[str, FleetTopology]:
-        """The pools' own topologies, by name."""
-        return {
-            pool.topology.name: pool.topology for pool in self.pools.values() if pool.topology and pool.topology.pool
-        }
-
 
 def resolve(repository: Repository) -> Fleet:
     """Returns the fleet that a repository declares. Of two objects with the same name, the first one counts."""
@@ -395,7 +361,7 @@ def resolve_context(repository: Repository) -> Context:
 
 def resolve_work(repository: Repository, context: Context) -> Fleet:
     """Resolves the work in ``repository`` to a fleet, with all names followed in ``context``."""
-    pool_topologies = context.own_topologies
+    pool_topologies = {x.topology.name: x.topology for x in context.pools.values() if x.topology and x.topology.pool}
     topologies, pools, grove = dict(context.topologies), context.pools, context.grove
     dangling = list(context.dangling)
     declarations = Declarations(
@@ -411,14 +377,11 @@ def resolve_work(repository: Repository, context: Context) -> Fleet:
         if joins(workload.spec, groups):
             members.setdefault(workload.spec.metadata.annotations[labels.POD_GROUP], []).append(workload)
     pod_groups = _without_none(
-        resolve_pod_group(pod_group, _members(pod_group, groups, members), declarations)
-        for pod_group in repository.pod_groups
+        resolve_pod_group(each, _members(each, groups, members), declarations) for each in repository.pod_groups
     )
     joined = {id(pod) for group in pod_groups for pod in group.pods}
     sets = [resolve_set(clique_set, declarations, topologies, grove) for clique_set in repository.pod_clique_sets]
-    workloads = _without_none(
-        resolve_workload(workload, declarations) for workload in repository.workloads if id(workload) not in joined
-    )
+    workloads = _without_none(resolve_workload(x, declarations) for x in repository.workloads if id(x) not in joined)
     work = _places(workflows, workloads, pod_groups, sets)
     companions = tuple(resolve_companions(repository.companions, work, declarations))
     workloads = counted(workloads, companions)
@@ -453,15 +416,16 @@ def _not_counted(repository: Repository, context: Context, dangling: Sequence[Da
     counted |= {id(subpool.declared) for pool in context.pools.values() for subpool in pool.subpools}
     documents: list[Declared[Any]] = [*repository.pools, *repository.subpools]
     uncounted = [document for document in documents if id(document) not in counted]
-    hidden = [Unread(document.at("metadata", "name")) for document in uncounted if not _is_record(document, context)]
+    records = {id(subpool) for subpool in _records(repository, context.declared_pools)}
+    hidden = [Unread(document.at("metadata", "name")) for document in uncounted if id(document) not in records]
     hidden += [Unread(name.location, is_work=True) for name in dangling if name.what in ("pool", "subpool")]
     return tuple(sorted({*repository.unread, *hidden}, key=lambda document: (document.place, document.is_work)))
 
 
-def _is_record(document: Declared[Any], context: Context) -> bool:
-    """Whether a document is the ARCHIVED subpool of a removed pool, which has no quota."""
-    spec = document.spec.spec
-    return document.spec.kind == "Subpool" and spec.state == "ARCHIVED" and spec.parent not in context.declared_pools
+def _records(repository: Repository, pools: Collection[str]) -> list[Declared[Subpool]]:
+    """Returns the ARCHIVED subpools of removed pools, which have no quota."""
+    archived = (subpool for subpool in repository.subpools if subpool.spec.spec.state == "ARCHIVED")
+    return [subpool for subpool in archived if subpool.spec.spec.parent not in pools]
 
 
 def _members(
@@ -524,13 +488,7 @@ def no_work(fleet: Fleet, submissions: Sequence[Submission], noun: str, referenc
     if target is None:
         return nothing_called(noun, reference, sorted({submission.name for submission in submissions}))
     pool, subpool = target
-    names_of_work = sorted(
-        {
-            submission.name
-            for submission in submissions
-            if submission.pool == pool and subpool in (None, submission.subpool)
-        }
-    )
+    names_of_work = sorted({each.name for each in submissions if each.pool == pool and subpool in (None, each.subpool)})
     called = "subpool" if subpool else "pool"
     return f'no {noun} "{reference}", which is a {called}; of it there is {shortened(names_of_work) or "no work"}'
 
@@ -545,17 +503,13 @@ def replaced(path: str, repository: Repository, *, workflows: bool = False) -> R
     named = [((work.kind, work.name, work.namespace, work.pool.backend.name), work.declared) for work in submissions]
     new_names = {name for name, document in named if document.origin.path == path}
     replaced_ids = {id(document) for name, document in named if document.origin.path != path and name in new_names}
-    workflow_names = {
-        names.fold(document.spec.workflow.name) for document in repository.workflows if document.origin.path == path
-    }
+    workflow_names = {names.fold(each.spec.workflow.name) for each in repository.workflows if each.origin.path == path}
     return replace(
         repository,
         workflows=tuple(
-            document
-            for document in repository.workflows
-            if not workflows
-            or document.origin.path == path
-            or names.fold(document.spec.workflow.name) not in workflow_names
+            each
+            for each in repository.workflows
+            if not workflows or each.origin.path == path or names.fold(each.spec.workflow.name) not in workflow_names
         ),
         workloads=tuple(document for document in repository.workloads if id(document) not in replaced_ids),
         pod_clique_sets=tuple(document for document in repository.pod_clique_sets if id(document) not in replaced_ids),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import cached_property, wraps
 from typing import TYPE_CHECKING, TypeVar
 
@@ -11,6 +11,7 @@ from kubectl_tas.base.late import dataclass
 from kubectl_tas.facts.quantities import Amounts, total
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
+from kubectl_tas.model.podsets import PodSet
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.placement import OF_PODS, ROOT, AnnotationReader, LevelAnnotation, Placement, ReplicaType
@@ -184,49 +185,27 @@ def replica_types(workload: Workload) -> tuple[tuple[ReplicaType, ...], tuple[Re
     types_in_and_outside: tuple[list[ReplicaType], list[ReplicaType]] = ([], [])
     for name, pod_set in zip(type_names, pod_sets, strict=True):
         types = types_in_and_outside[int(pod_set.comes_late and not is_owned(workload))]
-        types.append(
-            ReplicaType(
-                name=name,
-                replicas=pod_set.replicas,
-                asks=pod_set.asks,
-                path=pod_set.path,
-                template=pod_set.template,
-                indices=pod_set.indices,
-                index_label=pod_set.index_label,
-                is_leader=pod_set.is_leader,
-                metadata_path=pod_set.metadata_path,
-                spec_path=pod_set.spec_path,
-                is_pod_spec=pod_set.is_pod_spec,
-                holders=pod_set.holders,
-                beside=pod_set.beside,
-                added=pod_set.added,
-                is_divided=pod_set.name == workload.page.gang.divided,
-                written=pod_set.written.text if pod_set.written else None,
-                job=pod_set.job,
-                jobs=pod_set.jobs,
-            )
-        )
+        shared = {each.name: getattr(pod_set, each.name) for each in fields(PodSet)}
+        written = pod_set.given_name.text if pod_set.given_name else None
+        is_divided = pod_set.name == workload.page.gang.divided
+        types.append(ReplicaType(**{**shared, "name": name}, is_divided=is_divided, written=written))
     return tuple(types_in_and_outside[0]), tuple(types_in_and_outside[1])
 
 
 def join_shared_gangs(workloads: Sequence[FleetWorkload]) -> tuple[FleetWorkload, ...]:
     """Returns the workloads in the same order, each with the gang that it shares with others of its cluster."""
-    members: dict[tuple[str, str], list[FleetWorkload]] = {}
-    for workload in workloads:
-        if workload.gang is not None:
-            members.setdefault(_gang_key(workload), []).append(workload)
+    keys = [(workload.pool.backend.name, workload.gang) for workload in workloads]
+    members: dict[tuple[str, str | None], list[FleetWorkload]] = {}
+    for key, workload in zip(keys, workloads, strict=True):
+        members.setdefault(key, []).append(workload)
     gangs = {
-        key: SharedGang(key[1], tuple(workloads_of_gang), _sub_groups(workloads_of_gang))
-        for key, workloads_of_gang in members.items()
+        key: SharedGang(key[1], tuple(of_gang), _sub_groups(of_gang)) if key[1] is not None else None
+        for key, of_gang in members.items()
     }
     return tuple(
-        replace(workload, shared_gang=gangs[_gang_key(workload)]) if workload.gang is not None else workload
-        for workload in workloads
+        replace(workload, shared_gang=gangs[key]) if gangs[key] else workload
+        for key, workload in zip(keys, workloads, strict=True)
     )
-
-
-def _gang_key(workload: FleetWorkload) -> tuple[str, str]:
-    return workload.pool.backend.name, workload.gang or ""
 
 
 def _sub_groups(workloads: Iterable[FleetWorkload]) -> dict[tuple[str, str], str]:
@@ -238,9 +217,7 @@ def _sub_groups(workloads: Iterable[FleetWorkload]) -> dict[tuple[str, str], str
         type_names = [replica_type.name for replica_type in workload.replicas] if workload.is_divided else []
         keys += [(workload.file_name, ""), *((workload.file_name, name) for name in type_names)]
         preferred_names.append((workload.file_name, workload_label))
-        preferred_names += [
-            (f"{workload.file_name}/{name}", names.as_label(f"{workload_label}-{name}")) for name in type_names
-        ]
+        preferred_names += [(f"{workload.file_name}/{x}", names.as_label(f"{workload_label}-{x}")) for x in type_names]
     return dict(zip(keys, names.distinct(preferred_names), strict=True))
 
 

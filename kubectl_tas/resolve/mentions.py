@@ -234,9 +234,7 @@ class MentionReader:
                 path = (*task.path, "credentials", name)
                 self._uses.append(Use(*source, path, "Secret", space, names.fold(name)))
         workflow_labels = workflow.declared.spec.workflow.labels
-        for platform in {
-            id(task.platform): task.platform for group in workflow.groups for task in group.tasks
-        }.values():
+        for platform in {id(task.platform): task.platform for each in workflow.groups for task in each.tasks}.values():
             metadata = platform.merged.data.get("metadata") if platform.templates else None
             pod_labels = {**_mapping(_mapping(metadata).get("labels")), **workflow_labels}
             if pod_labels:
@@ -317,9 +315,7 @@ class MentionReader:
         self._held.append(Held(kind, space, companion.name, made))
         if companion.claim_template:
             self._held.append(Held(CLAIM_TEMPLATE, space, companion.claim_template))
-        self._held += (
-            Held("Secret", space, name) for name in _secrets(kind, companion.name, spec) if isinstance(name, str)
-        )
+        self._held += (Held("Secret", space, x) for x in _secrets(kind, companion.name, spec) if isinstance(x, str))
         if "scaleTargetRef" in spec:
             target = _mapping(spec["scaleTargetRef"])
             self._use(source, SCALED, str(target.get("kind") or DEFAULT_SCALED), space, target.get("name"))
@@ -369,9 +365,7 @@ class MentionReader:
         self, kind: str, name: str, space: Space, count: int, labels: Mapping[str, Any], template: object
     ) -> None:
         spec = _mapping(_mapping(template).get("spec"))
-        containers = [
-            container for field in ("containers", "initContainers") for _, container in _mappings_in(spec.get(field))
-        ]
+        containers = [container for x in ("containers", "initContainers") for _, container in _mappings_in(spec.get(x))]
         ports = [port.get("name") for container in containers for _, port in _mappings_in(container.get("ports"))]
         named = tuple(port for port in ports if isinstance(port, str))
         numbers = [port.get("containerPort") for item in containers for _, port in _mappings_in(item.get("ports"))]

@@ -145,12 +145,9 @@ def base_gang(clique_set: str, replica: int) -> str:
 
 
 def scaled_gang(clique_set: str, replica: int, scaling_group: str, number: int) -> str:
-    """Returns Grove's name for the PodGang of the ``number``-th replica of a scaling group above its minimum."""
-    return f"{base_gang(clique_set, replica)}-{scaling_group}-{number}"
-
-
-def group_replica(clique_set: str, replica: int, scaling_group: str, number: int) -> str:
-    """Returns the name of the ``number``-th replica of a scaling group of a PodCliqueSet."""
+    """Returns Grove's name for the ``number``-th replica of a scaling group, and for the PodGang of the ``number``-th
+    replica above its minimum.
+    """
     return f"{base_gang(clique_set, replica)}-{scaling_group}-{number}"
 
 

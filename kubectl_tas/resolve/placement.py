@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING, Any
 from kubectl_tas.base.late import dataclass
 from kubectl_tas.facts.gpus import Gpus
 from kubectl_tas.facts.kai import Feature
-from kubectl_tas.facts.quantities import Amounts
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import OWN_METADATA, KeyPath, whole_number
+from kubectl_tas.model.podsets import PodSet
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve.clusters import Dangling
 from kubectl_tas.resolve.pools import Declarations, FleetPool
 from kubectl_tas.resolve.topologies import FleetTopology, Level
 
 if TYPE_CHECKING:
-    from kubectl_tas.model.podtemplate import Meta, PodTemplate
     from kubectl_tas.model.workloads import Workload
 
 
@@ -48,9 +47,7 @@ class Placement:
     @property
     def asked(self) -> tuple[LevelAnnotation, ...]:
         """The requested levels."""
-        return tuple(
-            level_annotation for level_annotation in (self.required, self.preferred) if level_annotation is not None
-        )
+        return tuple(annotation for annotation in (self.required, self.preferred) if annotation is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,45 +85,13 @@ _OF_PLACES = ("affinity", "nodeSelector", "priorityClassName", "schedulerName", 
 
 
 @dataclass(frozen=True, slots=True)
-class ReplicaType:
-    """Identical pods of a workload, with the requests of their template."""
+class ReplicaType(PodSet):
+    """Identical pods of a workload, with the requests of their template. Its name is an RFC 1123 label."""
 
-    name: str
-    """Name of the type: an RFC 1123 label, such as worker."""
-    replicas: int
-    """Pods that run at the same time."""
-    asks: Amounts
-    """The request of one pod."""
-    path: KeyPath
-    """Path of the pod template, or of the fields in its place."""
-    template: PodTemplate | None
-    """The pod template. None if another object contains it."""
-    indices: int
-    """Pods with an index of their own: the completions of an Indexed Job, else ``replicas``."""
-    index_label: str | None = None
-    """The label with the index of a pod."""
-    is_leader: bool = False
-    """Whether the type is the one pod that leads others."""
     is_divided: bool = False
     """Whether KAI's podgrouper divides these pods into segments by the size alone."""
-    metadata_path: KeyPath = ()
-    """Path of the labels and annotations of the pods."""
-    spec_path: KeyPath = ()
-    """Path of the fields of the pods."""
-    is_pod_spec: bool = True
-    """Whether these fields are a PodSpec, and not fields of the kind in its place."""
-    holders: tuple[str, ...] = ()
-    """Places below ``path`` that the pods have their requests from, as in ``PodSet``."""
-    beside: KeyPath = ()
-    """Path of a container that the operator adds to the pods. Empty if it adds none with resources of the file."""
-    added: int = 0
-    """Number of ``replicas`` that only a controller adds."""
     written: str | None = None
     """The name that the user gave to the type. None if the kind defines the name."""
-    job: tuple[KeyPath, Meta] | None = None
-    """Path and content of the metadata of the jobs that own the pods. None without such jobs."""
-    jobs: int = 1
-    """The number of jobs that own the pods."""
     placement: Placement | None = None
     """The placement from the annotations of the type's template and of its jobs' template."""
     lost: tuple[LevelAnnotation, ...] = ()
@@ -373,19 +338,15 @@ class AnnotationReader:
             return None, Ignored.NO_KAI if is_asked else None
         if label is None:
             return None, Ignored.NO_INDEX if is_asked else None
-        has_topology = self._has_topology(annotations, where, asks_level=asks_level)
+        placed = any(name in self.root or name in annotations for name in OF_PODS)
+        named, _ = self._written_topology(annotations, where)
+        has_topology = bool(asks_level or placed or named) and self._topology(annotations, where) is not None
         if not (by_size or has_topology):
             return None, Ignored.NO_TOPOLOGY if is_asked else None
         placement = self.placement(annotations, where, OF_SEGMENTS) if has_topology else None
         excluded = spec.own_division is not None and spec.own_division.leader_excluded
         ignored = Ignored.NO_TOPOLOGY if asks_level and not has_topology else None
         return Segments(size.pods, size.path, placement, label, excluded), ignored
-
-    def _has_topology(self, annotations: Mapping[str, str], where: KeyPath, *, asks_level: bool) -> bool:
-        """Whether a topology for segments is named, or can be added."""
-        placed = any(name in self.root or name in annotations for name in OF_PODS)
-        named, _ = self._written_topology(annotations, where)
-        return bool(asks_level or placed or named) and self._topology(annotations, where) is not None
 
 
 @dataclass(frozen=True, slots=True)

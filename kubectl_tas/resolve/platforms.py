@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
@@ -169,11 +169,8 @@ class Platforms:
         return named or self.base
 
 
-class Finder(Protocol):
-    """Finds places in a document, or in merged pod templates."""
-
-    def __call__(self, path: KeyPath, *, key: bool = False) -> Location:
-        """Returns the place of the value (or of the key) at ``path``."""
+Finder = Callable[..., Location]
+"""Returns the place of the value at a path, or with ``key`` that of its key."""
 
 
 class Merged:
@@ -292,11 +289,9 @@ class FilledTemplates:
         spec = self.data.get("spec", {})
         containers = spec.get("containers") if isinstance(spec, dict) else None
         resources = [
-            template["resources"]
-            for template in (containers if isinstance(containers, list) else ())
-            if isinstance(template, dict)
-            and template.get("name") == container
-            and isinstance(template.get("resources"), dict)
+            each["resources"]
+            for each in (containers if isinstance(containers, list) else ())
+            if isinstance(each, dict) and each.get("name") == container and isinstance(each.get("resources"), dict)
         ]
         amounts = [amounts_by_kind.get(kind) for amounts_by_kind in resources for kind in ("limits", "requests")]
         return frozenset(name for by_name in amounts if isinstance(by_name, dict) for name in by_name)
@@ -392,22 +387,18 @@ def values_of(
     values |= {name: value for name, value in amounts_of_resource.items() if value is not None or name not in values}
     values["USER_EXCLUDED_NODES"] = f"ARRAY:[{','.join(resource.nodesExcluded)}]"
     for name in ("USER_STORAGE", "USER_MEMORY"):
-        values |= _size_tokens(name, values[name])
+        size_text = values[name]
+        match = AMOUNT.fullmatch(str(size_text)) if size_text is not None else None
+        tokens: dict[str, Any] = {f"{name}_VAL": match[1] if match else None, f"{name}_UNIT": None}
+        if match:
+            tokens[f"{name}_UNIT"] = match[2] or "B"
+        amount = quantities.parse(str(size_text)) if match else None
+        for unit, size in (("B", quantities.SUFFIXES[""]), *((unit, quantities.SUFFIXES[unit]) for unit in _SIZES)):
+            number = None if amount is None else float(amount / size)
+            tokens[f"{name}_{unit}"] = int(number) if number is not None and number.is_integer() else number
+        values |= tokens
     values["USER_CACHE"] = _cache_size(task.cacheSize or values.get("USER_CACHE"), values["USER_STORAGE"])
     return {**values, **identity_tokens}
-
-
-def _size_tokens(name: str, size_text: Any) -> dict[str, Any]:
-    """Returns the number and the unit of an amount of bytes, and the amount in each unit."""
-    match = AMOUNT.fullmatch(str(size_text)) if size_text is not None else None
-    tokens: dict[str, Any] = {f"{name}_VAL": match[1] if match else None, f"{name}_UNIT": None}
-    if match:
-        tokens[f"{name}_UNIT"] = match[2] or "B"
-    amount = quantities.parse(str(size_text)) if match else None
-    for unit, size in (("B", quantities.SUFFIXES[""]), *((unit, quantities.SUFFIXES[unit]) for unit in _SIZES)):
-        number = None if amount is None else float(amount / size)
-        tokens[f"{name}_{unit}"] = int(number) if number is not None and number.is_integer() else number
-    return tokens
 
 
 def _cache_size(requested: Any, storage: Any) -> str:

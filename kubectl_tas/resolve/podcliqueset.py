@@ -21,7 +21,7 @@ from kubectl_tas.resolve.pools import Declarations, FleetPool, FleetSubpool, Lab
 from kubectl_tas.resolve.topologies import FleetTopology
 
 if TYPE_CHECKING:
-    from kubectl_tas.model.grovekinds import Clique, CliqueSet, PackConstraint, ScalingGroup
+    from kubectl_tas.model.grovekinds import Clique, CliqueSet, ScalingGroup
 
 MAX_PREVIEWED = 1000
 """The most gangs of a set, and PodCliques of a gang, for a preview."""
@@ -113,16 +113,6 @@ class FleetPodCliqueSet:
         return self.declared.spec
 
     @cached_property
-    def constraints(self) -> tuple[tuple[PackConstraint, KeyPath], ...]:
-        """All constraints with their paths."""
-        return self.spec.constraints
-
-    @cached_property
-    def named(self) -> tuple[tuple[str, KeyPath], ...]:
-        """The cluster topologies that the set names, with their paths. More than one name is an error."""
-        return self.spec.named
-
-    @cached_property
     def references(self) -> tuple[tuple[str, KeyPath], ...]:
         """The cluster topologies that the set refers to, by name or as the default, with their paths."""
         return self.spec.references
@@ -130,11 +120,6 @@ class FleetPodCliqueSet:
     def place_of(self, reference: KeyPath) -> Location:
         """Returns the place of a topology's name, or of the constraint that refers to the default."""
         return self.declared.origin.locate(reference, key=reference[-1] == "topologyConstraint")
-
-    @cached_property
-    def asks(self) -> bool:
-        """Whether the set requests any placement."""
-        return self.spec.asks
 
     @cached_property
     def topology_name(self) -> str | None:
@@ -169,7 +154,7 @@ class FleetPodCliqueSet:
         """Yields the names of the scaling groups' replicas in one replica of the set, each with its scaling group."""
         for group in self.groups:
             for number in range(group.spec.replicas):
-                yield names.group_replica(self.name, replica, group.name, number), group
+                yield names.scaled_gang(self.name, replica, group.name, number), group
 
     @property
     def base_size(self) -> int:

@@ -96,7 +96,9 @@ class FleetSubpool:
     def quota(self) -> Amounts:
         """The current quota. Unless the subpool is ACTIVE, it is 0, except for resources without a limit."""
         return (
-            self.requested if self.state == "ACTIVE" else each(lambda name: _zero_if_limited(self.requested.of(name)))
+            self.requested
+            if self.state == "ACTIVE"
+            else each(lambda name: NO_LIMIT if self.requested.of(name) == NO_LIMIT else 0)
         )
 
     @property
@@ -324,9 +326,7 @@ class FleetPool:
     @property
     def leaves(self) -> tuple[LeafQueue, ...]:
         """The shared queue of the pool, and the queues of its subpools."""
-        subpool_leaves = (
-            LeafQueue(subpool.canonical, subpool.queue, subpool.declared, subpool.state) for subpool in self.subpools
-        )
+        subpool_leaves = (LeafQueue(each.canonical, each.queue, each.declared, each.state) for each in self.subpools)
         return LeafQueue(self.name, self.shared_queue, self.declared), *subpool_leaves
 
     @property
@@ -683,10 +683,6 @@ def _with_pool_defaults(
     if isinstance(amounts, int):
         return each(lambda _: amounts)
     return each(lambda name: pool.of(name) if (own := getattr(amounts, name)) is None else read(name, own))
-
-
-def _zero_if_limited(amount: Amount) -> Amount:
-    return amount if amount == NO_LIMIT else 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,9 +62,7 @@ class FleetTopology:
     def binding(self, backend: FleetBackend) -> str | None:
         """Returns the existing topology of the backend's scheduler to use instead."""
         scheduler_name = backend.scheduler_name
-        return next(
-            (binding.topologyReference for binding in self.bindings if binding.schedulerName == scheduler_name), None
-        )
+        return next((each.topologyReference for each in self.bindings if each.schedulerName == scheduler_name), None)
 
     def name_on(self, backend: FleetBackend) -> str:
         """Returns the name of the Topology object on the backend."""

@@ -11,6 +11,7 @@ from functools import cached_property
 from kubectl_tas.base.diagnostics import Diagnostic, Severity
 from kubectl_tas.base.late import dataclass
 from kubectl_tas.compare.impact import Impact
+from kubectl_tas.draw.forecasttable import Forecasted
 from kubectl_tas.draw.gangfigure import Picture, picture
 from kubectl_tas.gangs.admission import VERDICTS, Admission, Outcome, QueueUsage, Verdict
 from kubectl_tas.gangs.quota_usage import Account, accounts
@@ -57,6 +58,8 @@ class Content:
     """The source of the usage, in words."""
     nodes: Mapping[str, ClusterNodes] = field(default_factory=dict)
     """Nodes by backend, for each cluster whose nodes are known."""
+    forecasts: tuple[Forecasted, ...] = ()
+    """The forecast of each scheduler whose nodes and pods are known."""
     commit: tuple[str, date] | None = None
     """Name and day of the last commit, if the files are in a git repository."""
     whole: Callable[[Submission], tuple[Fleet, Submission]] | None = None

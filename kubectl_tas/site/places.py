@@ -17,6 +17,7 @@ HOME = "index.html"
 CLUSTERS, POOLS, TOPOLOGIES, WORK, FINDINGS = (
     f"{folder}/index.html" for folder in ("clusters", "pools", "topologies", "work", "findings")
 )
+STARTS = "work/starts.html"
 CHANGES = "changes/index.html"
 RULES = "findings/rules.html"
 OPEN_WORK = "work/open.html"
@@ -29,7 +30,7 @@ SECTIONS = {
     "Findings": FINDINGS,
 }
 """The menu: paths of the list pages, by name."""
-_RESERVED = ("index", "open", "rules")
+_RESERVED = ("index", "open", "rules", "starts")
 
 
 @dataclass(frozen=True)

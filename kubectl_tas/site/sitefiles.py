@@ -40,12 +40,14 @@ def _pages(content: Content) -> Iterator[Page]:
     yield from inventory.topology_pages(content)
     yield from found.pages(content)
     yield from work.pages(content)
+    yield from work.starts(content)
     yield from overview.changes(content)
 
 
 def _html(page: Page, content: Content) -> str:
     """Renders one page of the site."""
-    sections = SECTIONS if content.since is None else {**SECTIONS, "Changes": places.CHANGES}
+    sections = {**SECTIONS, **({work.STARTS: places.STARTS} if content.forecasts else {})}
+    sections |= {} if content.since is None else {"Changes": places.CHANGES}
     shared = {"site": content.title, "mark": SITE_MARK, "sections": sections, "home": HOME, "gap": content.fleet.gap}
     return _template().render(page=page, **shared)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-from kubectl_tas.draw import fitfigure, fitpages
+from kubectl_tas.draw import fitfigure, fitpages, forecasttable, gantt
 from kubectl_tas.draw.gangfigure import Picture, figure
 from kubectl_tas.place.answers import FitOutcome
 from kubectl_tas.place.gangs_to_place import LeftOut
@@ -18,6 +19,8 @@ from kubectl_tas.site.found import findings_of
 
 OPEN = ("rejected", "unschedulable", "pending", "draining", "unknown")
 """Verdicts that need attention, the worst first."""
+STARTS = "Starts"
+"""The menu's entry for the page about starts."""
 LOOK_AT = "Work to look at"
 """Title of the table of work that needs attention."""
 
@@ -31,6 +34,32 @@ def pages(content: Content) -> Iterator[Page]:
     yield from blocks.divided(Page(places.OPEN_WORK, LOOK_AT, "", "Work", crumbs, (waiting(content),)))
     for submission in sorted(content.places.work, key=lambda sent: sent.declared.origin.path):  # reads each file once
         yield _page(content, submission)
+
+
+def starts(content: Content) -> Iterator[Page]:
+    """Yields the page that says when work starts, if a cluster's nodes and pods are known."""
+    if not content.forecasts:
+        return
+    text = "This holds if each limit holds, and no further work comes. Most work ends, and starts, earlier."
+    body, rows = list[Block]([TextBlock(text)]), list[tuple[Cell, ...]]()
+    for each in content.forecasts:
+        cluster = (each.scheduler.backend,) if len(content.forecasts) > 1 else ()
+        if each.forecast.horizon < each.clock.horizon:
+            played = forecasttable.lasting(each.forecast.horizon)
+            text = f"Of {each.scheduler.backend} only {played} are played. Work that starts later is absent."
+            body.append(TextBlock(text))
+        body.append(Drawing(each.scheduler.backend, gantt.picture([each])))
+        for gang in each.gangs:
+            to_place = each.planned.gangs_to_place.get(gang.name)
+            name = each.name_of(gang.name)
+            link = name if to_place is None else replace(content.places.submission(to_place.sent), text=name)
+            times = forecasttable.starts(gang, each.clock), forecasttable.ends(gang, each.clock)
+            rows.append((link, *cluster, *times, forecasttable.because(each, gang)))
+        for idle in each.idle:
+            rows.append((content.places.submission(idle.gang.sent), *cluster, idle.starts, "-", idle.because))
+    header = "Name", *(("Cluster",) if len(content.forecasts) > 1 else ()), *forecasttable.HEADER[-3:]
+    table = Table("All starts", header, tuple(rows), none="Nothing waits or runs.")
+    yield from blocks.divided(Page(places.STARTS, "When does it start", "", STARTS, (), (*body, table)))
 
 
 def work_table(content: Content, submissions: Sequence[Submission]) -> Table:

@@ -26,6 +26,7 @@ from kubectl_tas.place.queues import held_gangs, total_resources, trees
 from kubectl_tas.place.uncharged import holdings, objects_of
 from tests.hostile.test_kubectl import paths, replaced
 from tests.support.cli import kubectl_tas, pool, subpool, write
+from tests.support.history import commit
 from tests.support.kubectl import GPU
 
 Item = dict[str, Any]
@@ -284,12 +285,13 @@ def state() -> list[Item]:
 
 COMMANDS: dict[str, tuple[str, ...]] = {
     "admit": ("workflows/w.yaml",),
+    "diff": ("HEAD", "--assume", "1h"),
     "fit": ("--all",),
     "forecast": ("--assume", "1h", "--now", "2026-11-29T04:00Z"),
     "import cluster": ("--to", "imported"),
     "pool describe": ("team",),
     "pool list": (),
-    "pool plan": (),
+    "pool plan": ("team", "--grow", "1", "--quota", "16", "--assume", "1h"),
     "pool share": (),
     "report": ("--to", "site"),
     "snapshot": ("--to", "snapshot.gzip"),
@@ -303,7 +305,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "workflow why": ("Job/train",),
 }
 """Each command that reads the state of a cluster, with its arguments."""
-NODES = ("fit", "forecast", "pool plan", "pool share", "snapshot")
+NODES = ("diff", "fit", "forecast", "pool plan", "pool share", "snapshot")
 """Those that take --nodes too."""
 NEITHER = ("mcp", "nodes generate")
 """Those that only pass the file on, or count nodes."""
@@ -337,6 +339,7 @@ def team(repository: Path) -> Path:
         "workflows/w.yaml": WORK,
         "workflows/train.yaml": JOB,
     }
+    commit(write(repository, {**files, "pools/team.yaml": pool(guarantee=7)}))
     return write(repository, files)
 
 

@@ -44,7 +44,8 @@ LEAVES = {
     "validate": ["validate", "validate -o json", "validate {evil}", "validate --base {evil}", "validate --live"],
     "render": ["render", "render --to -", "render --backend {evil} --to -", "render --fail-on-change"],
     "check": ["check", "check -o json"],
-    "diff": [f"diff --base HEAD -o {form}" for form in ("text", "json", "markdown", "html")] + ["diff --base {evil}"],
+    "diff": [f"diff --base HEAD -o {form}" for form in ("text", "json", "markdown", "html")]
+    + ["diff --base {evil}", "diff HEAD --nodes {file}"],
     "fn": ["fn"],
     "fit": ["fit --all --nodes {file}", "fit {evil} --nodes {evil}", "fit --all --cluster-state {evil}"],
     "snapshot": [
@@ -62,7 +63,11 @@ LEAVES = {
         "pool describe {evil}",
         *(f"pool describe team -o {form}" for form in ("text", "tree", "mermaid", "dot", "svg", "html", "json")),
     ],
-    "pool plan": ["pool plan --nodes {file}", "pool plan {evil} --nodes {evil}", "pool plan --cluster-state {evil}"],
+    "pool plan": [
+        "pool plan --nodes {file} --grow 1",
+        "pool plan {evil} --nodes {evil}",
+        "pool plan --cluster-state {evil}",
+    ],
     "pool share": ["pool share --gpus 8", "pool share {evil}", "pool share --gpus 8 --demand {evil}=1"],
     "workflow why": ["workflow why w --cluster-state {file}", "workflow why {evil}", "workflow why w --context {evil}"],
     "pool create": [

@@ -122,7 +122,7 @@ def test_names_of_gangs() -> None:
 def test_names_that_grove_gives() -> None:
     assert names.base_gang("chat", 1) == "chat-1"
     assert names.scaled_gang("chat", 1, "sg", 2) == "chat-1-sg-2"
-    assert names.group_replica("chat", 1, "sg", 2) == "chat-1-sg-2"
+    assert names.scaled_gang("chat", 1, "sg", 2) == "chat-1-sg-2"
     assert names.pod_clique("chat-1", "server") == "chat-1-server"
 
 

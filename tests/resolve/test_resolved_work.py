@@ -228,7 +228,7 @@ class TestSet:
             (f"chat-1-sg-{number}", "sg") for number in range(3)
         ]
         assert (item.key, item.name, item.replicas) == (("default", "chat"), "chat", 2)
-        assert (item.topology and item.topology.name, item.topology_name, item.asks) == ("racks", "racks", True)
+        assert (item.topology and item.topology.name, item.topology_name, item.spec.asks) == ("racks", "racks", True)
 
     def test_without_a_pool(self) -> None:
         item = self.made(labels="{}")

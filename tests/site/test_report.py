@@ -495,6 +495,7 @@ def placed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site of a repository of which the nodes are known, and the pods on them."""
     case, folder = GOLDEN / "commands/fit", tmp_path_factory.mktemp("placed")
     items = [item for name in ("nodes", "pods") for item in json.loads((case / f"{name}.json").read_text())["items"]]
+    items[0]["metadata"]["creationTimestamp"] = "2026-11-29T04:00:00Z"
     (folder / "state.json").write_text(json.dumps({"kind": "List", "items": items}))
     assert report(case_input(case), folder / "site", "--cluster-state", str(folder / "state.json")) == 0
     return folder / "site"
@@ -515,6 +516,20 @@ def test_where_nodes_are_known_work_says_whether_kai_places_it(placed: Path) -> 
         tone, _, word = badge.partition(" ")
         assert f'<span class="badge {tone}">{word}</span>' in (placed / f"work/workflow-{name}.html").read_text()
     assert dead_links(placed) == []
+
+
+def test_where_nodes_are_known_a_page_says_when_work_starts(placed: Path, site: Path, tmp_path: Path) -> None:
+    text, page = words(placed, "work/starts.html"), (placed / "work/starts.html").read_text()
+    assert "When does it start This holds if each limit holds" in text
+    assert "default: 7 d from 2026-11-29 04:00 UTC" in text
+    assert "placed unknown - mended has no limit" in text
+    assert "too-large never - KAI finds no room for it, even on empty nodes" in text
+    assert "<style" not in page
+    assert '<a href="../work/starts.html">Starts</a>' in (placed / "pools/index.html").read_text()
+    assert not (site / "work/starts.html").exists()
+    state = f"--cluster-state={placed.parent / 'state.json'}"
+    assert report(case_input(GOLDEN / "commands/fit"), tmp_path / "again", state) == 0
+    assert (tmp_path / "again/work/starts.html").read_text() == page
 
 
 def test_where_nodes_are_known_pools_say_what_there_is_room_for(placed: Path) -> None:
