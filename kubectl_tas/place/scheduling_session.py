@@ -238,7 +238,7 @@ class SchedulingSession:
             pod.node = None
 
     def returns(self, work: Work, pods: Collection[SessionPod] = ()) -> None:
-        """Takes pods that were evicted for pods that wait. They are made again, so they are the youngest of the gang."""
+        """Takes pods that were evicted for pods that wait. ``pods`` are made again, so they are the youngest."""
         if pods:
             work.pods = tuple(sorted(work.pods, key=lambda pod: pod in pods))
         self.signatures[work] = _signature(work)
@@ -473,8 +473,9 @@ class Order:
             pods_left = work.active if pods is None or not self._is_leaving else tuple(pods)
             next_pods = pods_left if self._is_leaving else pods
             rank = self._session.rank_of(work, pods_left) if next_pods else None
-            # KAI does not count what a pod that waits for others to go would give back (AllocatedVector of job_info.go)
-            counted_pods = (pod for pod in next_pods or () if not self._is_leaving or pod not in self._session.nominated)
+            # KAI does not count what pods that wait for others to go would give back (AllocatedVector of job_info.go)
+            promised = self._session.nominated if self._is_leaving else {}
+            counted_pods = (pod for pod in next_pods or () if pod not in promised)
             next_gang = QueuedGang(work, pods_left, rank, sum_of(counted_pods)) if rank and next_pods else None
         if next_gang is None:
             return
