@@ -78,7 +78,7 @@ def shape_of(text: object) -> str:
 
 def is_marked(text: str) -> bool:
     """Whether a text may contain a secret of a known shape; a cheap test."""
-    return any(mark in text for mark in MARKS)
+    return any(map(text.__contains__, MARKS))
 
 
 def hidden(line: str) -> str:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, AnyStr, NoReturn
 
 
 @cache
+@cache
 def imported(path: str) -> Any:
     """Imports and returns the attribute at ``module:attribute``."""
     module, _, attribute = path.partition(":")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from itertools import islice
 from operator import itemgetter
 
@@ -77,6 +78,7 @@ def _parts(name: str) -> set[str]:
     return {name, *(name[:at] + name[at + 1 :] for at in range(len(name)))} if len(name) <= MAX_LENGTH else set()
 
 
+@lru_cache(maxsize=4096)
 def _of_series(name: str) -> str:
     """Returns a name without the parts that differ in a series: numbers, and words of up to two letters."""
     return re.sub(r"[0-9]+|(?<![A-Za-z])[A-Za-z]{1,2}(?![A-Za-z])", "", name)

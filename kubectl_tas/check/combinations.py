@@ -220,8 +220,10 @@ def _pod(fields: Fields) -> Found:
         hint = "Remove schedulingGates, unless a controller removes them from the pods."
         yield Diagnostic(POD_HELD, "no scheduler looks at pods with scheduling gates", location, hint=hint)
     yield from _priority(fields)
-    yield from _node_labels(fields.below("nodeSelector"))
-    yield from _as_a_whole(fields.below("resources"))
+    if "nodeSelector" in fields.value:
+        yield from _node_labels(fields.below("nodeSelector"))
+    if "resources" in fields.value:
+        yield from _as_a_whole(fields.below("resources"))
     in_pod = fields.containers
     yield from _mounts(fields, in_pod)
     for volume in fields.each("volumes"):

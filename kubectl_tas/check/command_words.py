@@ -30,6 +30,7 @@ COMMAND_DOUBTFUL = Rule.info(
     "tasks of one NODE_RANK never find each other. If several processes share a GPU on purpose, ignore the note.",
 )
 _SHELLS = frozenset(("sh", "bash", "dash", "ash", "zsh", "ksh", "busybox"))
+_STARTED = _SHELLS - {"busybox"}
 _WITH_VALUE = frozenset(("-o", "+o", "-O", "+O", "--rcfile", "--init-file"))
 """Options of shells that take the next word."""
 _NAMES = frozenset(("--", "-", "_", *_SHELLS))
@@ -53,12 +54,19 @@ class _Word(NamedTuple):
 
 def check_words(container: Fields) -> Iterator[Diagnostic]:
     """Checks the command of a container. Tasks of OSMO and sections of operators start programs in other ways."""
-    texts = [(f, i, str(t)) for f in ("command", "args") for i, t in enumerate(listed(container.value.get(f)))]
-    if not texts or "image" not in container.value or any("{{" in text for *_, text in texts):
+    command, args = listed(container.value.get("command")), listed(container.value.get("args"))
+    text = "\n".join(map(str, (*command, *args)))
+    if not (command or args) or "image" not in container.value or "{{" in text:
         return
-    starts_shell = container.has("command") and texts[0][2].rpartition("/")[2] in _SHELLS - {"busybox"}
-    may_lack = "workflow" not in container.origin.data and any("$" in text for *_, text in texts)
-    words = [_Word(text, (*container.path, field, index)) for field, index, text in texts if starts_shell or may_lack]
+    starts_shell = container.has("command") and str((command or args)[0]).rpartition("/")[2] in _STARTED
+    may_lack = "$" in text and "workflow" not in container.origin.data
+    if not starts_shell and not may_lack:
+        return
+    words = [
+        _Word(str(text), (*container.path, field, index))
+        for field, texts in (("command", command), ("args", args))
+        for index, text in enumerate(texts)
+    ]
     if may_lack:
         yield from _variables(container, words)
     if starts_shell:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from kubectl_tas.base.diagnostics import Diagnostic
@@ -83,8 +84,9 @@ def check_command(container: Fields, _fleet: Fleet) -> Iterator[Diagnostic]:
             yield from _named(container.below(*call, "exec"))
     yield from check_words(container)
     # Devices that a container does not have: CUDA numbers those of the container from 0.
-    given = _gpus_of(container)
-    for index, variable in enumerate(mappings(container.get("env"))) if given else ():
+    variables = mappings(container.get("env"))
+    given = _gpus_of(container) if variables else 0
+    for index, variable in enumerate(variables) if given else ():
         numbers = [number.strip() for number in str(variable.get("value")).split(",")]
         if variable.get("name") != _DEVICES or not all(number.isdecimal() for number in numbers):
             continue
@@ -95,21 +97,22 @@ def check_command(container: Fields, _fleet: Fleet) -> Iterator[Diagnostic]:
             )
             place = container.origin.locate((*container.path, "env", index, "value"))
             yield Diagnostic(COMMAND_DOUBTFUL, message, place, hint="Remove it: a container sees its own GPUs alone.")
-    for words, launcher in launched_by(container):
-        if not given or (launcher.is_alone and not is_alone(container)):
-            continue
+    for launcher, options in launched_by(container):
         number, last, others = 1, None, 1
-        for option in options_of(words):
+        for option in options:
             if option.name in launcher.unless or (option.name in launcher.options and not option.value.isdecimal()):
                 number = 0
             elif option.name in launcher.options:
                 number, last, others = number * int(option.value[:9]), option, number
-        if last is not None and number > given:
+        if last is None or (launcher.is_alone and not is_alone(container)):
+            continue
+        if number > (given := _gpus_of(container)) > 0:
             message = f"{last.written} makes this command use {number} GPUs, but its container has {given}"
             fitting = given // others
             change = f"Write {last.start}{fitting}" if fitting else f"Lower {last.written} and the options before it"
             hint = f"{change}, or ask for {number} GPUs."
-            yield Diagnostic(COMMAND_DOUBTFUL, message, container.origin.locate(last.path), hint=hint)
+            place = container.origin.locate((*container.path, *last.path))
+            yield Diagnostic(COMMAND_DOUBTFUL, message, place, hint=hint)
 
 
 def check_processes(declared: Declared[Workload], _fleet: Fleet) -> Iterator[Diagnostic]:
@@ -140,18 +143,21 @@ def _named(holder: Fields) -> Iterator[Diagnostic]:
         yield Diagnostic(COMMAND_DOUBTFUL, message, holder.origin.locate((*holder.path, "command", 0)), hint=hint)
 
 
-Words = list[tuple[str, KeyPath]]
-"""The words of a command, each with the path of the text that has it."""
+Words = Sequence[tuple[str, KeyPath]]
+"""The words of a command, each with the path below its container of the text that has it."""
 
 
-def launched_by(container: Fields) -> Iterator[tuple[Words, Launcher]]:
-    """Yields the commands of a container that run a launcher."""
-    texts = _texts(container)
-    if any(_MAY_LAUNCH.search(text) for text, _ in texts):
-        for words in _commands(texts):
-            launcher = launcher_of(words)
-            if launcher is not None:
-                yield words, launcher
+def launched_by(container: Fields) -> tuple[tuple[Launcher, tuple[Option, ...]], ...]:
+    """Returns the launchers that the commands of a container run, each with its options."""
+    return _launched(_texts(container))
+
+
+@lru_cache(maxsize=256)
+def _launched(texts: Words) -> tuple[tuple[Launcher, tuple[Option, ...]], ...]:
+    if not any(_MAY_LAUNCH.search(text) for text, _ in texts):
+        return ()
+    launched = ((launcher_of(words), words) for words in _commands(texts))
+    return tuple((launcher, tuple(options_of(words))) for launcher, words in launched if launcher is not None)
 
 
 def commands_of(container: Fields) -> Iterator[Words]:
@@ -160,13 +166,15 @@ def commands_of(container: Fields) -> Iterator[Words]:
 
 
 def _texts(container: Fields) -> Words:
-    texts = [
-        (str(text), (*container.path, field, index))
-        for field in ("command", "args")
-        for index, text in enumerate(listed(container.value.get(field)))
-        if isinstance(text, str | int)
-    ]
-    return texts + _scripts(container, texts) if "files" in container.value else texts
+    texts = tuple(
+        [
+            (str(text), (field, index))
+            for field in ("command", "args")
+            for index, text in enumerate(listed(container.value.get(field)))
+            if isinstance(text, str | int)
+        ]
+    )
+    return (*texts, *_scripts(container, texts)) if "files" in container.value else texts
 
 
 def _commands(texts: Words) -> Iterator[Words]:
@@ -179,14 +187,13 @@ def _commands(texts: Words) -> Iterator[Words]:
         yield from ([(word.strip("\"'"), path) for word in line.split()] for line in _END.split(lines))
 
 
-def _scripts(container: Fields, texts: Words) -> Words:
-    """Returns the files of a task that its command names."""
-    named, scripts = " ".join(text for text, _ in texts).split(), []
+def _scripts(container: Fields, texts: Words) -> Iterator[tuple[str, KeyPath]]:
+    """Yields the files of a task that its command names."""
+    named = " ".join(text for text, _ in texts).split()
     for index, file in enumerate(listed(container.get("files"))):
         content = value_at(file, "contents")
         if value_at(file, "path") in named and isinstance(content, str) and not value_at(file, "base64"):
-            scripts.append((f"{content}\n", (*container.path, "files", index, "contents")))
-    return scripts
+            yield f"{content}\n", ("files", index, "contents")
 
 
 def launcher_of(words: Words) -> Launcher | None:
@@ -208,7 +215,7 @@ class Option(NamedTuple):
     name: str
     value: str
     path: KeyPath
-    """Path of the text that has it."""
+    """Path below the container of the text that has it."""
     start: str
     """The text before the value, as written."""
 

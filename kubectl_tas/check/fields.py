@@ -178,8 +178,10 @@ def _below(origin: Origin, path: KeyPath, value: Any, shape: Shape) -> Iterator[
     elif shape.accepts and value is not None and type(value) not in shape.accepts:
         yield wrong_type(origin, path, value, shape.types, {})
     elif shape.items is not None and isinstance(value, (dict, list)):
+        is_text = shape.items.bound is None and str in shape.items.accepts
         for step, child in value.items() if isinstance(value, dict) else enumerate(value):
-            yield from _below(origin, (*path, step), child, shape.items)
+            if not (is_text and type(child) is str):
+                yield from _below(origin, (*path, step), child, shape.items)
     elif shape.bound is not None and value is not None:
         yield from _refused(origin, path, value, shape.bound)
 

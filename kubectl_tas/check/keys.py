@@ -5,8 +5,9 @@ misspelled or misplaced, and keys that bypass the pool.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from enum import Flag, auto
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from kubectl_tas.base.diagnostics import Diagnostic, Rule, Waiving
@@ -196,6 +197,9 @@ SYNC_BYPASS = Rule.error(
 _TABLES = {"labels": LABELS, "annotations": ANNOTATIONS, "keys": {**LABELS, **ANNOTATIONS}}
 _JOINING = (labels.POD_GROUP, labels.SKIP_PODGROUPER)
 """Annotations by which a pod joins a PodGroup that KAI's podgrouper does not make."""
+_NAMED = frozenset({*_TABLES, "field"})
+_OF_DEVICES = frozenset({"annotations", "container", "mount", "runtime"})
+"""The types of parts in which names of keys count, and those by which a pod takes devices."""
 PLAIN = (labels.PRIORITY_CLASS, labels.POD_GROUP, *gpus.ANNOTATIONS)
 """Keys of KAI without a domain."""
 _BY_NOBODY = frozenset(key.name for key in KEYS if key.reader is KeyReader.NOBODY)
@@ -207,16 +211,14 @@ _ALL = frozenset(key.name for key in KEYS)
 def keys_of(origin: Origin, section_part: Part) -> Iterator[Diagnostic]:
     """Checks the keys of labels and annotations."""
     where, path, keys = section_part
-    if where in ("labels", "annotations"):
-        for key in keys:
+    for key in keys if where in KNOWN else ():
+        if key not in KNOWN[where] and key not in KNOWN["both"]:
             yield from _key(origin, where, (*path, key))
 
 
 def _key(origin: Origin, where: str, path: KeyPath) -> Iterator[Diagnostic]:
     key = str(path[-1])
     other_map = "labels" if where == "annotations" else "annotations"
-    if key in KNOWN[where] or key in KNOWN["both"]:
-        return
     if (finding := _part_of_gpu(origin, path) or leftover(origin, path)) is not None:
         yield finding
         return
@@ -309,8 +311,8 @@ def java_options_of(origin: Origin, section_part: Part) -> Iterator[Diagnostic]:
     """Reports variables with options for Java by which Spark makes other pods than those of the file. The driver takes
     each option -Dspark.NAME=VALUE as a setting (SparkSubmitCommandBuilder.java of Spark 3.5).
     """
-    owner, path, mapping = section_part
-    if owner != "container" or group_of(str(origin.data.get("apiVersion"))) != "sparkoperator.k8s.io":
+    _, path, mapping = section_part
+    if group_of(str(origin.data.get("apiVersion"))) != "sparkoperator.k8s.io":
         return
     for variable in environment.variables(mapping):
         is_changing = variable.is_elsewhere or OPTIONS.search(environment.unquoted(str(variable.value)))
@@ -321,7 +323,7 @@ def java_options_of(origin: Origin, section_part: Part) -> Iterator[Diagnostic]:
 
 
 def queue_of_project(
-    origin: Origin, section_part: Part, queues: Collection[str], values: Mapping[Decides, tuple[str, str]]
+    origin: Origin, section_part: Part, around: Surroundings, values: Mapping[Decides, tuple[str, str]]
 ) -> Iterator[Diagnostic]:
     """Reports a label ``project`` that names another queue: it counts for pods without a queue, such as those of a
     runtime. Follows calculateQueueName of KAI 0.17 (default_grouper.go).
@@ -329,7 +331,7 @@ def queue_of_project(
     owner, path, mapping = section_part
     queue = mapping.get(labels.PROJECT) if owner == "labels" else None
     value, reason = values.get(Decides.QUEUE, ("", ""))
-    if value and isinstance(queue, str) and queue in queues and queue != value:
+    if value and isinstance(queue, str) and queue != value and queue in around.queues:
         yield conflict(origin, (*path, labels.PROJECT), value, reason, queue)
 
 
@@ -337,8 +339,8 @@ def joining_of(section_part: Part, declared_value: object) -> Iterator[Diagnosti
     """Reports annotations by which pods join a PodGroup, in a place from which an operator may copy them to pods.
     ``item`` is the work of the document, or None. ``check.owned`` judges those of its pod templates.
     """
-    owner, path, mapping = section_part
-    if owner not in ("annotations", "keys") or not isinstance(declared_value, FleetWorkload | SubmittedSet):
+    _, path, mapping = section_part
+    if not isinstance(declared_value, FleetWorkload | SubmittedSet):
         return
     joining_keys = [key for key in _JOINING if key in mapping]
     if joining_keys and path not in notes_above(declared_value):
@@ -406,7 +408,11 @@ class Surroundings:
         self.fleet, self.maps, self.channels = fleet, config_maps(fleet), dict[str, list[str]]()
         for _, space, template in fleet.compute_domains:
             self.channels.setdefault(space, []).append(template)
-        self.queues = frozenset(queue for backend in fleet.backends for queue in fleet.leaf_queues(backend))
+
+    @cached_property
+    def queues(self) -> frozenset[str]:
+        """The queues that work may be in."""
+        return frozenset(queue for backend in self.fleet.backends for queue in self.fleet.leaf_queues(backend))
 
     def agreed(self, document: WorkDocument) -> Mapping[Decides, tuple[str, str]]:
         """Returns what the pool, or the PodGroup, of a document decides, with the reason."""
@@ -423,14 +429,23 @@ def check_document(document: WorkDocument, around: Surroundings) -> Iterator[Dia
     origin, values = document.origin, around.agreed(document)
     namespace = values.get(Decides.NAMESPACE, ("", ""))[0]
     for section_part in parts(origin.data):
-        yield from keys_of(origin, section_part)
-        yield from labels_below(origin, section_part)
-        yield from reserved_of(origin, section_part)
-        yield from backdoors_of(origin, section_part, values)
-        yield from queue_of_project(origin, section_part, around.queues, values)
-        yield from resources_of(origin, section_part)
-        yield from java_options_of(origin, section_part)
-        yield from joining_of(section_part, document.sent)
-        yield from devices_of(origin, section_part, around.maps, namespace, channels=around.channels.get(namespace, ()))
-        yield from secrets_of(origin, section_part)
-        yield from expressions_of(origin, section_part)
+        owner = section_part[0]
+        if owner in _NAMED:
+            yield from keys_of(origin, section_part)
+            yield from labels_below(origin, section_part)
+            yield from reserved_of(origin, section_part)
+            yield from backdoors_of(origin, section_part, values)
+            yield from queue_of_project(origin, section_part, around, values)
+        if owner in ("amounts", "annotations"):
+            yield from resources_of(origin, section_part)
+        if owner == "container":
+            yield from java_options_of(origin, section_part)
+        if owner in ("annotations", "keys"):
+            yield from joining_of(section_part, document.sent)
+        if owner in _OF_DEVICES:
+            channels = around.channels.get(namespace, ())
+            yield from devices_of(origin, section_part, around.maps, namespace, channels=channels)
+        if owner == "container":
+            yield from secrets_of(origin, section_part)
+        if owner in ("container", "key", "mount"):
+            yield from expressions_of(origin, section_part)

@@ -17,7 +17,7 @@ from kubectl_tas.base.diagnostics import Diagnostic, Related
 from kubectl_tas.base.late import late_pattern
 from kubectl_tas.base.words import misspelled, question
 from kubectl_tas.check.command_words import COMMAND_DOUBTFUL
-from kubectl_tas.check.commands import Option, Words, commands_of, is_alone, launched_by, options_of
+from kubectl_tas.check.commands import Option, Words, commands_of, is_alone, launched_by
 from kubectl_tas.check.conflicts import Fields
 from kubectl_tas.kinds.backdoors import pods_at
 from kubectl_tas.kinds.section import value_at
@@ -82,15 +82,16 @@ def check_launched_nodes(declared: Declared[Workload], _fleet: Fleet) -> Iterato
 
 def _beyond_gpus(container: Fields, kind: str, gpu_count: int) -> Iterator[Diagnostic]:
     """Finds a server of a model over several pods that needs more GPUs than all of them have."""
-    for words, launcher in launched_by(container):
-        used = [option for option in options_of(words) if option.name in launcher.options]
+    for launcher, options in launched_by(container):
+        used = [option for option in options if option.name in launcher.options]
         number = prod(int(option.value[:9]) if option.value.isdecimal() else 0 for option in used)
         if used and launcher.is_alone and not is_alone(container) and number > gpu_count > 0:
             written = " and ".join(option.written for option in used)
             verb = "makes" if len(used) == 1 else "make"
             message = f"{written} {verb} this command use {number} GPUs, but the pods of this {kind} have {gpu_count}"
             hint = f"Use {gpu_count} GPUs or fewer, or add pods."
-            yield Diagnostic(COMMAND_DOUBTFUL, message, container.origin.locate(used[0].path), hint=hint)
+            place = container.origin.locate((*container.path, *used[0].path))
+            yield Diagnostic(COMMAND_DOUBTFUL, message, place, hint=hint)
 
 
 def check_launched_tasks(declared: Declared[Workflow], _fleet: Fleet) -> Iterator[Diagnostic]:
@@ -139,7 +140,8 @@ def _finding(container: Fields, nodes: _NodeRange, total: int, has: str, noun: s
     number, does = (nodes.least, "waits for {} nodes") if is_more else (nodes.most, "lets {} nodes in")
     message = f"{option.start}{option.value} {does.format(number)}, but {has}"
     hint = f"Write {option.start}{total}, or start {number} {noun}."
-    return Diagnostic(COMMAND_DOUBTFUL, message, container.origin.locate(option.path), hint=hint)
+    place = container.origin.locate((*container.path, *option.path))
+    return Diagnostic(COMMAND_DOUBTFUL, message, place, hint=hint)
 
 
 def _together(spec: Workload, path: KeyPath, counts: dict[KeyPath, set[int]], total: int) -> set[int]:
@@ -158,13 +160,12 @@ def _together(spec: Workload, path: KeyPath, counts: dict[KeyPath, set[int]], to
 
 def _waited_for(container: Fields) -> Iterator[_NodeRange]:
     """Yields the nodes that the commands of a container wait for, where the text says it plainly."""
-    for words, launcher in launched_by(container):
+    for launcher, options in launched_by(container):
         if not launcher.nodes:
             continue
-        options = list(options_of(words))
         told = [option for option in options if option.name == launcher.nodes]
         found = _NUMBERS.fullmatch(told[0].value) if len(told) == 1 else None
-        text = container.origin.value(told[0].path) if told else ""
+        text = value_at(container.value, *told[0].path) if told else ""
         if found and not _COMPUTED.search(str(text)) and not any(each.name in launcher.one_node for each in options):
             yield _NodeRange(int(found[1]), int(found[2] or found[1]), told[0])
 
@@ -181,7 +182,8 @@ def _beyond_slots(declared: Declared[Workload], slots: Slots) -> Iterator[Diagno
                 number, path, option = found
                 message = f"{option} {number} starts {number} processes, but the workers have {slots.number} slots"
                 hint = f"Write {option} {slots.number}, or raise {slots.more}."
-                yield Diagnostic(COMMAND_DOUBTFUL, message, origin.locate(path), hint=hint)
+                place = origin.locate((*container.path, *path))
+                yield Diagnostic(COMMAND_DOUBTFUL, message, place, hint=hint)
 
 
 def _processes(words: Words) -> tuple[int, KeyPath, str] | None:

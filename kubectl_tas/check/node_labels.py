@@ -91,14 +91,12 @@ def _of_kubernetes(label: str) -> str | None:
 def check_labels_of_levels(sent: FleetWorkload | SubmittedSet, fleet: Fleet) -> Iterator[Diagnostic]:
     """Finds node labels in pods that misspell the label of a level of their pool."""
     levels = [level.label for level in sent.pool.levels]
-    known_labels = (
-        {*NODE_LABELS, *(level.label for topology in fleet.topologies for level in topology.levels)} if levels else ()
-    )
     origin = sent.declared.origin
     for pods in pods_of(sent) if levels else ():
         for path in pods_at(origin.data, pods.path):
             for label_path, label in _labels_in(Fields(origin, path, origin.value(path))):
-                intended_label = None if label in known_labels else misspelled(label, levels)
+                is_known = any(label == level.label for topology in fleet.topologies for level in topology.levels)
+                intended_label = None if is_known or label in NODE_LABELS else misspelled(label, levels)
                 if intended_label is not None and _of_kubernetes(label) is None:  # else node_label reports it
                     message = (
                         f'no node has the label "{label}"; a level of pool {sent.pool.name} has "{intended_label}"'
@@ -107,8 +105,14 @@ def check_labels_of_levels(sent: FleetWorkload | SubmittedSet, fleet: Fleet) -> 
                     yield Diagnostic(NODE_LABEL, message, where, hint=question(label, intended_label))
 
 
+_WITH_LABELS = frozenset({"nodeSelector", "affinity", "topologySpreadConstraints"})
+"""The fields of a pod with node labels."""
+
+
 def _labels_in(spec: Fields) -> Iterator[tuple[KeyPath, str]]:
     """Yields the node labels in the fields of a pod, each with its path."""
+    if _WITH_LABELS.isdisjoint(spec.value):
+        return
     yield from (((*spec.path, "nodeSelector", label), label) for label in spec.below("nodeSelector").value)
     affinity = spec.below("affinity")
     terms = [(path, "topologyKey") for path in ("podAffinity", "podAntiAffinity")]

@@ -74,12 +74,14 @@ def check_osmo_refusals(declared: Declared[Workflow], _fleet: Fleet) -> Iterator
 
 def _values(declared: Declared[Workflow], task: Task, task_path: KeyPath) -> Iterator[Diagnostic]:
     """Reports words and numbers that YAML 1.1, as OSMO reads it, and kubectl read otherwise."""
+    in_file = declared.origin.value(task_path)
     for field in ("environment", "command", "args"):
-        values = getattr(task, field)
-        fields = declared.origin.value((*task_path, field)) if values else None
+        values, fields = getattr(task, field), child(in_file, field)
+        texts = fields.values() if isinstance(fields, dict) else fields if isinstance(fields, list) else ()
+        if all(type(text) is str and reads_alike(text) for text in texts) and len(texts) == len(values):
+            continue  # the text of each is the same, but for quotes
         for step, value in values.items() if isinstance(values, dict) else enumerate(values):
-            in_file = child(fields, step)
-            if type(in_file) is str and reads_alike(in_file):  # its text is the same, but for quotes
+            if type(text := child(fields, step)) is str and reads_alike(text):
                 continue
             text = declared.origin.source_text((*task_path, field, step))
             if text is None or reads_alike(text):

@@ -140,12 +140,12 @@ def _grace_periods(document: object) -> Iterator[tuple[KeyPath, object]]:
     """Yields the grace periods of pods anywhere in a document, since operators take them in many places. A probe has a
     period of its own, for the container alone.
     """
-    waiting: list[tuple[KeyPath, object]] = [((), document)]
+    waiting: list[tuple[KeyPath, Any]] = [((), document)]
     while waiting:
         path, value = waiting.pop()
-        is_probe = str(path[-1] if path else "").endswith("Probe")
+        has_period = _GRACE in value and isinstance(value, dict) and not str(path[-1] if path else "").endswith("Probe")
+        if has_period:
+            yield (*path, _GRACE), value[_GRACE]
         for key, below in children(value):
-            if key == _GRACE and not is_probe:
-                yield (*path, key), below
-            elif isinstance(below, dict | list):
+            if isinstance(below, dict | list) and not (has_period and key == _GRACE):
                 waiting.append(((*path, key), below))

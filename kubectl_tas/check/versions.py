@@ -148,6 +148,8 @@ def check_guard(backend: FleetBackend, fleet: Fleet) -> Iterator[Diagnostic]:
 
 def _beside_karta(workload: FleetWorkload, fleet: Fleet) -> Iterator[Diagnostic]:
     """Reports work of a kind without a plugin and without a Karta, beside a Karta for another kind."""
+    if not fleet.config.kinds:
+        return
     from kubectl_tas.model.karta import KartaKind
 
     spec, backend, gang = workload.declared.spec, workload.pool.backend, workload.declared.spec.page.gang

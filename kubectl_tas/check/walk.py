@@ -67,12 +67,12 @@ def walk(fleet: Fleet, looks: Iterable[Look[Any]]) -> Iterator[Diagnostic]:
     """Yields the findings of all checks about all nodes of the fleet."""
     nodes: dict[str, list[Any]] = {}
     for look in looks:
-        name = look.node.name
-        if name not in nodes:
-            nodes[name] = list(look.node.of(fleet))
-        if nodes[name]:
+        nodes_of_look = nodes.get(look.node.name)
+        if nodes_of_look is None:
+            nodes_of_look = nodes[look.node.name] = list(look.node.of(fleet))
+        if nodes_of_look:
             check, context = look.check, fleet if look.shared is None else look.shared(fleet)
-            for node in nodes[name]:
+            for node in nodes_of_look:
                 yield from check(node, context)
 
 

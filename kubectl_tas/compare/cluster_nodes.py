@@ -336,12 +336,10 @@ def check_domains(fleet: Fleet, backend: FleetBackend, nodes: Sequence[LiveNode]
         if shared <= [topology_level.key for topology_level in topology.levels].index(keys[0]) + 1:
             continue
         asks = f"{'prefers' if request.is_preferred else 'requires'} level {keys[0]}"
+        domain = f"{level.key} ({level.label}={nodes_in_topology[0].labels[level.label]})"
         message = (
             f"{request.work} {asks}, but backend {backend.name} has {plural(len(nodes_in_topology), 'node')} in this "
-            f"topology, all in "
-            f"one {level.key} ({level.label}={nodes_in_topology[0].labels[level.label]}): KAI finds no room in a "
-            f"domain above that, "
-            "so this never runs"
+            f"topology, all in one {domain}: KAI finds no room in a domain above that, so this never runs"
         )
         hint = f"Prefer level {level.key}{'' if request.is_preferred else ' as well'}."
         yield Diagnostic(REQUIRED_ABOVE_COMMON_DOMAIN, message, request.location, hint=hint)

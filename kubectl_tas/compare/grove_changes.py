@@ -63,10 +63,8 @@ def _users(change: Change, topology: FleetTopology) -> Iterator[tuple[str, Locat
             yield f"pool {pool.name}", pool.declared.at("spec", "topology")
     for clique_set in change.after.pod_clique_sets:
         if clique_set.topology_name == name:
-            yield (
-                f"{SET.kind} {clique_set.namespace}/{clique_set.name}",
-                clique_set.place_of(clique_set.references[0][1]),
-            )
+            location = clique_set.place_of(clique_set.references[0][1])
+            yield f"{SET.kind} {clique_set.namespace}/{clique_set.name}", location
     for work in change.after.placed_by(topology):
         yield work.kind_and_name, work.location
     for backend, state in change.states.items():

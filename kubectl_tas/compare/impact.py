@@ -474,12 +474,8 @@ def _queue_states(fleet: Fleet) -> dict[tuple[str, str], QueueState]:
         for subpool in pool.subpools:
             if subpool.state != "ARCHIVED":
                 own_priority, meta = subpool.declared.spec.spec.priority, subpool.declared.spec.spec.queue
-                amounts = (
-                    subpool.quota,
-                    subpool.maximum,
-                    subpool.weight,
-                    priority if own_priority is None else own_priority,
-                )
+                counting = priority if own_priority is None else own_priority
+                amounts = (subpool.quota, subpool.maximum, subpool.weight, counting)
                 state = QueueState(subpool.canonical, pool.queue, *amounts, meta.labels, meta.annotations)
                 states[backend, subpool.queue] = state
     return states
@@ -511,12 +507,8 @@ def _listed(change: Change) -> Iterator[str]:
         {leaf.name: leaf.over_quota for pool in x.pools for leaf in pool.leaves} for x in (change.before, change.after)
     )
     for target, later in after.items():
-        earlier = before.get(target, {})
-        longer = [
-            name
-            for name, lent in later.items()
-            if lent.amounts.exceeding(earlier[name].amounts if name in earlier else NOTHING)
-        ]
+        before_of = {name: lent.amounts for name, lent in before.get(target, {}).items()}
+        longer = [name for name, lent in later.items() if lent.amounts.exceeding(before_of.get(name, NOTHING))]
         if longer:
             yield f"overQuota of {target} lists {shortened(longer)}"
 
@@ -555,9 +547,8 @@ def _asked(submission: Submission) -> object:
 def _state(submission: Submission | None, admission: Admission) -> WorkState | None:
     if submission is None:
         return None
-    return WorkState(
-        submission.target, submission.queue, submission.priority, submission.asks, admission.verdict(submission)
-    )
+    verdict = admission.verdict(submission)
+    return WorkState(submission.target, submission.queue, submission.priority, submission.asks, verdict)
 
 
 def _told(state: WorkState | None) -> object:

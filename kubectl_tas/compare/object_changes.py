@@ -136,10 +136,8 @@ def written_objects(fleet: Fleet) -> Iterator[Written]:
         yield _written(work.declared, (work.pool.backend, work.namespace), demands(fleet, work), work.place)
     for group in fleet.pod_groups:
         for pod in group.pods:
-            written_demands = member_demands(fleet, group, pod.origin)
-            yield _written(
-                pod, (group.backend, group.namespace), written_demands, group.declared.at("metadata", "name")
-            )
+            written_demands, location = member_demands(fleet, group, pod.origin), group.declared.at("metadata", "name")
+            yield _written(pod, (group.backend, group.namespace), written_demands, location)
     for companion in fleet.companions:
         written_demands = companion_demands(fleet, companion)
         yield _written(companion.declared, (companion.backend, companion.namespace), written_demands, companion.place)
@@ -173,9 +171,8 @@ def object_changes(change: Change) -> Iterator[ObjectChange]:
                     old, new = (demanded(state.origin, state.demands) for state in (same, after))
                     differs = old != new
                     operators = change.after.config.operators
-                    fields = tuple(
-                        changed_fields(group_of(after.api_version), written(after.kind), old, new, operators)
-                    )
+                    group = group_of(after.api_version)
+                    fields = tuple(changed_fields(group, written(after.kind), old, new, operators))
                 labelled = after.is_replaced or (same.is_replaced and len(tools) == 1)
                 yield ObjectChange(same, after, fields, differs, labelled)
 
@@ -199,14 +196,12 @@ def unappliable_changes(change: Change) -> Iterator[Diagnostic]:
         elif refused:
             yield _finding(change, object_change, refused, CHANGE_REFUSED)
         elif unchanged:
-            yield _finding(
-                change, object_change, unchanged, CHANGE_REPLACED if object_change.is_replaced(gitops) else CHANGE_KEPT
-            )
+            rule = CHANGE_REPLACED if object_change.is_replaced(gitops) else CHANGE_KEPT
+            yield _finding(change, object_change, unchanged, rule)
         elif gitops == "argocd" and object_change.before.is_replaced and object_change.after.is_replaced:
             message = (
                 f"{object_change.after.kind} {object_change.after.name} has the label {REPLACE} as at "
-                f"{change.revision}: each sync of "
-                "Argo CD that it takes part in ends it and starts it again"
+                f"{change.revision}: each sync of Argo CD that it takes part in ends it and starts it again"
             )
             location = object_change.after.origin.locate(("metadata", "labels", REPLACE), key=True)
             hint = "Remove the label when its pods may end: the sync that removes it makes the object anew once more."

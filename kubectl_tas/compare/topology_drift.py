@@ -266,9 +266,8 @@ def _difference(drift: Drift, cluster: str) -> Diagnostic:
     if drift.live is None:
         message = f'the cluster topology "{drift.name}" is not in {cluster}'
         return Diagnostic(TOPOLOGY_UNDEPLOYED, message, location, hint=f"{apply}.")
-    message = (
-        f'the cluster topology "{drift.name}" has {_text(drift.declared)} here, but {_text(drift.live)} in {cluster}'
-    )
+    here, there = _text(drift.declared), _text(drift.live)
+    message = f'the cluster topology "{drift.name}" has {here} here, but {there} in {cluster}'
     hint = f"{apply}, or take over the cluster's levels."
     return Diagnostic(TOPOLOGY_DRIFT, message, location, hint=hint)
 

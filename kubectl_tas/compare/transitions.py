@@ -118,9 +118,8 @@ def compare(fleet: Fleet, before: Earlier | None, clusters: Clusters | None, *, 
         )
         findings += (diagnostic for check in CHECKS for diagnostic in check(change))
     cluster_names = clusters.names if clusters is not None else frozenset()
-    return Comparison(
-        findings, cluster_names.difference(name for name, in_cluster in seen.items() if not in_cluster.hidden)
-    )
+    read = {name for name, in_cluster in seen.items() if not in_cluster.hidden}
+    return Comparison(findings, cluster_names - read)
 
 
 def _differences(fleet: Fleet, backend: FleetBackend, seen: _ClusterSeen) -> Iterator[Diagnostic]:
@@ -131,9 +130,8 @@ def _differences(fleet: Fleet, backend: FleetBackend, seen: _ClusterSeen) -> Ite
         yield from check_domains(fleet, backend, seen.nodes)
     elif seen.hidden:
         message = f"the nodes of backend {backend.name} are not counted: {seen.hidden}"
-        yield Diagnostic(
-            NODES_UNREAD, message, None, hint="Ask the administrator of the cluster, or pass --cluster-state FILE."
-        )
+        hint = "Ask the administrator of the cluster, or pass --cluster-state FILE."
+        yield Diagnostic(NODES_UNREAD, message, None, hint=hint)
 
 
 def _unread(fleet: Fleet, name: str, error: TasError) -> Diagnostic:

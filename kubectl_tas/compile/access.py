@@ -125,11 +125,10 @@ def compile_access(fleet: Fleet) -> Iterator[Artifact]:
         for grant in grants:
             for namespace in grant.namespaces:
                 where = folder(_FOLDER, backend, namespace)
-                binding = RoleBinding(
-                    metadata=metadata(fleet, grant.name, Phase.GUARD, namespace=namespace),
-                    roleRef=RoleRef(name=_role(fleet, backend, grant.role)),
-                    subjects=tuple(Subject(name=group) for group in grant.groups),
-                )
+                meta = metadata(fleet, grant.name, Phase.GUARD, namespace=namespace)
+                subjects = tuple(Subject(name=group) for group in grant.groups)
+                reference = RoleRef(name=_role(fleet, backend, grant.role))
+                binding = RoleBinding(metadata=meta, roleRef=reference, subjects=subjects)
                 file = names.file(f"rolebinding-{grant.name}")
                 yield Artifact(backend.name, Phase.GUARD, where, file, binding, grant.source)
 

@@ -182,11 +182,8 @@ def compile_priority_classes(fleet: Fleet) -> Iterator[Artifact]:
     """Yields a PriorityClass for each priority on each backend."""
     for backend in fleet.backends:
         for priority, name in fleet.config.priorityClasses.model_dump().items():
-            manifest = PriorityClass(
-                metadata=metadata(fleet, name, Phase.PRIORITY_CLASS),
-                value=PRIORITY_VALUES[priority],
-                description=_DESCRIPTIONS[priority],
-            )
+            meta, value = metadata(fleet, name, Phase.PRIORITY_CLASS), PRIORITY_VALUES[priority]
+            manifest = PriorityClass(metadata=meta, value=value, description=_DESCRIPTIONS[priority])
             file = names.file(name)
             yield Artifact(backend.name, Phase.PRIORITY_CLASS, "priorityclasses", file, manifest, fleet.settings)
 

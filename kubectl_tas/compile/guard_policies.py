@@ -112,6 +112,14 @@ def _guarded(fleet: Fleet, backend: FleetBackend) -> _Guarded:
         if pod_group.backend == backend and pod_group.declared.spec.spec.queue in places:
             places[pod_group.declared.spec.spec.queue].add(pod_group.namespace)
     subpools = (s for pool in fleet.pools if pool.backend == backend for s in pool.subpools)
+    queues = []
+    for leaf in (leaf for pool in fleet.pools if pool.backend == backend for leaf in pool.leaves):
+        if leaf.over_quota and leaf.state == "ACTIVE":
+            most: dict[str, Amounts] = {}  # a literal of CEL has no key twice
+            for name, may in leaf.over_quota.items():
+                most[_begins(name)] = larger(may.amounts, most.get(_begins(name), NOTHING))
+            work = ", ".join(f"{cel.text(begins)}: {_quotas(most[begins], other_resources)}" for begins in sorted(most))
+            queues.append(f"{cel.text(leaf.queue)}: {{{work}}}")
     return _Guarded(
         fleet,
         backend,
@@ -125,7 +133,7 @@ def _guarded(fleet: Fleet, backend: FleetBackend) -> _Guarded:
         ),
         other_resources=other_resources,
         draining=cel.tables("draining", [cel.text(s.queue) for s in subpools if s.state == "DELETING"], "[]"),
-        over_quota=_over_quota(fleet, backend, other_resources),
+        over_quota=cel.tables("overQuota", queues, "{}") if queues else (),
     )
 
 
@@ -213,9 +221,8 @@ def _subresources(guarded: _Guarded) -> PolicySpec:
     cannot. Kubelets often write the status of every pod, so one condition decides, and only refused requests go
     further.
     """
-    changed = " || ".join(
-        (cel.any_label_changed(), cel.joins_another(), cel.gpu_notes_changed(), cel.device_notes_changed())
-    )
+    changes = (cel.any_label_changed(), cel.joins_another(), cel.gpu_notes_changed(), cel.device_notes_changed())
+    changed = " || ".join(changes)
     reach = f"{_inside(guarded)} || {_may_be_ours(guarded, cel.label('object', labels.QUEUE))}"
     return PolicySpec(
         failurePolicy=guarded.failure_policy,
@@ -464,9 +471,8 @@ def _may_be_ours(guarded: _Guarded, queue: str) -> str:
     """Returns CEL for: by its name a queue may be a leaf queue here. The test is cheap enough for every pod."""
     prefix = names.pool_queue(guarded.fleet.config.queuePrefix, guarded.backend.namespace, "")
     further_queues = tuple(sorted(x for x in guarded.fleet.leaf_queues(guarded.backend) if not x.startswith(prefix)))
-    return f"({queue}).startsWith({cel.text(prefix)})" + (
-        f" || ({queue}) in {cel.listed(further_queues)}" if further_queues else ""
-    )
+    further = f" || ({queue}) in {cel.listed(further_queues)}" if further_queues else ""
+    return f"({queue}).startsWith({cel.text(prefix)}){further}"
 
 
 def _queues(guarded: _Guarded, queue: str) -> Iterator[Expression]:
@@ -508,18 +514,6 @@ def _owners() -> str:
     made = "has(object.metadata.ownerReferences) ? object.metadata.ownerReferences.map(o, string(o.name) + '-') : []"
     name_prefixes = "has(object.metadata.name) ? [string(object.metadata.name) + '-'] : []"
     return f"['Workflow/' + ({cel.label('object', labels.WORKFLOW)}) + '/'] + ({name_prefixes}) + ({made})"
-
-
-def _over_quota(fleet: Fleet, backend: FleetBackend, other_resources: Sequence[ResourceName]) -> tuple[Expression, ...]:
-    queues = []
-    for leaf in (leaf for pool in fleet.pools if pool.backend == backend for leaf in pool.leaves):
-        if leaf.over_quota and leaf.state == "ACTIVE":
-            most: dict[str, Amounts] = {}  # a literal of CEL has no key twice
-            for name, may in leaf.over_quota.items():
-                most[_begins(name)] = larger(may.amounts, most.get(_begins(name), NOTHING))
-            work = ", ".join(f"{cel.text(begins)}: {_quotas(most[begins], other_resources)}" for begins in sorted(most))
-            queues.append(f"{cel.text(leaf.queue)}: {{{work}}}")
-    return cel.tables("overQuota", queues, "{}") if queues else ()
 
 
 def _begins(listed: str) -> str:

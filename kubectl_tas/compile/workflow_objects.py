@@ -33,20 +33,14 @@ def compile_workflows(fleet: Fleet) -> Iterator[Artifact]:
         where = f"{folder(WORKFLOWS, backend, workflow.namespace)}/{names.shorten(workflow.name)}"
         for group, gang in zip(workflow.groups, gangs_of_workflow(fleet, workflow), strict=True):
             if backend.is_kai:
-                manifest = _pod_group(fleet, workflow, group, gang)
+                labels, space = _labels(workflow, group), workflow.namespace
+                meta = metadata(fleet, gang.name, Phase.POD_GROUP, namespace=space, labels=labels)
+                manifest = PodGroup(metadata=meta, spec=pod_group_spec(fleet, workflow, gang, is_owned=True))
                 yield Artifact(backend.name, Phase.POD_GROUP, where, f"podgroup-{gang.name}.yaml", manifest, source)
             for phase, objects in ((Phase.COMPANION, _beside), (Phase.POD, _pods)):
                 for made in objects(fleet, workflow, group, gang):
                     file = f"{made.kind.lower()}-{made.metadata.name}.yaml"
                     yield Artifact(backend.name, phase, where, file, made, source)
-
-
-def _pod_group(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup, gang: Gang) -> PodGroup:
-    labels = _labels(workflow, group)
-    return PodGroup(
-        metadata=metadata(fleet, gang.name, Phase.POD_GROUP, namespace=workflow.namespace, labels=labels),
-        spec=pod_group_spec(fleet, workflow, gang, is_owned=True),
-    )
 
 
 def _beside(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup, gang: Gang) -> Iterator[ConfigMap | Service]:
@@ -77,10 +71,8 @@ def _pods(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup, gang: Gang) 
     names_in_file = {task.name: task.spec.name for task in group.tasks}
     for unit in (gang, *gang.leaves):
         for member in unit.members:
-            own_labels = {
-                TASK: names.shorten(names_in_file[member.name]),
-                **({} if unit is gang else {SUBGROUP: unit.name}),
-            }
+            own_labels = {} if unit is gang else {SUBGROUP: unit.name}
+            own_labels[TASK] = names.shorten(names_in_file[member.name])
             meta = metadata(
                 fleet,
                 names.pod(gang.name, workflow.name, group.name, member.name),

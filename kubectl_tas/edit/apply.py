@@ -77,11 +77,10 @@ def as_edited(root: Path, files: Sequence[FileEdit]) -> OverlaySource:
     """Returns the repository after the edits. As in git, a folder without files does not exist."""
     removed = {file.path for file in files if file.after is None}
     folders = {folder.as_posix() for path in removed for folder in PurePosixPath(path).parents[:-1]}
-    files_below = {
-        each: {Path(top, name).relative_to(root).as_posix() for top, _, names in os.walk(root / each) for name in names}
-        for each in folders
+    walked = {
+        folder: [Path(top, name) for top, _, names in os.walk(root / folder) for name in names] for folder in folders
     }
-    gone = [folder for folder in folders if files_below[folder] <= removed]
+    gone = [folder for folder in folders if {x.relative_to(root).as_posix() for x in walked[folder]} <= removed]
     return OverlaySource(FolderSource(root), {file.path: file.after for file in files}, gone)
 
 

@@ -103,9 +103,8 @@ def flux_part(delivery: Delivery, manifest_folder: str, path: str, *, pool: str 
     if manifest_folder == "flat":
         base = _flux_part(delivery, "base", path, "-base", note)
         return f"{base}---\n{_flux_part(delivery, manifest_folder, path, '', '')}"
-    return _flux_part(
-        delivery, manifest_folder, path, "-platform" if manifest_folder == "platform" else f"-pool-{pool}", note
-    )
+    suffix = "-platform" if manifest_folder == "platform" else f"-pool-{pool}"
+    return _flux_part(delivery, manifest_folder, path, suffix, note)
 
 
 def _flux_part(delivery: Delivery, manifest_folder: str, path: str, suffix: str, note: str) -> str:

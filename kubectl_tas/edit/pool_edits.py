@@ -91,10 +91,7 @@ def rename(fleet: Fleet, old: str, new: str) -> list[Edit] | Diagnostic:
     if existing_pool is not None:
         location = existing_pool.declared.at("metadata", "name")
         if existing_pool is pool:
-            message, hint = (
-                f'"{new}" is the name that pool {old} has',
-                "Choose another; case does not count.",
-            )
+            message, hint = f'"{new}" is the name that pool {old} has', "Choose another; case does not count."
         else:
             message, hint = f"there is a pool {existing_pool.name} already", "Choose another name."
         return Diagnostic(SUBPOOL_UNKNOWN, message, location, hint=hint)
@@ -137,9 +134,8 @@ def _no_pool(fleet: Fleet, name: str, hint: str) -> Diagnostic:
     if subpool is None:
         return unknown_pool(fleet, name)
     hint = f"{hint} kubectl tas subpool retire {subpool.pool} {subpool.name}"
-    return Diagnostic(
-        SUBPOOL_UNKNOWN, f"{subpool.canonical} is a subpool", subpool.declared.at("metadata", "name"), hint=hint
-    )
+    location = subpool.declared.at("metadata", "name")
+    return Diagnostic(SUBPOOL_UNKNOWN, f"{subpool.canonical} is a subpool", location, hint=hint)
 
 
 def remove(fleet: Fleet, name: str) -> list[Edit] | Diagnostic:

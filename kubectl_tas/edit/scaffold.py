@@ -10,6 +10,7 @@ import os
 import re
 import shlex
 from collections.abc import Iterator, Sequence
+from functools import partial
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
@@ -61,20 +62,19 @@ def own_requirement() -> tuple[str, str]:
         requirement = f"kubectl-tas @ {url}#sha256={digest}"
     else:
         return "", f"it is release {__version__} of an index, and pip kept no hash of it"
-    return (
-        (requirement, "")
-        if has_digest(requirement)
-        else ("", f"{url} is no address that gives everybody the same content")
-    )
+    if not has_digest(requirement):
+        return "", f"{url} is no address that gives everybody the same content"
+    return requirement, ""
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    done = process.run(["git", "-C", str(folder), *arguments])
+    return done.out.decode(errors="replace").strip() if done.code == 0 else ""
 
 
 def _of_folder(folder: Path) -> tuple[str, str]:
     """Returns the commit of a checkout, if others can fetch it and it equals the installed files."""
-
-    def git(*arguments: str) -> str:
-        done = process.run(["git", "-C", str(folder), *arguments])
-        return done.out.decode(errors="replace").strip() if done.code == 0 else ""
-
+    git = partial(_git, folder)
     try:
         top = git("rev-parse", "--show-toplevel")
         if not top or Path(top) != folder.resolve():
@@ -93,10 +93,9 @@ def _of_folder(folder: Path) -> tuple[str, str]:
 
 def _is_installed(folder: Path) -> bool:
     for name in _PACKED:
-        installed_folder = Path(kubectl_tas.__file__).parent if name == "kubectl_tas" else resource_root() / name
-        if installed_folder.resolve() != (folder / name).resolve() and dict(_content(installed_folder)) != dict(
-            _content(folder / name)
-        ):
+        installed = Path(kubectl_tas.__file__).parent if name == "kubectl_tas" else resource_root() / name
+        is_itself = installed.resolve() == (folder / name).resolve()
+        if not is_itself and dict(_content(installed)) != dict(_content(folder / name)):
             return False
     return True
 
@@ -180,7 +179,9 @@ class Scaffold:
         files |= {name: text.encode() for name, text in self._gitops_files(root, prefix).items()}
         for resource_folder in ("repository", f"ci/{self.ci}"):
             for path in (folder / resource_folder).rglob("*"):
-                name = _visible(path.relative_to(folder / resource_folder).as_posix())
+                name = path.relative_to(folder / resource_folder).as_posix()
+                # Hidden files are packed without a dot, so that packaging tools include them.
+                name = f".{name.removeprefix('dot-')}" if name.startswith("dot-") else name
                 is_sample = name.startswith(_SAMPLES) and (root / CONFIG_FILE).exists()
                 is_other = name in OWNERS[self.ci] and self.owners_that_are_there() not in (None, name)
                 if path.is_file() and not is_sample and not is_other:
@@ -247,22 +248,16 @@ def is_owner(text: str) -> bool:
 def checkout_of(root: Path) -> Checkout:
     """Returns the repository that will contain ``root``. Its branch: origin's default, else main, else HEAD's."""
     root = root.resolve()
-    existing_folder = next(folder for folder in (root, *root.parents) if folder.is_dir())
-
-    def git(*arguments: str) -> str:
-        done = process.run(["git", "-C", str(existing_folder), *arguments])
-        return done.out.decode(errors="replace").strip() if done.code == 0 else ""
-
+    git = partial(_git, next(folder for folder in (root, *root.parents) if folder.is_dir()))
     try:
         top = git("rev-parse", "--show-toplevel")
         if not top:
             return Checkout(root, NO_REMOTE, "main")
         url = without_secrets(git("remote", "get-url", "origin")) or NO_REMOTE
         branch = git("symbolic-ref", "--short", "refs/remotes/origin/HEAD").removeprefix("origin/")
-        has_main = git("for-each-ref", "refs/heads/main", "refs/remotes/origin/main")
-        return Checkout(
-            Path(top), url, branch or ("main" if has_main else git("symbolic-ref", "--short", "HEAD") or "main")
-        )
+        if not branch and not git("for-each-ref", "refs/heads/main", "refs/remotes/origin/main"):
+            branch = git("symbolic-ref", "--short", "HEAD")
+        return Checkout(Path(top), url, branch or "main")
     except TasError:  # without git there is neither
         return Checkout(root, NO_REMOTE, "main")
 
@@ -270,8 +265,3 @@ def checkout_of(root: Path) -> Checkout:
 def _name(url: str) -> str:
     last = re.split(r"[/:]", url.removesuffix("/").removesuffix(".git"))[-1]
     return names.shorten(re.sub(r"[^a-z0-9]+", "-", last.lower()).strip("-") or "gpu-pools")
-
-
-def _visible(name: str) -> str:
-    """Returns the name with its dot. Hidden files are packed without a dot, so that packaging tools include them."""
-    return f".{name.removeprefix('dot-')}" if name.startswith("dot-") else name

@@ -403,9 +403,8 @@ def lists(before: Fleet, after: Fleet, edits: Sequence[Edit]) -> list[SetValues]
         verdict = admission.verdict(submission)
         if verdict.rule is OVER_QUOTA_RUNNING and verdict.unlisted:
             name = submission.over_quota_key or work_name(submission.kind, submission.name)
-            entries_by_leaf.setdefault(submission.target, {})[name] = over_quota_amounts(
-                admission.to_be_listed(submission), verdict.unlisted
-            )
+            amounts = over_quota_amounts(admission.to_be_listed(submission), verdict.unlisted)
+            entries_by_leaf.setdefault(submission.target, {})[name] = amounts
     leaves = (leaf for pool in before.pools for leaf in pool.leaves)
     return [_listing(leaf, entries_by_leaf[leaf.name]) for leaf in leaves if leaf.name in entries_by_leaf]
 

@@ -70,15 +70,13 @@ def completion(path: str, text: str, offset: int, fleet: Fleet) -> Completion:
     has_colon = re.compile(r"[\"']?[ \t]*:").match(text, end) is not None
     choices: dict[str, CompletionChoice] = {}
     described_words = (_keys(context) if context.is_key else _values(context, fleet)) if context else ()
+    is_key = context is not None and context.is_key
     for value, description in described_words:
         word = value if isinstance(value, str) else scalar(value)
         if printable(word) == word:
             insertion = word if quote else scalar(value, flow=True)
-            behind = ": " if context and context.is_key and not has_colon and not quote else ""
-            choices.setdefault(
-                word,
-                CompletionChoice(word, insertion + behind, printable(description), bool(context and context.is_key)),
-            )
+            behind = ": " if is_key and not has_colon and not quote else ""
+            choices.setdefault(word, CompletionChoice(word, insertion + behind, printable(description), is_key))
     return Completion(start, end, tuple(choices.values()))
 
 
@@ -183,11 +181,10 @@ def _schemas_at(schemas: Iterable[Mapping[str, Any]], path: KeyPath) -> Iterator
             if not path:
                 yield alternative
                 continue
-            child_schema = (
-                alternative.get("items") if isinstance(path[0], int) else alternative.get("properties", {}).get(path[0])
-            )
-            if child_schema is None and not isinstance(path[0], int):
-                child_schema = alternative.get("additionalProperties")
+            if isinstance(path[0], int):
+                child_schema = alternative.get("items")
+            else:
+                child_schema = alternative.get("properties", {}).get(path[0], alternative.get("additionalProperties"))
             if isinstance(child_schema, dict):
                 yield from _schemas_at([child_schema], path[1:])
 

@@ -182,9 +182,8 @@ class Server(LanguageServer):
             async with self._turn:
                 changes, started = open_project.changes, clock()
                 try:
-                    judgement = await asyncio.to_thread(
-                        judged, open_project.root, self._typed(open_project.root), open_project.whole
-                    )
+                    root, whole = open_project.root, open_project.whole
+                    judgement = await asyncio.to_thread(judged, root, self._typed(root), whole)
                     open_project.whole = judgement
                     if changes == open_project.changes:
                         open_project.judgement = judgement
@@ -239,9 +238,8 @@ class Server(LanguageServer):
             open_project.judged if whole else max(open_project.spoken, open_project.judged)
         ):
             await asyncio.shield(open_project.task)
-        return (
-            (open_project.judgement, path.relative_to(open_project.root).as_posix()) if open_project.judgement else None
-        )
+        judgement = open_project.judgement
+        return (judgement, path.relative_to(open_project.root).as_posix()) if judgement else None
 
     def typed_text(self, uri: str) -> Text | None:
         """Returns the current text of a document in the editor; None if it is not open."""
@@ -471,10 +469,8 @@ async def _code_action(server: Server, params: types.CodeActionParams) -> list[t
     for finding, location in judgement.shown_in(path):
         edit_of_finding = fix(finding, location, text)
         if edit_of_finding is not None and edit_of_finding.start <= last and selection_start <= edit_of_finding.end:
-            edit = types.TextEdit(
-                types.Range(text.position(edit_of_finding.start), text.position(edit_of_finding.end)),
-                edit_of_finding.text,
-            )
+            start, end = text.position(edit_of_finding.start), text.position(edit_of_finding.end)
+            edit = types.TextEdit(types.Range(start, end), edit_of_finding.text)
             actions.append(
                 types.CodeAction(
                     printable(edit_of_finding.title),

@@ -151,10 +151,8 @@ def sent_by(judgement: Judgement, path: str, document: Document) -> Submission |
     """Returns the submission that a document declares, as of the last judgement."""
     kind, name, _ = identity(document)
     submissions = judgement.fleet.submissions_in([path], f"{kind}/{name}")
-    return next(
-        (each for each in submissions if name and is_called(each.kind, each.name, f"{kind}/{name}")),
-        None,
-    )
+    named = (each for each in submissions if name and is_called(each.kind, each.name, f"{kind}/{name}"))
+    return next(named, None)
 
 
 def hint(judgement: Judgement, submission: Submission) -> str:

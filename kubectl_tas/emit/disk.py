@@ -323,10 +323,6 @@ class Stamps:
         times = {path: int(before.rpartition(" ")[2]) for path, (before, _) in self._read.items()}
         newest = max(self._newest, *times.values())
         limit = newest - (TICK if any(time % _SECOND for time in times.values()) else COARSE)
-        settled_stamps = {
-            path: file_stamp for path, file_stamp in self._known.items() if path in paths and path not in times
-        }
-        settled_stamps |= {
-            path: f"{digest} {before}" for path, (before, digest) in self._read.items() if times[path] < limit
-        }
-        return settled_stamps, newest
+        kept_stamps = {path: each for path, each in self._known.items() if path in paths and path not in times}
+        read_stamps = ((path, f"{digest} {before}") for path, (before, digest) in self._read.items())
+        return kept_stamps | {path: each for path, each in read_stamps if times[path] < limit}, newest

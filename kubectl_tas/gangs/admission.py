@@ -305,9 +305,8 @@ class Admission:
 
     def others(self, submission: Submission) -> Amounts:
         """Returns what work other than a submission and its gang declares for the submission's queue."""
-        return self.declared(submission)[submission.queue] - (
-            self.request(submission).asks if self._takes(submission) else NOTHING
-        )
+        asks = self.request(submission).asks if self._takes(submission) else NOTHING
+        return self.declared(submission)[submission.queue] - asks
 
     def is_admitted(self, submission: Submission) -> bool:
         """Whether a submission has room beside everything else that the repository declares, as most have. With room,
@@ -434,9 +433,8 @@ def _answer(
     else:
         used_by_queue = {name: usage.used for name, usage in queues.items()}
     if used is not None:
-        used_by_queue[submission.queue] = replace(
-            used_by_queue.get(submission.queue) or admission.others(submission), gpu=used
-        )
+        used_before = used_by_queue.get(submission.queue) or admission.others(submission)
+        used_by_queue[submission.queue] = replace(used_before, gpu=used)
     elif queues is not None and (submission.subpool is None or submission.subpool.state == "ACTIVE"):
         if submission.queue not in queues:
             hint = "Name the right cluster, or pass --used N."
@@ -470,9 +468,8 @@ def _shared_gang_requests(workloads: Sequence[FleetWorkload]) -> dict[tuple[str,
         workload_request = _workload_request(workload)
         is_one_gang = gang_request.is_one_gang and workload_request.is_one_gang
         least = gang_request.largest + workload_request.largest
-        requests[workload.queue, workload.priority] = Request(
-            gang_request.asks + workload_request.asks, least, least, is_one_gang
-        )
+        asks = gang_request.asks + workload_request.asks
+        requests[workload.queue, workload.priority] = Request(asks, least, least, is_one_gang)
     return requests
 
 
@@ -543,10 +540,8 @@ def admit(
         name, used_with_first_gang = exceeded[0], used + request.first
         asks = f"it asks for {said(name, added_request.of(name))}{gang_note}"
         asks = f"{asks}, others use {show(name, used.of(name))}" if used.of(name) else asks
-        is_stuck = added_request == whole_request and any(
-            used_with_first_gang.of(name) > quota.of(name) for name in request.first.asked
-        )
-        is_stuck = is_stuck or request.is_one_gang
+        is_over = any(used_with_first_gang.of(name) > quota.of(name) for name in request.first.asked)
+        is_stuck = request.is_one_gang or (added_request == whole_request and is_over)
         consequence = "it stays Pending" if is_stuck else "not all of it can run at once"
         text = f"{asks}; the quota of {target} is {show(name, quota.of(name))}: {consequence}"
         first_way = "wait until others of the queue have ended"

@@ -45,11 +45,8 @@ class Past:
         if old is None or (old.queue, old.priority) != (submission.queue, submission.priority):
             return None
         if isinstance(submission, FleetWorkflow) and isinstance(old, FleetWorkflow) and self.before is not None:
-            was, now = (
-                [gang.name for gang in gangs_of_workflow(fleet_at_time, submission_at_time)]
-                for fleet_at_time, submission_at_time in ((self.before, old), (fleet, submission))
-            )
-            return old if was == now else None
+            was, now = gangs_of_workflow(self.before, old), gangs_of_workflow(fleet, submission)
+            return old if [gang.name for gang in was] == [gang.name for gang in now] else None
         return old if old.declared.origin.data == submission.declared.origin.data else None
 
     def runs(
@@ -58,11 +55,8 @@ class Past:
         """Whether a submission runs with ``least`` of a resource. Of a workflow, only the gangs that ask for more than
         ``more_than`` must run: their names prove that these gangs have not changed.
         """
-        groups_of_queue = [
-            group
-            for group in self.running.get(submission.pool.backend.name, ())
-            if (group.namespace, group.queue) == (submission.namespace, submission.queue)
-        ]
+        groups, place = self.running.get(submission.pool.backend.name, ()), (submission.namespace, submission.queue)
+        groups_of_queue = [group for group in groups if (group.namespace, group.queue) == place]
         if groups_of_queue and isinstance(submission, FleetWorkflow):
             large = [group for group in submission.groups if group.asks.of(resource) > more_than.of(resource)]
             gang_names = {gang.name for gang in gangs_of_workflow(fleet, submission, large)}

@@ -92,9 +92,8 @@ def minimums(workload: FleetWorkload) -> list[int]:
 def minimum_path(workload: FleetWorkload) -> KeyPath | None:
     """Returns the path in the file of the needed number of pods; None if the file does not say it."""
     grouping = row(workload)
-    is_read = grouping.minimum_since is None or (
-        not workload.is_owned and workload.pool.backend.has(grouping.minimum_since)
-    )
+    since = grouping.minimum_since
+    is_read = since is None or (not workload.is_owned and workload.pool.backend.has(since))
     return grouping.minimum_path(workload.declared.spec.document) if is_read else None
 
 
@@ -165,9 +164,8 @@ def is_made_by_kai(workload: FleetWorkload) -> bool:
 
 def names_its_own(workload: FleetWorkload, replica_type: ReplicaType) -> bool:
     """Whether these pods name their PodGroup themselves, or make KAI's podgrouper skip them."""
-    return is_made_by_kai(workload) and (
-        replica_type.pod_group is not None or skipping(workload, replica_type) is not None
-    )
+    is_named = replica_type.pod_group is not None or skipping(workload, replica_type) is not None
+    return is_named and is_made_by_kai(workload)
 
 
 def skipping(workload: FleetWorkload, replica_type: ReplicaType) -> KeyPath | None:
@@ -181,10 +179,8 @@ def skipping(workload: FleetWorkload, replica_type: ReplicaType) -> KeyPath | No
     if not workload.pool.backend.has(Feature.SKIP_PODGROUPER):
         return None
     root: KeyPath = ("metadata", "annotations")
-    places = [
-        (replica_type.annotations_path, replica_type.annotations),
-        *([replica_type.job_annotations] if replica_type.job_annotations else []),
-    ]
+    places = [(replica_type.annotations_path, replica_type.annotations)]
+    places += [replica_type.job_annotations] if replica_type.job_annotations else []
     places.append((root, workload.declared.spec.metadata.annotations))
     skipping_paths = (path for path, annotations in places if annotations.get(labels.SKIP_PODGROUPER) == "true")
     return next(((*path, labels.SKIP_PODGROUPER) for path in skipping_paths), None)
@@ -235,9 +231,8 @@ def never_runs(workload: FleetWorkload, replica_type: ReplicaType) -> tuple[str,
     if replica_type.segments is None or not makes_segments(workload, replica_type):
         return None
     segments, leader_first = replica_type.segments, workload.declared.spec.leader_first
-    return row(workload).never_runs(
-        CutWorkers(replica_type.replicas, segments.size, segments.leader_excluded, leader_first)
-    )
+    cut_workers = CutWorkers(replica_type.replicas, segments.size, segments.leader_excluded, leader_first)
+    return row(workload).never_runs(cut_workers)
 
 
 @fact
@@ -314,10 +309,8 @@ def has_sub_group(workload: FleetWorkload, replica_type: ReplicaType) -> bool:
     segments = replica_type.segments
     if not row(workload).leads_segments or segments is None or not makes_segments(workload, replica_type):
         return True
-    return (
-        not segments.leader_excluded
-        and worker_segment(replica_type.replicas, replica_type.replicas, segments.size) == 0
-    )
+    workers = replica_type.replicas
+    return not segments.leader_excluded and worker_segment(workers, workers, segments.size) == 0
 
 
 @fact

@@ -62,10 +62,8 @@ class Demand:
 def demands(fleet: Fleet, sent: FleetWorkload | SubmittedSet) -> tuple[Demand, ...]:
     """Returns all demands, in the order in which lines are added; of two demands for one path, the later one counts."""
     object_demands = _Demands(fleet, agreed(fleet, sent), sent.pool.backend, sent.declared.origin)
-    demands_in_order = list(
-        object_demands.of_workload(sent) if isinstance(sent, FleetWorkload) else object_demands.of_set(sent)
-    )
-    return tuple({demand.path: demand for demand in demands_in_order}.values())
+    in_order = object_demands.of_workload(sent) if isinstance(sent, FleetWorkload) else object_demands.of_set(sent)
+    return tuple({demand.path: demand for demand in in_order}.values())
 
 
 def changes(origin: Origin, demand: Demand) -> bool:
@@ -164,9 +162,8 @@ def _marks(gitops: str, phase: Phase, origin: Origin) -> Iterator[Demand]:
         else:
             yield Demand(path, value, reason)
     if gitops == "flux":
-        yield Demand(
-            ("metadata", "annotations", labels.FLUX_SUBSTITUTE), "disabled", "what keeps Flux from changing it"
-        )
+        path, reason = ("metadata", "annotations", labels.FLUX_SUBSTITUTE), "what keeps Flux from changing it"
+        yield Demand(path, "disabled", reason)
 
 
 class _Demands:

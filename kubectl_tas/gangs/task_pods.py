@@ -75,10 +75,8 @@ def tolerated(tolerations: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Adds the tolerations that a server would add: kubectl and Argo CD compare the whole list in each apply."""
     every = (None, "")
     keys = [toleration.get("key") for toleration in tolerations if toleration.get("effect") in (*every, "NoExecute")]
-    return [
-        *tolerations,
-        *(default for default in _FILLED_IN if not any(key in (*every, default["key"]) for key in keys)),
-    ]
+    missing = (default for default in _FILLED_IN if not any(key in (*every, default["key"]) for key in keys))
+    return [*tolerations, *missing]
 
 
 def _container(task: Task, resource: Resource, mounts: list[dict[str, Any]]) -> dict[str, Any]:
@@ -170,9 +168,8 @@ def on_platform(task: FleetTask, spec: dict[str, Any]) -> Merged:
     if not is_pod(spec_on_platform):
         return pod
     if "affinity" in spec:
-        spec_on_platform["affinity"] = _with_avoided_hosts(
-            spec_on_platform.get("affinity"), away_from(task.resource.spec.nodesExcluded)
-        )
+        away = away_from(task.resource.spec.nodesExcluded)
+        spec_on_platform["affinity"] = _with_avoided_hosts(spec_on_platform.get("affinity"), away)
     spec_on_platform["containers"] = [_without_empty_values(container) for container in spec_on_platform["containers"]]
     if spec_on_platform.get("tolerations"):
         spec_on_platform["tolerations"] = tolerated(spec_on_platform["tolerations"])
@@ -229,10 +226,8 @@ def _with_avoided_hosts(affinity: dict[str, Any] | None, away: dict[str, Any]) -
         return affinity or away
     (term,) = away["nodeAffinity"][_REQUIRED]["nodeSelectorTerms"]
     combined_terms = [_with_condition(own_term, term["matchExpressions"][0]) for own_term in terms] or [term]
-    return {
-        **(affinity or {}),
-        "nodeAffinity": {**node_affinity, _REQUIRED: {**required, "nodeSelectorTerms": combined_terms}},
-    }
+    node_affinity = {**node_affinity, _REQUIRED: {**required, "nodeSelectorTerms": combined_terms}}
+    return {**(affinity or {}), "nodeAffinity": node_affinity}
 
 
 def _with_condition(term: Any, condition: dict[str, Any]) -> Any:
@@ -271,9 +266,8 @@ def seconds(duration: str | int | float) -> int:
     iso = _ISO.fullmatch(duration)
     if iso is None:
         raise ValueError(f"not a time: {duration!r}")
-    return math.ceil(
-        sum(Fraction(number or "0") * _UNITS[unit] for number, unit in zip(iso.groups(), "dhms", strict=True))
-    )
+    amounts = zip(iso.groups(), "dhms", strict=True)
+    return math.ceil(sum(Fraction(number or "0") * _UNITS[unit] for number, unit in amounts))
 
 
 def deadline(timeout: Timeout, pool: PoolSpec) -> dict[str, int]:

@@ -382,10 +382,8 @@ def reads_wait(workload: FleetWorkload, path: KeyPath) -> bool:
     """
     if path[:-1] == ROOT and podgrouper.copies_waits(workload):
         return True
-    return path[:-1] in (
-        podgrouper.places_at(workload),
-        *(replica_type.annotations_path for replica_type in workload.replicas),
-    )
+    of_pods = [replica_type.annotations_path for replica_type in workload.replicas]
+    return path[:-1] in (podgrouper.places_at(workload), *of_pods)
 
 
 def wait(workload: FleetWorkload, name: str, feature: Feature) -> str | None:

@@ -75,9 +75,7 @@ def least_of(pod_group: FleetPodGroup) -> Amounts:
     def most(name: str) -> Amounts:
         """Adds up, for each resource, the largest requests of the needed number of Pods in a SubGroup."""
         pods = minimums.get(name, 0)
-        return each(
-            lambda resource: sum(sorted((x.of(resource) for x in requests_by_sub_group[name]), reverse=True)[:pods])
-        )
+        return each(lambda each: sum(sorted((x.of(each) for x in requests_by_sub_group[name]), reverse=True)[:pods]))
 
     return total(map(most, requests_by_sub_group))
 
@@ -153,9 +151,8 @@ def _base(clique_set: FleetPodCliqueSet, index: int) -> Gang:
                 least = sum(clique.minimum or 0 for clique in cliques_of_replica)
                 parents.append(SubGroup(parent, pods, least, gpus, constraint, needs_all_parts=True))
             cliques += cliques_of_replica
-    return _gang(
-        name, [*parents, *cliques], _set_constraint(clique_set, clique_set.spec.spec.template.topologyConstraint)
-    )
+    whole = _set_constraint(clique_set, clique_set.spec.spec.template.topologyConstraint)
+    return _gang(name, [*parents, *cliques], whole)
 
 
 def _scaled(clique_set: FleetPodCliqueSet, group: FleetScalingGroup, index: int, number: int) -> Gang:

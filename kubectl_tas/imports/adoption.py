@@ -219,9 +219,8 @@ def _adopted_text(text: str, documents: Sequence[Document], adopting: _Adopting,
     for document in leaving:
         kind, name = _text_at(document, "kind"), _name_or_prefix(document)
         priority = adopting.classes.get(name) if kind.endswith("PriorityClass") else None
-        reason = (
-            f"its work is {priority} here" if priority else belongs_elsewhere(_text_at(document, "apiVersion"), kind)
-        )
+        elsewhere = belongs_elsewhere(_text_at(document, "apiVersion"), kind)
+        reason = f"its work is {priority} here" if priority else elsewhere
         if kind not in _GROUP_KINDS:
             reason = reason or "only the other scheduler reads it"
             adopting.adopted.unequal.append(Unplaced(kind, name, f"{TAKEN_OUT}: {reason}"))
@@ -230,11 +229,7 @@ def _adopted_text(text: str, documents: Sequence[Document], adopting: _Adopting,
 
 def _without(text: str, documents: Sequence[Document], leaving: Sequence[Document], adopted: Adopted) -> str:
     """Returns the text without some documents. A List without other items goes as a whole."""
-    staying = {document.index for document in documents} - {
-        index
-        for index in {document.index for document in leaving}
-        if all(document in leaving for document in documents if document.index == index)
-    }
+    staying = {document.index for document in documents if document not in leaving}
     for document in sorted(leaving, key=lambda each: (-each.index, [-1 * int(step) for step in each.within[1::2]])):
         try:
             if document.index in staying:
@@ -503,11 +498,9 @@ class _Work:
             return
         adopted_names = self._adopting.names
         repository_names = {each.name for each in self._adopting.fleet.submissions if each.kind == self._kind}
-        taken_names = (
-            *repository_names,
-            *(name.partition("/")[2] for name in adopted_names if name.startswith(f"{self._kind}/")),
-        )
-        name = distinct([prefix.rstrip("-.") or "work"], taken_names)[0]
+        start = f"{self._kind}/"
+        adopted_here = {name.removeprefix(start) for name in adopted_names if name.startswith(start)}
+        name = distinct([prefix.rstrip("-.") or "work"], repository_names | adopted_here)[0]
         adopted_names[f"{self._kind}/{name}"] = 1
         self._added["metadata", "name"] = name
 
@@ -529,11 +522,8 @@ class _Work:
         for name, class_priority in priority_by_class.items():
             if class_priority != priority:
                 self._lost[f"class {name}: all its pods have one priority, {priority}"] = None
-        states = [
-            str(value)
-            for path, value in self._labels_of(labels.PREEMPTIBILITY)
-            if value in ("preemptible", "non-preemptible")
-        ]
+        labelled = [x for path, x in self._said.get(Says.HERE, {}).items() if path[-1] == labels.PREEMPTIBILITY]
+        states = [str(x) for x in labelled if x in ("preemptible", "non-preemptible")]
         may = self._said.get(Says.PREEMPTIBLE, {}).values()
         if not priority and self._is_of_kai:
             priority = self._adopting.classes[self._page.gang.default_class]
@@ -545,17 +535,13 @@ class _Work:
         if priority:
             self._added[label_path] = priority
 
-    def _labels_of(self, key: str) -> Iterator[tuple[KeyPath, Any]]:
-        return ((path, value) for path, value in self._said.get(Says.HERE, {}).items() if path[-1] == key)
-
     @property
     def _is_of_kai(self) -> bool:
         fields = self._said.get(Says.HERE, {}).items()
         schedulers = {value for path, value in fields if path[-1] == "schedulerName"}
         kai = {backend.scheduler_name for backend in self._adopting.fleet.backends if backend.is_kai}
-        return bool(schedulers & {*kai, "kai-scheduler"}) or any(
-            path[-1] in (labels.QUEUE, labels.RUNAI_QUEUE) for path in self._said.get(Says.QUEUE, {})
-        )
+        keys = {path[-1] for path in self._said.get(Says.QUEUE, {})}
+        return bool(schedulers & {*kai, "kai-scheduler"} or keys & {labels.QUEUE, labels.RUNAI_QUEUE})
 
     @property
     def _is_of_kueue(self) -> bool:

@@ -175,11 +175,9 @@ def _shards(fleet: Fleet, backend: FleetBackend, read: Read) -> Iterator[Check]:
     served = {(shard.get("spec") or {}).get("partitionLabelValue") or None for shard in shards}
     for value, pool in sorted(pool_by_shard.items(), key=lambda pair: str(pair[0])):
         if value not in served:
-            reason = (
-                f"no SchedulingShard has the nodePool {value} of pool {pool}"
-                if value
-                else (f"no SchedulingShard serves pool {pool}, which has no nodePool")
-            )
+            reason = f"no SchedulingShard serves pool {pool}, which has no nodePool"
+            if value:
+                reason = f"no SchedulingShard has the nodePool {value} of pool {pool}"
             todo = f"Make a SchedulingShard with partitionLabelValue: {value or ''}, or correct nodePool of the pool."
             yield Check("", "shards", PROBLEM, f"{reason}: its work stays Pending", todo)
     if set(pool_by_shard) <= served:
@@ -204,9 +202,8 @@ def _other_shards(fleet: Fleet, backend: FleetBackend, live: Sequence[Mapping[st
         is_rendered = fleet.config.shards == "rendered"
         todo = f"Apply {'the rendered one' if is_rendered else 'the file, or render it with spec.shards: rendered'}."
         if name not in spec_by_name:
-            yield Check(
-                "", "shards", PROBLEM, f"the cluster has no SchedulingShard {name}, which {path} declares", todo
-            )
+            message = f"the cluster has no SchedulingShard {name}, which {path} declares"
+            yield Check("", "shards", PROBLEM, message, todo)
         elif differing := differing_fields(spec_by_name[name], declared.spec):
             told = shortened([f"{field.path} is {field.before}, not {field.after}" for field in differing], _MAX_NAMED)
             yield Check("", "shards", PROBLEM, f"SchedulingShard {name} is not as in {path}: {told}", todo)
@@ -271,9 +268,8 @@ def _levels(fleet: Fleet, backend: FleetBackend, read: Read) -> Iterator[Check]:
 
 def _guard(fleet: Fleet, backend: FleetBackend, read: Read) -> Iterator[Check]:
     if not fleet.config.guard:
-        yield Check(
-            "", "guard", NOTE, "the guard is off: only review keeps quotas", "Set spec.guard: true in tas.yaml."
-        )
+        message = "the guard is off: only review keeps quotas"
+        yield Check("", "guard", NOTE, message, "Set spec.guard: true in tas.yaml.")
         return
     for kind in ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"):
         resource = "policies" if kind.endswith("Policy") else "policybindings"

@@ -176,9 +176,7 @@ def _clash(options: ImportOptions, pool: LivePool, name: str, new_name: str) -> 
         return said_of
     guarantees = ((name, existing_pool.guarantee.of(name), pool.guarantee.of(name)) for name in RESOURCES)
     quotas = [f"{said(name, old)} there, {said(name, new)} here" for name, old, new in guarantees if old != new]
-    return (
-        f"{said_of} on backend {existing_pool.backend.name}, with {'; '.join(quotas) if quotas else 'the same quota'}"
-    )
+    return f"{said_of} on backend {existing_pool.backend.name}, with {'; '.join(quotas) or 'the same quota'}"
 
 
 def _subpool_name(pool: LivePool, name: str, queue: LiveQueue) -> str:
@@ -368,12 +366,8 @@ def _backend(making: _ClusterMaking, queue_forest: Forest, version: str | None, 
         scheme = names.root_queue(making.prefix, making.namespace)
         root_queue: object = _queue_fields(queue_forest.root, scheme, scheme) if queue_forest.root else "none"
         backend |= {"rootQueue": root_queue} if root_queue else {}
-    levels = [
-        level
-        for x in record.objects
-        if x.get("kind") == "Topology"
-        for level in (x.get("spec") or {}).get("levels") or ()
-    ]
+    topologies = [x.get("spec") or {} for x in record.objects if x.get("kind") == "Topology"]
+    levels = [level for spec in topologies for level in spec.get("levels") or ()]
     if making.release.has(Feature.LEVEL_ALIAS) and levels and not any(level.get("alias") for level in levels):
         backend["levelAliases"] = False
     return backend
@@ -412,10 +406,8 @@ class Compared:
         """Whether the cluster has a different object with this name: a Topology with other levels, or a PriorityClass
         with another value. Neither can be changed in place.
         """
-        return any(
-            not each.is_same and each.path.startswith({"Topology": "spec", "PriorityClass": "value"}[self.kind])
-            for each in (self.differences or () if self.kind != "Queue" else ())
-        )
+        start = {"Topology": "spec", "PriorityClass": "value"}.get(self.kind, "-")
+        return any(not each.is_same and each.path.startswith(start) for each in self.differences or ())
 
 
 def compared(artifacts: Iterable[Artifact], record: Record) -> list[Compared]:
@@ -428,12 +420,9 @@ def compared(artifacts: Iterable[Artifact], record: Record) -> list[Compared]:
         kind, name = str(manifest["kind"]), str(manifest["metadata"]["name"])
         if kind in COMPARED:
             live_object = live.get((kind, name))
-            if live_object is None:
-                comparisons.append(Compared(kind, name, None))
-            else:
-                comparisons.append(
-                    Compared(kind, name, tuple(_differences(live_object, manifest)), tuple(_marks(live_object)))
-                )
+            differences = None if live_object is None else tuple(_differences(live_object, manifest))
+            marks = () if live_object is None else tuple(_marks(live_object))
+            comparisons.append(Compared(kind, name, differences, marks))
     return comparisons
 
 

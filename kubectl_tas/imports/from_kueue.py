@@ -207,10 +207,8 @@ def _count(node: _Node) -> None:
         for key, amount in child.whole.items():
             whole[key] = whole.get(key, 0) + amount
     limits = {key: quota.lending for key, quota in node.share.quotas.items() if quota.lending is not None}
-    node.whole, node.lent = (
-        whole,
-        {key: min(amount, limits.get(key, amount)) for key, amount in _shareable(node).items()},
-    )
+    node.whole = whole
+    node.lent = {key: min(amount, limits.get(key, amount)) for key, amount in _shareable(node).items()}
 
 
 def _shareable(node: _Node) -> dict[Flavored, int]:
@@ -349,9 +347,8 @@ def _write_pool(
         if name in node.covered
     }
     spec |= placings.get(queue_nodes[0].name, {}) if queue_nodes[0].kind == "ClusterQueue" else {}
-    making.write(
-        f"pools/{node.target}.yaml", f"Imported: {node.kind} {node.name}.", document("Pool", node.target, spec)
-    )
+    data = document("Pool", node.target, spec)
+    making.write(f"pools/{node.target}.yaml", f"Imported: {node.kind} {node.name}.", data)
     making.becomes.append(f"{node.kind} {node.name}: pool {node.target}")
     room = MAX_LABEL - len(f"{node.target}{names.SEPARATOR}") - _NUMBER
     plain = (names.shorten(plain_name(queue_node.name), room) for queue_node in subpools)
@@ -427,11 +424,8 @@ def _tell_work(making: _KueueMaking, queues: Mapping[str, _Node]) -> None:
     for kueue_object in kueue.work:
         queue = kueue_object.text(("metadata", "labels", QUEUE_NAME))
         if f"{kueue_object.namespace}/{queue}" not in targets:
-            making.unplaced.append(
-                Unplaced(
-                    kueue_object.kind, kueue_object.name, f"LocalQueue {kueue_object.namespace}/{queue} has no place"
-                )
-            )
+            reason = f"LocalQueue {kueue_object.namespace}/{queue} has no place"
+            making.unplaced.append(Unplaced(kueue_object.kind, kueue_object.name, reason))
         else:
             making.work.append(kueue_object.document)
 

@@ -184,10 +184,7 @@ def _gathered(documents: Iterable[OsmoDocument]) -> dict[str, dict[str, Any]]:
     values = layered([osmo_document.data for osmo_document in every])
     if values is not None:
         first_values = next(osmo_document for osmo_document in every if is_values(osmo_document.data))
-        every = [
-            replace(first_values, data=values),
-            *(osmo_document for osmo_document in every if not is_values(osmo_document.data)),
-        ]
+        every = [replace(first_values, data=values), *(each for each in every if not is_values(each.data))]
     for document_ in every:
         osmo_sections = sections(document_.data)
         if osmo_sections is None:

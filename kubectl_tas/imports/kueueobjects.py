@@ -107,6 +107,11 @@ class KueueObject:
         self.name = self.text(("metadata", "name"))
         self.namespace = self.text(("metadata", "namespace")) or "default"
 
+    @property
+    def key(self) -> str:
+        """The name that identifies the object among those of its kind."""
+        return f"{self.namespace}/{self.name}" if self.kind == "LocalQueue" else self.name
+
     def value(self, path: KeyPath, type_: type[T]) -> T:
         """Returns the value at a path; an empty value if it is missing or has another type."""
         value = self.document.value(path)
@@ -145,9 +150,8 @@ class KueueObject:
         problem = refused(quantity) if quantity is not None else None
         if problem is not None:
             self.add(invalid_value(self.document, path, problem[0], quantity, problem[1]))
-        return (
-            None if quantity is None or problem is not None else Fraction(min(parse(quantity) or 0, MAX_QUANTITY + 1))
-        )
+        is_valid = quantity is not None and problem is None
+        return Fraction(min(parse(quantity) or 0, MAX_QUANTITY + 1)) if is_valid else None
 
     def add(self, finding: Diagnostic) -> None:
         """Adds a finding about the object, without a place if the object is from a cluster."""
@@ -231,10 +235,7 @@ class KueueReading:
 
     def leave(self, kueue_object: KueueObject, reason: str) -> None:
         """Adds an object or a part of it to the list of omissions."""
-        name = (
-            f"{kueue_object.namespace}/{kueue_object.name}" if kueue_object.kind == "LocalQueue" else kueue_object.name
-        )
-        self.unplaced.append(Unplaced(kueue_object.kind, name, reason))
+        self.unplaced.append(Unplaced(kueue_object.kind, kueue_object.key, reason))
 
 
 def read_kueue(documents: Iterable[Document], reading: KueueReading) -> Kueue:
@@ -279,7 +280,7 @@ def _read_object(document: Document, reading: KueueReading) -> KueueObject | Non
 
 
 def _add_object(kueue_object: KueueObject, object_by_key: dict[str, KueueObject]) -> None:
-    key = f"{kueue_object.namespace}/{kueue_object.name}" if kueue_object.kind == "LocalQueue" else kueue_object.name
+    key = kueue_object.key
     earlier_object = object_by_key.setdefault(key, kueue_object)
     if earlier_object is not kueue_object and _content(earlier_object) != _content(kueue_object):
         message = f"the {kueue_object.kind} {key} appears twice, with different content"

@@ -289,7 +289,10 @@ def _must_be_whole(tree: _QueueTree, container: LiveQueue, queue: LiveQueue) -> 
             f"{queue.name} below {container.name} has queues of its own: departments are not imported, but declared by "
             "hand, with spec.parent"
         )
-    _must_be_said(queue)
+    for field in ("priority", "preemptMinRuntime", "reclaimMinRuntime"):
+        value = queue.spec.get(field)
+        if value not in (None, "") and not _is_valid(PoolSpec, field, value):
+            raise NoPlaceError(f"the {field} of {queue.name} is {shown(value)}, which no file can express")
     if is_leaf and (queue.runtime("preemptMinRuntime") or queue.runtime("reclaimMinRuntime")):
         raise NoPlaceError(f"{queue.name} has a least runtime of its own; here it is that of the pool")
     if queue.shard != container.shard:
@@ -302,13 +305,6 @@ def _must_be_whole(tree: _QueueTree, container: LiveQueue, queue: LiveQueue) -> 
         _ = queue.quota, queue.limit, queue.weight
     except NoPlaceError as error:
         raise NoPlaceError(f"{queue.name}: {error}" if is_leaf else str(error)) from None
-
-
-def _must_be_said(queue: LiveQueue) -> None:
-    for field in ("priority", "preemptMinRuntime", "reclaimMinRuntime"):
-        value = queue.spec.get(field)
-        if value not in (None, "") and not _is_valid(PoolSpec, field, value):
-            raise NoPlaceError(f"the {field} of {queue.name} is {shown(value)}, which no file can express")
 
 
 def _must_hold(queue: LiveQueue, guarantee: Amounts) -> None:

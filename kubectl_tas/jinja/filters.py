@@ -369,11 +369,8 @@ def _extreme(choose: Function) -> Function:
     def extreme(budget: Budget, value: Any, case_sensitive: bool = False, attribute: str | int | None = None) -> Any:
         members = budget.items(value)
         keys = _keys(budget, members, _path(attribute), case_sensitive=case_sensitive)
-        return (
-            members[choose(range(len(members)), key=keys.__getitem__)]
-            if members
-            else Missing("an item of an empty list")
-        )
+        index = choose(range(len(members)), key=keys.__getitem__, default=None)
+        return Missing("an item of an empty list") if index is None else members[index]
 
     return extreme
 

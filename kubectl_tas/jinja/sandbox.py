@@ -191,9 +191,8 @@ class _Run:
         text = self._captured(node.body, scope.new_child())
         filtered = self._filtered_block(node.filter, text, scope)
         if not isinstance(filtered, str):
-            raise Refusal(
-                TEMPLATE_VALUE, f"the filters of a block give {kind(filtered)}, not text", "End with | string."
-            )
+            message = f"the filters of a block give {kind(filtered)}, not text"
+            raise Refusal(TEMPLATE_VALUE, message, "End with | string.")
         self.pieces.append(Piece(filtered, node))
 
     def _run_with(self, node: nodes.With, scope: Scope) -> None:

@@ -487,13 +487,12 @@ def parts(document: Document) -> Iterator[Part]:
     while waiting:
         path, value = waiting.pop()
         if isinstance(value, list):
-            waiting += (((*path, i), v) for i, v in enumerate(value) if isinstance(v, (dict, list)))
+            waiting += [((*path, i), v) for i, v in enumerate(value) if isinstance(v, (dict, list))]
             continue
-        above = path[-1] if path else ""
-        holder = next((step for step in reversed(path) if type(step) is not int), "")
+        above, keys = path[-1] if path else "", "\n".join(value)
         in_list = type(above) is int and path[-2] in _CONTAINERS
-        has_variables = not environment.VARIABLES.isdisjoint(value)
-        if in_list or has_variables or environment.ENDING in "\n".join(value):
+        has_variables, may_be_filled_in = not environment.VARIABLES.isdisjoint(value), _may_be_filled_in(keys)
+        if in_list or has_variables or environment.ENDING in keys:
             yield "container", path, value
         if not environment.MOUNTS.isdisjoint(value) or (has_variables and any(environment.java_settings(value))):
             yield "mount", path, value
@@ -502,13 +501,13 @@ def parts(document: Document) -> Iterator[Part]:
         if not _DECIDING.isdisjoint(value):
             yield "keys", path, {key: field_value for key, field_value in value.items() if key in _DECIDING}
         for key, field_value in value.items():
-            below = (*path, key)
-            if _may_be_filled_in(key):
-                yield "key", below, key
-            if key in FIELDS and _is_at(FIELDS[key], holder, group):
-                yield "field", below, field_value
+            if may_be_filled_in and _may_be_filled_in(key):
+                yield "key", (*path, key), key
+            if key in FIELDS and _is_at(FIELDS[key], path, group):
+                yield "field", (*path, key), field_value
             if not isinstance(field_value, (dict, list)):
                 continue
+            below = (*path, key)
             metadata_field = metadata_in(str(key))
             if metadata_field is None and _has_own_names(field_value):
                 continue
@@ -570,6 +569,7 @@ def _may_be_filled_in(key: object) -> bool:
     return "{" in str(key) or "$" in str(key)
 
 
-def _is_at(field: Backdoor, holder: str | int, group: str) -> bool:
-    """Whether a field of the table has this meaning below a key, in a kind of an API group."""
+def _is_at(field: Backdoor, path: KeyPath, group: str) -> bool:
+    """Whether a field of the table has this meaning in the mapping at a path, in a kind of an API group."""
+    holder = next((step for step in reversed(path) if type(step) is not int), "")
     return (not field.parent or holder in field.parent.split()) and (not field.group or group in field.group.split())

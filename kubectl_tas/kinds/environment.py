@@ -60,8 +60,11 @@ class Variable(NamedTuple):
 
 def variables(holder: Mapping[str, Any]) -> Iterator[Variable]:
     """Yields the variables that a mapping sets, except for those that ``envFrom`` takes from other objects."""
-    yield from _listed_variables(holder)
+    listed_variables = [*_listed_variables(holder)]
+    yield from listed_variables
     yield from (_set((name,), value) for name, value in holder.items() if ENDING in name)
+    if SETTINGS.keys().isdisjoint(holder) and not any(variable.name in JAVA for variable in listed_variables):
+        return
     for setting in settings(holder):
         if match := _VARIABLE.fullmatch(setting.name):
             yield setting._replace(name=match[1])

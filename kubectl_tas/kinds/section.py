@@ -39,7 +39,9 @@ def child(value: Any, step: str | int) -> Any:
 def value_at(document: Any, *path: str | int) -> Any:
     """Returns the value at a path. None if it is absent."""
     for step in path:
-        document = child(document, step)
+        document = document.get(step) if type(document) is dict else child(document, step)
+        if document is None:
+            break
     return document
 
 

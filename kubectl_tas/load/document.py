@@ -22,6 +22,7 @@ from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
 from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Severity
 from kubectl_tas.base.late import dataclass, late_pattern
+from kubectl_tas.kinds.section import child
 from kubectl_tas.load import syntax
 from kubectl_tas.load.compose import MAX_DEPTH, MAX_NODES, DocumentRoot, TooDeepError, TooManyError, compose
 from kubectl_tas.load.reader import MERGE_KEY, FoundError, Reader
@@ -130,14 +131,9 @@ class Document:
 
     def value(self, path: KeyPath) -> object:
         """Returns the value at ``path``; None if the value is absent or empty."""
-        value: Any = self.data
+        value = self.data
         for step in path:
-            if isinstance(value, dict):
-                value = value.get(step)
-            elif isinstance(value, list) and isinstance(step, int) and step < len(value):
-                value = value[step]
-            else:
-                return None
+            value = value.get(step) if type(value) is dict else child(value, step)
         return value
 
     def _child(self, node: Any, step: str | int) -> tuple[Any, Any] | None:
@@ -173,10 +169,10 @@ class Document:
             node, path = pending.pop()
             if _begins(node, line, column):
                 return path
-            for index, child in enumerate(node.value if type(node) is not ScalarNode else ()):
-                if type(child) is tuple and _begins(child[0], line, column):
-                    return (*path, child[0].value)
-                inner, step = (child[1], child[0].value) if type(child) is tuple else (child, index)
+            for index, below in enumerate(node.value if type(node) is not ScalarNode else ()):
+                if type(below) is tuple and _begins(below[0], line, column):
+                    return (*path, below[0].value)
+                inner, step = (below[1], below[0].value) if type(below) is tuple else (below, index)
                 if inner.start_mark.line < line <= inner.end_mark.line + 1:
                     pending.append((inner, (*path, step)))
         return None

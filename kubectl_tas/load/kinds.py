@@ -140,6 +140,7 @@ KINDS: tuple[Kind, ...] = (
     ),
     *(Kind(kind, version, "", _workload, listed) for (version, kind), listed in kinds.BY_API.items()),
 )
+_BY_API = {(kind.api_version, kind.name): kind for kind in reversed(KINDS)}
 _BUILT = "Keep the {} elsewhere, and put here what `{}` makes of it."
 _MOVE = "move it out of the folders that are read."
 _ELSEWHERE = _MOVE.capitalize()
@@ -210,9 +211,8 @@ def recognise(document: Document, config: ConfigSpec | None = None) -> Kind | Di
     if "workflow" in data:
         return WORKFLOW
     api_version, kind = data.get("apiVersion"), data.get("kind")
-    for candidate in KINDS:
-        if (candidate.api_version, candidate.name) == (api_version, kind):
-            return candidate
+    if isinstance(api_version, str) and isinstance(kind, str) and (api_version, kind) in _BY_API:
+        return _BY_API[api_version, kind]
     for declared in config.kinds if config is not None else ():
         if (declared.apiVersion, declared.kind) == (api_version, kind):
             return Kind(declared.kind, declared.apiVersion, "", _workload, declared.described)

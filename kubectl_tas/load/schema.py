@@ -103,7 +103,8 @@ _OF_MODELS = {
 
 def validate(kind: Kind, document: Document) -> tuple[BaseModel | Workload | None, list[Diagnostic]]:
     """Returns the model of a document, or None and at least one diagnostic."""
-    data = kind.normalize(document.data) if kind.normalize else document.data
+    normalize = kind.normalize if document.has_null or kind.page is None else None  # workloads lose their nulls alone
+    data = normalize(document.data) if normalize else document.data
     errors: Sequence[Any] = []
     model: BaseModel | Workload | None = None
     if kind.page is not None:

@@ -6,7 +6,7 @@ workload may have. All fields stay in the document, and `render` writes them unc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated
 
@@ -63,9 +63,11 @@ class Amounts(Open):
     def counted(self) -> dict[str, int]:
         """The amounts that KAI counts as GPUs, by resource."""
         named = zip(WHOLE, (self.nvidia, self.amd), strict=True)
-        whole_gpus = {name: int(amount) for name, amount in named if amount is not None}
-        mig_devices = {name: str(amount) for name, amount in (self.model_extra or {}).items() if is_counted(name)}
-        return whole_gpus | {name: int(amount) for name, amount in mig_devices.items() if amount.isdecimal()}
+        counted = {name: int(amount) for name, amount in named if amount is not None}
+        for name, amount in (self.model_extra or {}).items():
+            if is_counted(name) and str(amount).isdecimal():
+                counted[name] = int(str(amount))
+        return counted
 
     @property
     def cpu(self) -> int | None:
@@ -86,12 +88,15 @@ class Amounts(Open):
         return tuple(n for n, a in names if a != "0" and (is_uncounted(n) or (is_counted(n) and not a.isdecimal())))
 
 
+_NO_AMOUNTS = Amounts.model_construct()
+
+
 class Resources(Open):
     """Resource requests and limits of a container."""
 
-    limits: Amounts = Amounts.model_construct()
+    limits: Amounts = _NO_AMOUNTS
     """The most that the container may use. Request GPUs here."""
-    requests: Amounts = Amounts.model_construct()
+    requests: Amounts = _NO_AMOUNTS
     """The amounts that Kubernetes reserves. For GPUs, these equal the limits."""
 
     @property
@@ -158,7 +163,7 @@ class PodSpec(Open):
         """Resources that the RuntimeClass adds to those of the containers."""
         overhead = (self.model_extra or {}).get("overhead")
         if not isinstance(overhead, dict):
-            return Amounts.model_construct()
+            return _NO_AMOUNTS
         return Amounts.model_validate({name: overhead.get(name) for name in quantities.OTHERS})
 
     def asks_with(self, annotations: Mapping[str, str]) -> quantities.Amounts:
@@ -168,13 +173,13 @@ class PodSpec(Open):
         and other init containers as for GPUs, adds the overhead, and ignores resources of the whole pod.
         """
         overhead = self.overhead
-        cpu = self._at_most(lambda asked: asked.cpu) + (overhead.cpu or 0)
-        memory = self._at_most(lambda asked: asked.memory) + (overhead.memory or 0)
+        init, containers = self.initContainers, [container.resources for container in self.containers]
+        cpu = gpus.at_most([(each.is_sidecar, each.resources.cpu) for each in init], [each.cpu for each in containers])
+        memory = gpus.at_most(
+            [(each.is_sidecar, each.resources.memory) for each in init], [each.memory for each in containers]
+        )
+        cpu, memory = cpu + (overhead.cpu or 0), memory + (overhead.memory or 0)
         return quantities.Amounts(self.gpus_with(annotations), cpu, memory)
-
-    def _at_most(self, amount_of: Callable[[Resources], int]) -> int:
-        starting = ((container.is_sidecar, amount_of(container.resources)) for container in self.initContainers)
-        return gpus.at_most(starting, (amount_of(container.resources) for container in self.containers))
 
     def gpus_with(self, annotations: Mapping[str, str]) -> Gpus:
         """Returns the GPUs of one pod with these annotations."""

@@ -189,9 +189,8 @@ class Fleet:
         domains: dict[tuple[str, str, str], list[FleetCompanion]] = {}
         for companion in self.companions:
             if companion.claim_template:
-                domains.setdefault((companion.backend.name, companion.namespace, companion.claim_template), []).append(
-                    companion
-                )
+                key = companion.backend.name, companion.namespace, companion.claim_template
+                domains.setdefault(key, []).append(companion)
         return domains
 
     @cached_property
@@ -396,9 +395,7 @@ def resolve_work(repository: Repository, context: Context) -> Fleet:
         pod_groups=tuple(sorted(pod_groups, key=lambda pod_group: (pod_group.namespace, pod_group.name))),
         grove=grove,
         pod_clique_sets=tuple(sorted(sets, key=lambda clique_set: (*clique_set.key, clique_set.declared.origin.path))),
-        workloads=join_shared_gangs(
-            sorted(workloads, key=lambda workload: (workload.name, workload.kind, workload.namespace))
-        ),
+        workloads=join_shared_gangs(sorted(workloads, key=lambda each: (each.name, each.kind, each.namespace))),
         companions=tuple(
             sorted(
                 companions,

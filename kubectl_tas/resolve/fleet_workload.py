@@ -198,10 +198,8 @@ def join_shared_gangs(workloads: Sequence[FleetWorkload]) -> tuple[FleetWorkload
     members: dict[tuple[str, str | None], list[FleetWorkload]] = {}
     for key, workload in zip(keys, workloads, strict=True):
         members.setdefault(key, []).append(workload)
-    gangs = {
-        key: SharedGang(key[1], tuple(of_gang), _sub_groups(of_gang)) if key[1] is not None else None
-        for key, of_gang in members.items()
-    }
+    named = ((key, key[1], of_gang) for key, of_gang in members.items())
+    gangs = {key: SharedGang(name, tuple(x), _sub_groups(x)) if name is not None else None for key, name, x in named}
     return tuple(
         replace(workload, shared_gang=gangs[key]) if gangs[key] else workload
         for key, workload in zip(keys, workloads, strict=True)

@@ -126,12 +126,8 @@ def joins(workload: Workload, groups: Container[str]) -> bool:
     isOrphanPodWithPodGroup).
     """
     pod_group_name = workload.metadata.annotations.get(labels.POD_GROUP)
-    own_grouping_labels = (labels.GANG, labels.OWNED)
-    return (
-        workload.kind == "Pod"
-        and pod_group_name in groups
-        and not any(key in workload.metadata.labels for key in own_grouping_labels)
-    )
+    is_grouped_here = not workload.metadata.labels.keys().isdisjoint((labels.GANG, labels.OWNED))
+    return workload.kind == "Pod" and pod_group_name in groups and not is_grouped_here
 
 
 def resolve_pod_group(

@@ -240,37 +240,24 @@ class MentionReader:
             if pod_labels:
                 has_token = any("{{" in str(value) for value in pod_labels.values())
                 count = sum(task.platform is platform for group in workflow.groups for task in group.tasks)
-                self._pods.append(
-                    LabelledPods(workflow.kind, workflow.name, space, count, None if has_token else pod_labels)
-                )
+                known_labels = None if has_token else pod_labels
+                self._pods.append(LabelledPods(workflow.kind, workflow.name, space, count, known_labels))
 
     def workload(self, workload: FleetWorkload) -> None:
         """Reads the names in the workload's pods, the labels of the pods, and the claims that it creates for them."""
         origin, kind, space = workload.declared.origin, workload.kind, (workload.pool.backend.name, workload.namespace)
         source = self._source(origin, kind)
         for replica_type in workload.templates:
+            count = workload.copies * replica_type.replicas
             for where in pods_at(origin.data, replica_type.spec_path or replica_type.path):
                 self._spec(source, space, origin.value(where), where)
                 for at, name in values_at(origin.value(where), path_steps(_CLAIM_NAMES), where):
                     if isinstance(name, str):
-                        self._claiming.append(
-                            Claiming(source[0], at, space, name, workload.copies * replica_type.replicas)
-                        )
+                        self._claiming.append(Claiming(source[0], at, space, name, count))
             if replica_type.template is None:
-                self._pods.append(
-                    LabelledPods(kind, workload.name, space, workload.copies * replica_type.replicas, None)
-                )
-                continue
-            if replica_type.template.metadata.labels:
-                count = workload.copies * replica_type.replicas
-                self._carrying(
-                    kind,
-                    workload.name,
-                    space,
-                    count,
-                    replica_type.template.metadata.labels,
-                    origin.value(replica_type.path),
-                )
+                self._pods.append(LabelledPods(kind, workload.name, space, count, None))
+            elif pod_labels := replica_type.template.metadata.labels:
+                self._carrying(kind, workload.name, space, count, pod_labels, origin.value(replica_type.path))
         makes = workload.declared.spec.page.makes
         if path := key_path(makes.service):
             self._use(source, path, "Service", space, origin.value(path))
@@ -357,9 +344,8 @@ class MentionReader:
         is_optional, key_or_port = mapping.get("optional") is True, str(mapping[key]) if key else ""
         if "{{" in name + key_or_port:  # Argo and OSMO fill it in
             return
-        self._uses.append(
-            Use(*source, path, kind, space, name, is_optional, key_or_port, (*path[:-1], key) if key else ())
-        )
+        path_of_key = (*path[:-1], key) if key else ()
+        self._uses.append(Use(*source, path, kind, space, name, is_optional, key_or_port, path_of_key))
 
     def _carrying(
         self, kind: str, name: str, space: Space, count: int, labels: Mapping[str, Any], template: object
@@ -434,16 +420,15 @@ class MentionReader:
         backends: list[tuple[KeyPath, object]] = [(("spec", "defaultBackend"), spec.get("defaultBackend"))]
         for rule_index, rule in _mappings_in(spec.get("rules")):
             for index, http_path in _mappings_in(_mapping(rule.get("http")).get("paths")):
-                backends.append(
-                    (("spec", "rules", rule_index, "http", "paths", index, "backend"), http_path.get("backend"))
-                )
+                where = ("spec", "rules", rule_index, "http", "paths", index, "backend")
+                backends.append((where, http_path.get("backend")))
         for path, backend in backends:
-            service, where = _mapping(_mapping(backend).get("service")), (*path, "service", "name")
+            service, at_name = _mapping(_mapping(backend).get("service")), (*path, "service", "name")
             port = _mapping(service.get("port"))
             key = next((key for key in ("number", "name") if port.get(key) is not None), None)
             if isinstance(name := service.get("name"), str):
                 port_text, at = ("", ()) if key is None else (str(port[key]), (*path, "service", "port", key))
-                self._uses.append(Use(*source, where, "Service", space, name, key_or_port=port_text, part_path=at))
+                self._uses.append(Use(*source, at_name, "Service", space, name, key_or_port=port_text, part_path=at))
         for index, tls in _mappings_in(spec.get("tls")):
             self._use(source, ("spec", "tls", index, "secretName"), "Secret", space, tls.get("secretName"))
 

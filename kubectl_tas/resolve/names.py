@@ -87,9 +87,7 @@ def distinct(preferred_labels: Sequence[tuple[str, str]]) -> tuple[str, ...]:
     """
     preferred, taken, label_of_index = {label for _, label in preferred_labels}, set[str](), dict[int, str]()
     salts: dict[tuple[str, str], Iterator[int]] = {}  # an identity that is there twice, which is an error, goes on
-    for index in sorted(
-        range(len(preferred_labels)), key=lambda place: preferred_labels[place][0] != preferred_labels[place][1]
-    ):
+    for index in sorted(range(len(preferred_labels)), key=lambda x: preferred_labels[x][0] != preferred_labels[x][1]):
         identity, label = preferred_labels[index]
         if label in taken:
             salts_of_identity = salts.setdefault((identity, label), count())

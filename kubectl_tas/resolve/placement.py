@@ -244,11 +244,10 @@ class AnnotationReader:
             return None
         named_topology = self._topology(annotations, where)
         if named_topology is None:
-            for name in requested_names:
-                context = f"pool {self.pool.name}"
-                self.declarations.dangling.append(
-                    Dangling("topology key", annotations[name], (), self.declared, (*where, name), context)
-                )
+            self.declarations.dangling.extend(
+                Dangling("topology key", annotations[name], (), self.declared, (*where, name), f"pool {self.pool.name}")
+                for name in requested_names
+            )
             return None
         topology, fleet_topology = named_topology
         required, preferred = (self._asked(annotations, where, name, topology, fleet_topology) for name in names)

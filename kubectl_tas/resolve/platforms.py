@@ -211,22 +211,17 @@ class Merged:
         members = holder.get(path[-1]) if isinstance(holder, dict) else None
         if not isinstance(members, list):
             return
-        kept_indices = [
-            index
-            for index, member in enumerate(members)
-            if not (isinstance(member, dict) and member.get("name") == name)
-        ]
+        is_gone = [isinstance(member, dict) and member.get("name") == name for member in members]
+        kept_indices = [index for index, is_named in enumerate(is_gone) if not is_named]
         if len(kept_indices) == len(members):
             return
         depth = len(path)
         moved = {old: new for new, old in enumerate(kept_indices)}
-        places = {
-            place_path: source
-            for place_path, source in self.places.items()
-            if place_path[:depth] != path or len(place_path) == depth
-        }
+        places: dict[KeyPath, tuple[Finder, KeyPath]] = {}
         for place_path, source in self.places.items():
-            if place_path[:depth] == path and len(place_path) > depth and place_path[depth] in moved:
+            if place_path[:depth] != path or len(place_path) == depth:
+                places[place_path] = source
+            elif place_path[depth] in moved:
                 places[(*path, moved[int(place_path[depth])], *place_path[depth + 1 :])] = source
         self.places = places
         holder[path[-1]] = [members[index] for index in kept_indices]

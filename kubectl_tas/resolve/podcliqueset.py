@@ -239,9 +239,8 @@ def resolve_set(
     if name is None or grove.is_disabled:
         return clique_set
     if name not in topologies and name != DEFAULT_TOPOLOGY:
-        declarations.dangling.append(
-            Dangling("topology of a set", name, tuple(topologies), declared, clique_set.references[0][1])
-        )
+        at_name = clique_set.references[0][1]
+        declarations.dangling.append(Dangling("topology of a set", name, tuple(topologies), declared, at_name))
     return replace(clique_set, topology=topologies.get(name))
 
 

@@ -242,11 +242,12 @@ def _config_maps(document: object) -> Iterator[object]:
     waiting: list[Any] = [document]
     while waiting:
         value = waiting.pop()
-        for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
-            if isinstance(inner, (dict, list)):
-                waiting.append(inner)
-                if key == "configMapRef" and isinstance(inner, dict):
-                    yield inner.get("name")
+        if isinstance(value, dict):
+            source = value.get("configMapRef")
+            if isinstance(source, dict):
+                yield source.get("name")
+            value = value.values()
+        waiting += [inner for inner in value if isinstance(inner, (dict, list))]
 
 
 def _variables(namespace: str, name: object) -> str:
