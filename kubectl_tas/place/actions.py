@@ -184,6 +184,9 @@ def run_actions(session: SchedulingSession, turns: dict[Work, Turn]) -> None:
     other pods have gone; KAI decides anew about them in the next cycle.
     """
     session.nominated.clear()
+    for work, amounts in session.repeats:
+        session.charge(work, amounts)
+    session.repeats.clear()
     if ALLOCATE in session.settings.actions:
         _allocate(session, turns, TurnOutcome.STARTS)
     if not any(work.is_preemptible and work.has_active for work in session.works):
@@ -271,6 +274,9 @@ def _go(session: SchedulingSession, turns: dict[Work, Turn], work: Work, way: Wa
     for gone_work, pod in leaving:
         pod.is_gone = True
         session.changes(gone_work)
+    for batch in way.repeats:
+        session.charge(batch.work, sum_of(batch.pods) * -1)
+        session.repeats.append((batch.work, sum_of(batch.pods)))
     places = {spot[0]: spot for _, spot in way.moved}
     for moved_work, (pod, node, _) in (*((work, spot) for spot in way.placed), *way.moved):
         session.move(moved_work, pod, node)

@@ -5,12 +5,16 @@ Follows release 0.17: ``job_solver.go``, ``by_pod_solver.go``, ``pod_scenario_bu
 ``sub_scenario_emitter.go`` of pkg/scheduler/actions/common/solvers, and the plugins nodelocalgreedy and multinodegang.
 KAI seeks room for one pod of the gang, then for two, four and so on up to all. What KAI took for fewer pods, it takes
 for more. A pod that finds room on its old node stays there.
+
+KAI takes a pod of an elastic gang twice if two batches hold it: the nodelocalgreedy generator adds to the batches for
+fewer pods all pods of a gang, also theirs (``VictimsTasksFromNodes`` of by_node_scenario.go). Each time the queue seems
+to hold less, so the gang may get more than its limit, until the cycle ends.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from heapq import nlargest
 from itertools import accumulate
@@ -58,6 +62,8 @@ class Way:
     """Pods that move to other nodes."""
     batches: tuple[VictimPods, ...]
     """Batches that were taken away, without batches that stay completely."""
+    repeats: tuple[VictimPods, ...] = ()
+    """Pods that KAI takes more than once, for each further time."""
 
 
 @dataclass(frozen=True)
@@ -81,10 +87,10 @@ class Allows(Protocol):
 class Scenario(NamedTuple):
     """The effect on other gangs if KAI makes room for one."""
 
-    taken: Collection[VictimPods]
+    taken: Sequence[VictimPods]
     """Batches that KAI takes away, with pods that it places anew."""
     gone: Sequence[VictimPods]
-    """Pods that find no node any more."""
+    """Pods that find no node any more, each as often as KAI takes it."""
 
 
 @dataclass(eq=False)
@@ -98,7 +104,7 @@ class Solver:
     waiting: Sequence[Work]
     """All gangs with pending pods."""
     tries: int = 0
-    _failed: set[tuple[int, frozenset[int]]] = field(default_factory=set)
+    _failed: set[tuple[int, tuple[int, ...]]] = field(default_factory=set)
     _free: set[str] | None = None
 
     def solve(self) -> Search:
@@ -143,9 +149,8 @@ class Solver:
     def _first(self, pods: Sequence[SessionPod], scenarios: _Scenarios, recorded: tuple[VictimPods, ...]) -> Way | None:
         """Returns the first way by which a scenario places these pods."""
         for batches in scenarios(pods, recorded):
-            gone = dict.fromkeys(pod for batch in batches for pod in batch.pods)
-            key = len(pods), frozenset(map(id, gone))
-            if key in self._failed or not gone:
+            key = len(pods), tuple(sorted(id(pod) for batch in batches for pod in batch.pods))
+            if key in self._failed or not key[1]:
                 continue
             if self._is_spent:
                 return None
@@ -162,26 +167,33 @@ class Solver:
         session = self.session
         owners = {pod: batch for batch in reversed(batches) for pod in batch.pods}
         homes = {pod: pod.node for pod in owners}
+        repeats = tuple(_repeated(batches))
         for pod, batch in owners.items():
             session.move(batch.work, pod, None)
+        for batch in repeats:
+            session.charge(batch.work, sum_of(batch.pods) * -1)
         placed: dict[SessionPod, tuple[Work, Place]] = {}
         among = None if self._free is None else self._free | {str(node) for node in homes.values()}
         mine = self._fill(pods, owners, homes, placed, among)
         way = None
         if mine is not None:
             gone: dict[Work, list[SessionPod]] = {}
-            for pod, batch in owners.items():
-                if pod.node is None:
-                    gone.setdefault(batch.work, []).append(pod)
-            ended = tuple(VictimPods(work, tuple(evicted)) for work, evicted in gone.items())
-            moved = [each for pod, each in placed.items() if pod in owners and pod.node != homes[pod]]
-            if self.allows(self.work, pods, Scenario(dict.fromkeys(owners.values()), ended)):
+            for batch in batches:
+                gone.setdefault(batch.work, []).extend(pod for pod in batch.pods if pod.node is None)
+            ended = [VictimPods(work, tuple(evicted)) for work, evicted in gone.items() if evicted]
+            again = {pod for batch in repeats for pod in batch.pods}
+            # a pod that KAI took twice goes even if it finds room on its old node (Unevict of statement.go)
+            moved = [each for pod, each in placed.items() if pod in owners and (pod.node != homes[pod] or pod in again)]
+            if self.allows(self.work, pods, Scenario(batches, ended)):
                 taken = dict.fromkeys(owners[pod] for pod in owners if pod.node != homes[pod])
-                way = Way(mine, ended, tuple(moved), tuple(taken))
+                lost = tuple(VictimPods(batch.work, tuple(dict.fromkeys(batch.pods))) for batch in ended)
+                way = Way(mine, lost, tuple(moved), tuple(taken), repeats)
         for pod, (work, _) in placed.items():
             session.move(work, pod, None)
         for pod, node in homes.items():
             session.move(owners[pod].work, pod, node)
+        for batch in repeats:
+            session.charge(batch.work, sum_of(batch.pods))
         return way
 
     def _fill(
@@ -292,11 +304,13 @@ class Solver:
         free = {node: space.free_of(node, GPU) for node in space.nodes}
         requested_gpus = sorted(map(_gpus, pods), reverse=True)
         recorded_pods = {pod for batch in recorded for pod in batch.pods}
+        # the filter of GPUs fails, and lets all pass, if a pod was taken twice (assertRecordedVictimsState of idle_gpus.go)
+        is_open = len(recorded_pods) < sum(len(batch.pods) for batch in recorded)
         for pod in recorded_pods:
             free[str(pod.node)] += _gpus(pod)
         large = {node: gpus for node, gpus in free.items() if gpus >= requested_gpus[-1]}
         order, batches = self.session.leaving(self.victims), list[VictimPods]()
-        if _could_hold(large, requested_gpus):
+        if is_open or _could_hold(large, requested_gpus):
             yield batches
         while (next_gang := order.pop()) is not None:
             goes = next_gang.work.next_to_go(next_gang.pods)
@@ -312,13 +326,23 @@ class Solver:
                 free[node] += _gpus(pod)
                 if free[node] >= requested_gpus[-1]:
                     large[node] = free[node]
-            if _could_hold(large, requested_gpus):
+            if is_open or _could_hold(large, requested_gpus):
                 yield batches
 
 
 _Scenarios = Callable[[Sequence[SessionPod], tuple[VictimPods, ...]], Iterator[Sequence[VictimPods]]]
 Owners = Mapping[SessionPod, VictimPods]
 """The batch with which each pod was taken away."""
+
+
+def _repeated(batches: Iterable[VictimPods]) -> Iterator[VictimPods]:
+    """Yields the pods that batches hold more than once, for each further time."""
+    seen: set[SessionPod] = set()
+    for batch in batches:
+        for pod in batch.pods:
+            if pod in seen:
+                yield VictimPods(batch.work, (pod,))
+            seen.add(pod)
 
 
 def _most(count: int, probe: Callable[[int], bool]) -> int:

@@ -202,6 +202,8 @@ class SchedulingSession:
         """Each gang that waits, as an order takes it, until its pods change."""
         self.nominated: dict[SessionPod, Work] = {}
         """Pods that get their nodes once other pods have gone, with their gangs."""
+        self.repeats: list[tuple[Work, Amounts]] = []
+        """Amounts that the queues of gangs seem not to hold until the cycle ends, since KAI took pods more than once."""
         self._standings: Mapping[str, Standing] | None = None
         self._places: dict[str, tuple[QueuedGang, Ranked]] = {}
         """The next gang of each queue, and the queue's rank with that gang, until the queue's holdings change."""
@@ -309,7 +311,10 @@ class SchedulingSession:
         pod.node = node
         if (before is None) == (node is None):
             return
-        amounts = amounts * (-1 if node is None else 1)
+        self.charge(work, amounts * (-1 if node is None else 1))
+
+    def charge(self, work: Work, amounts: Amounts) -> None:
+        """Lets the queues of a gang hold more, or less, than before."""
         self._standings = None
         for queue in self.tree.chain(work.queue):
             self._places.pop(queue.name, None)
