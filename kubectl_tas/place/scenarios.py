@@ -23,6 +23,7 @@ from typing import NamedTuple, Protocol
 from kubectl_tas.base.contract import json_fields
 from kubectl_tas.base.late import dataclass
 from kubectl_tas.facts.gpus import GPU, Gpus
+from kubectl_tas.place.node_resources import domain_of
 from kubectl_tas.place.scheduling_session import Place, SchedulingSession, SessionPod, Spared, Work, sum_of
 
 MAX_TRIES = 200
@@ -309,8 +310,14 @@ class Solver:
         for pod in recorded_pods:
             free[str(pod.node)] += _gpus(pod)
         large = {node: gpus for node, gpus in free.items() if gpus >= requested_gpus[-1]}
-        order, batches = self.session.leaving(self.victims), list[VictimPods]()
-        if is_open or _could_hold(large, requested_gpus):
+        order, batches, requested_at = self.session.leaving(self.victims), list[VictimPods](), self._requested_at(pods)
+
+        def may_hold() -> bool:
+            return (is_open or _could_hold(large, requested_gpus)) and all(
+                _could_hold(self._by_domain(free, level), gpus) for level, gpus in requested_at.items()
+            )
+
+        if may_hold():
             yield batches
         while (next_gang := order.pop()) is not None:
             goes = next_gang.work.next_to_go(next_gang.pods)
@@ -326,8 +333,30 @@ class Solver:
                 free[node] += _gpus(pod)
                 if free[node] >= requested_gpus[-1]:
                     large[node] = free[node]
-            if is_open or _could_hold(large, requested_gpus):
+            if may_hold():
                 yield batches
+
+    def _requested_at(self, pods: Sequence[SessionPod]) -> dict[int, list[int]]:
+        """Returns the GPUs of each unit with a required level, the largest first, by level. KAI counts pods that run,
+        too, though they hold their GPUs already. Without such pods the placement tells as much; then none is returned.
+        """
+        requested: dict[int, list[int]] = {}
+        active, request = self.work.active, self.work.request
+        for unit in request.unit.units if request is not None and active else ():
+            if unit.required is not None and (unit.below or unit is request.unit):
+                names = {inner.name for inner in unit.units}
+                gpus = sum(_gpus(pod) for pod in (*active, *pods) if pod.unit in names)
+                requested.setdefault(unit.required, []).append(gpus)
+        return {level: sorted(gpus, reverse=True) for level, gpus in requested.items()}
+
+    def _by_domain(self, free: Mapping[str, int], level: int) -> Counter[str]:
+        """Adds up the GPUs of nodes by their domain of a level."""
+        sums = Counter[str]()
+        for node, gpus in free.items():
+            domain = domain_of(self.session.space.nodes[node], self.work.levels)
+            if domain is not None and domain[level]:
+                sums[str(domain[level])] += gpus
+        return sums
 
 
 _Scenarios = Callable[[Sequence[SessionPod], tuple[VictimPods, ...]], Iterator[Sequence[VictimPods]]]
