@@ -73,16 +73,18 @@ class Reclaim:
     def allows(self, gone: Iterable[Sequence[EvictedWork]], *, always: bool = False) -> bool:
         """Whether KAI may evict all this work for the gang. Each item is what one gang would lose.
 
-        A queue within its share loses nothing more. KAI takes the gangs of a queue in the order of a Go map
-        (``GetVictims`` of base_scenario.go), so by chance: a large gang may go as the last one, and as the first one it
-        keeps the others. With ``always``, the worst order must be allowed too.
+        A queue within its share loses nothing more, so the order counts: a large gang may go as the last one, and as
+        the first one it keeps the others. KAI takes the gangs of a queue in the order of a Go map (``GetVictims`` of
+        base_scenario.go). For a few gangs, that is most often the order in which they came into the map, here that of
+        ``gone``. With ``always``, the worst order must be allowed too.
         """
         by_queue: dict[str, list[Sequence[EvictedWork]]] = {}
         for lost_of_gang in gone:
             by_queue.setdefault(str(lost_of_gang[0].queue), []).append(lost_of_gang)
-        blocks = [sorted(lost_gangs, key=_size) for lost_gangs in by_queue.values()]
-        blocks.sort(key=lambda lost_gangs: max(map(_size, lost_gangs)))
-        orders = [blocks, [lost_gangs[::-1] for lost_gangs in reversed(blocks)]][: 2 if always else 1]
+        orders = [list(by_queue.values())]
+        if always:
+            worst = [sorted(lost_gangs, key=_size, reverse=True) for lost_gangs in by_queue.values()]
+            orders.append(sorted(worst, key=lambda lost_gangs: _size(lost_gangs[0]), reverse=True))
         return all(
             self._allows([lost for block in order for lost_of_gang in block for lost in lost_of_gang])
             for order in orders

@@ -186,7 +186,8 @@ class Solver:
             # a pod that KAI took twice goes even if it finds room on its old node (Unevict of statement.go)
             moved = [each for pod, each in placed.items() if pod in owners and (pod.node != homes[pod] or pod in again)]
             if self.allows(self.work, pods, Scenario(batches, ended)):
-                taken = dict.fromkeys(owners[pod] for pod in owners if pod.node != homes[pod])
+                all_pods = (pod for batch in batches for pod in batch.pods)
+                taken = dict.fromkeys(owners[pod] for pod in all_pods if pod.node != homes[pod])
                 lost = tuple(VictimPods(batch.work, tuple(dict.fromkeys(batch.pods))) for batch in ended)
                 way = Way(mine, lost, tuple(moved), tuple(taken), repeats)
         for pod, (work, _) in placed.items():
@@ -282,17 +283,19 @@ class Solver:
                 yield recorded
                 continue
             gives: Counter[str] = Counter()
+            on_node: dict[str, list[VictimPods]] = {}
             for batch in batches:
                 for pod in batch.pods:
                     gives[str(pod.node)] += _gpus(pod)
+                    on_node.setdefault(str(pod.node), []).append(batch)
             has = {node: freed[node] + space.free_of(node, GPU) + gpus for node, gpus in gives.items()}
             nodes = sorted((node for node in has if has[node] >= least), key=lambda node: has[node])
             free_elsewhere = sum(freed[node] + space.free_of(node, GPU) for node in space.nodes if node not in gives)
             node_count = _covering([has[node] for node in nodes], needed - free_elsewhere)
             step = 1
             while node_count <= len(nodes):
-                chosen = set(nodes[:node_count])
-                yield (*recorded, *(batch for batch in batches if any(pod.node in chosen for pod in batch.pods)))
+                chosen = dict.fromkeys(batch for node in nodes[:node_count] for batch in on_node[node])
+                yield (*recorded, *chosen)
                 if node_count == len(nodes):
                     break
                 node_count, step = min(node_count + step, len(nodes)), step * 2
@@ -300,7 +303,9 @@ class Solver:
     def _accumulated(
         self, pods: Sequence[SessionPod], recorded: tuple[VictimPods, ...]
     ) -> Iterator[Sequence[VictimPods]]:
-        """Yields the pods that may go, one gang after the other, whenever the GPUs of the nodes could be enough."""
+        """Yields the pods that may go, one gang after the other, whenever the GPUs of the nodes could be enough, and
+        those of a domain of the required level (topology_aware_idle_gpus.go).
+        """
         space = self.session.space
         free = {node: space.free_of(node, GPU) for node in space.nodes}
         requested_gpus = sorted(map(_gpus, pods), reverse=True)
