@@ -184,6 +184,7 @@ def run_actions(session: SchedulingSession, turns: dict[Work, Turn]) -> None:
     other pods have gone; KAI decides anew about them in the next cycle.
     """
     session.nominated.clear()
+    session.occupied.clear()
     for work, amounts in session.repeats:
         session.charge(work, amounts)
     session.repeats.clear()

@@ -236,7 +236,9 @@ class Space:
         return self._free[node].get(resource, 0)
 
     def idle_of(self, node: str, resource: str) -> int:
-        """Returns the amount of a resource that no pod held at ``keep_idle``; without that the free amount."""
+        """Returns the amount of a resource that no pod held at ``keep_idle``, less what pods occupy; without
+        ``keep_idle`` the free amount.
+        """
         return self._idle.get(node, self._free[node]).get(resource, 0)
 
     def now(self) -> tuple[NodeResources, ...]:
@@ -246,6 +248,15 @@ class Space:
     def has(self, node: str, requested: Vector) -> bool:
         """Whether a node has these resources free."""
         return all(self._free[node].get(name, capacity_of(name)) >= amount for name, amount in requested.items())
+
+    def occupy(self, node: str, requested: Vector, sign: int = 1) -> None:
+        """Takes idle resources of a node, which stay free for pods that may wait."""
+        if not self._keeps_idle:
+            return
+        idle = self._idle.setdefault(node, dict(self._free[node]))
+        for name, amount in requested.items():
+            idle[name] = idle.get(name, capacity_of(name)) - sign * amount
+        self._changed.append(node)
 
     def _change(self, node: str, requested: Vector, sign: int) -> None:
         free = self._free[node]

@@ -202,6 +202,10 @@ class SchedulingSession:
         """Each gang that waits, as an order takes it, until its pods change."""
         self.nominated: dict[SessionPod, Work] = {}
         """Pods that get their nodes once other pods have gone, with their gangs."""
+        self.occupied: dict[SessionPod, str] = {}
+        """Nodes of nominated pods that KAI evicts in the same cycle. There the pods count as pods that still have to go
+        (``addTaskResources`` of node_info.go), so the node is no longer idle.
+        """
         self.repeats: list[tuple[Work, Amounts]] = []
         """Amounts that the queues of gangs seem not to hold until the cycle ends, since KAI took pods more than once."""
         self._standings: Mapping[str, Standing] | None = None
@@ -303,6 +307,8 @@ class SchedulingSession:
             self.space.give_back(before, pod.asks)
         if node is not None:
             self.space.take(node, pod.asks)
+        if pod in self.nominated:
+            self._occupy(pod, before, node)
         if not work.is_preemptible:
             if before is not None:
                 self._emptied.give_back(before, pod.asks)
@@ -312,6 +318,15 @@ class SchedulingSession:
         if (before is None) == (node is None):
             return
         self.charge(work, amounts * (-1 if node is None else 1))
+
+    def _occupy(self, pod: SessionPod, before: str | None, node: str | None) -> None:
+        occupied = self.occupied.get(pod)
+        if occupied is None and before is not None and node is None:
+            self.occupied[pod] = before
+            self.space.occupy(before, pod.asks)
+        elif occupied is not None and occupied == node:
+            del self.occupied[pod]
+            self.space.occupy(node, pod.asks, -1)
 
     def charge(self, work: Work, amounts: Amounts) -> None:
         """Lets the queues of a gang hold more, or less, than before."""
