@@ -310,7 +310,7 @@ class Solver:
         free = {node: space.free_of(node, GPU) for node in space.nodes}
         requested_gpus = sorted(map(_gpus, pods), reverse=True)
         recorded_pods = {pod for batch in recorded for pod in batch.pods}
-        # the filter of GPUs fails, and lets all pass, if a pod was taken twice (assertRecordedVictimsState of idle_gpus.go)
+        # if a pod was taken twice, the filter of GPUs fails, and lets all pass (idle_gpus.go)
         is_open = len(recorded_pods) < sum(len(batch.pods) for batch in recorded)
         for pod in recorded_pods:
             free[str(pod.node)] += _gpus(pod)
@@ -347,7 +347,9 @@ class Solver:
         """
         requested: dict[int, list[int]] = {}
         active, request = self.work.active, self.work.request
-        for unit in request.unit.units if request is not None and active else ():
+        if request is None or not active:
+            return {}
+        for unit in request.unit.units:
             if unit.required is not None and (unit.below or unit is request.unit):
                 names = {inner.name for inner in unit.units}
                 gpus = sum(_gpus(pod) for pod in (*active, *pods) if pod.unit in names)

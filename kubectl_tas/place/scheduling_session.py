@@ -207,7 +207,7 @@ class SchedulingSession:
         (``addTaskResources`` of node_info.go), so the node is no longer idle.
         """
         self.repeats: list[tuple[Work, Amounts]] = []
-        """Amounts that the queues of gangs seem not to hold until the cycle ends, since KAI took pods more than once."""
+        """Amounts that queues of gangs seem not to hold until the cycle ends, since KAI took pods more than once."""
         self._standings: Mapping[str, Standing] | None = None
         self._places: dict[str, tuple[QueuedGang, Ranked]] = {}
         """The next gang of each queue, and the queue's rank with that gang, until the queue's holdings change."""
