@@ -147,6 +147,8 @@ class Eviction:
     time: int
     winner: str
     pods: int
+    is_move: bool = False
+    """Whether they start again on other nodes at that time."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -469,14 +471,22 @@ class _Play:
         for work, turn in turns.items():
             for batch in turn.evicted:
                 self._evict(self._runs[batch.work], batch.pods, work.name, at)
+            for batch in turn.moved:
+                self._note_move(self._runs[batch.work], batch.pods, work.name, at)
+        lost: dict[Work, list[SessionPod]] = {}
         for pod, work in self._session.nominated.items():
             run = self._runs[work]
             if pod.node is not None:
                 self._session.leave(work, pod)
-            if run.since.pop(pod, None) is not None and not run.since:
+            if run.since.pop(pod, None) is None:
+                continue
+            if not run.planned.limit.is_remade:
+                lost.setdefault(work, []).append(pod)
+            if not run.since:
                 self._close(run, at)
         for work in dict.fromkeys(self._session.nominated.values()):
             self._session.returns(work)
+            self._drop(self._runs[work], lost.get(work, []), at)
             self._await(self._runs[work])
         for work, turn in turns.items():
             run = self._runs[work]
@@ -504,10 +514,21 @@ class _Play:
         if not run.since:
             self._close(run, at)
         if not run.planned.limit.is_remade:
-            self._session.dismiss(run.work, pods)
-            if not run.work.pods:
-                run.over = at
+            self._drop(run, pods, at)
         self._await(run)
+
+    def _note_move(self, run: _PlayedGang, pods: Iterable[SessionPod], winner: str, at: int) -> None:
+        """Notes that pods go to other nodes, where their controller makes them again, if there is one."""
+        count = sum(pod in run.since for pod in pods)
+        if count:
+            run.evictions.append(Eviction(at, winner, count, run.planned.limit.is_remade))
+
+    def _drop(self, run: _PlayedGang, pods: Sequence[SessionPod], at: int) -> None:
+        """Takes pods away that KAI has evicted, and that nobody makes again."""
+        if pods:
+            self._session.dismiss(run.work, pods)
+        if not run.work.pods:
+            run.over = at
 
     def _cause(self, run: _PlayedGang, turn: Turn, at: int) -> StartCause:
         """Returns why a gang starts now. What had to go for it went in an earlier cycle of the same time."""
