@@ -1,3 +1,16 @@
+"""Which tests run when, and what all of them share.
+
+=========================== ==================================================================================
+``pytest``                  each test with a few of its cases, without hostile and random input
+``pytest -m sweep``         the other cases, hostile and random input. Of tables that a program made by chance
+                            (``by_chance``) it tries a sample, since each case takes the same path
+``pytest FILE``, or ``-k``  all cases of what is named
+=========================== ==================================================================================
+
+Where two tables meet, a case for each pair of their rows is written only if their rows meet in the code; else each row
+is tried with one of the other table. Values that take the same path are one case.
+"""
+
 from __future__ import annotations
 
 import gc
@@ -35,12 +48,15 @@ FEW = 2
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Leaves the mark ``sweep`` to CI in a run of all tests. Naming a file, a mark or a word runs all cases of it."""
-    updates = config.getoption("update_snapshots", default=False)
-    if config.args_source is config.ArgsSource.TESTPATHS and not (
-        updates or config.option.markexpr or config.option.keyword
-    ):
+    """Leaves the mark ``sweep`` to CI in a run of all tests."""
+    if _names_no_test(config) and not config.option.markexpr:
         config.option.markexpr = "not sweep"
+
+
+def _names_no_test(config: pytest.Config) -> bool:
+    """Whether the command line has no file and no word, and updates no snapshots, of which all cases are needed."""
+    updates = config.getoption("update_snapshots", default=False)
+    return config.args_source is config.ArgsSource.TESTPATHS and not updates and not config.option.keyword
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
@@ -55,10 +71,11 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Marks as ``sweep`` tests of hostile input and of random examples, and all cases of a test but a few. Tests with
     the same cases keep the same ones.
     """
+    surplus = set[pytest.Item]()
     cases_by_test: dict[str, list[tuple[int, pytest.Item]]] = defaultdict(list)
     for item in items:
         test, _, case = item.nodeid.partition("[")
@@ -67,9 +84,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if is_random or item.path.parent.name == "hostile":
             item.add_marker(pytest.mark.sweep)
     for cases in cases_by_test.values():
+        cases.sort(key=itemgetter(0))
         if not cases[0][1].get_closest_marker("every_case"):
-            for _, item in sorted(cases, key=itemgetter(0))[FEW:]:
+            for _, item in cases[FEW:]:
                 item.add_marker(pytest.mark.sweep)
+        if (by_chance := cases[0][1].get_closest_marker("by_chance")) and _names_no_test(config):
+            surplus |= {item for _, item in cases[by_chance.args[0] :]}
+    config.hook.pytest_deselected(items=[item for item in items if item in surplus])
+    items[:] = [item for item in items if item not in surplus]
 
 
 def pytest_collection_finish() -> None:

@@ -173,7 +173,7 @@ def test_every_value_of_every_field(repository: Path, name: str) -> None:
 
 
 FUZZ = settings(
-    max_examples=150,
+    max_examples=60,
     deadline=None,
     derandomize=True,
     suppress_health_check=list(HealthCheck),

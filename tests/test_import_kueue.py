@@ -291,7 +291,6 @@ class TestUnplaced:
 
 QUANTITY = "must be a quantity such as 500m or 64Gi"
 RESOURCE = "spec.resourceGroups[0].flavors[0].resources[0]"
-UNIT = "Write a number and a unit without a blank between them, such as 64Gi."
 MAPPING, LIST = "Write a mapping: 'key: value' lines.", "Write a list: a '-' before each item."
 
 
@@ -324,72 +323,37 @@ def test_classes_that_become_one_priority_are_listed(tmp_path: Path) -> None:
 
 class TestOdd:
     @pytest.mark.parametrize(
-        ("item", "said"),
+        "item",
         [
-            (cluster_queue("a", gpus="ten"), f'272: {RESOURCE}.nominalQuota {QUANTITY}, not "ten" ({UNIT})'),
-            (
-                cluster_queue("a", gpus=-3),
-                f"272: {RESOURCE}.nominalQuota must not be negative, not -3 (Write 0 or more.)",
-            ),
-            (cluster_queue("a", gpus=[1]), f"272: {RESOURCE}.nominalQuota {QUANTITY} ({UNIT})"),
-            (
-                cluster_queue("a", gpus=None),
-                f'229: the field "nominalQuota" is missing in {RESOURCE} (Add nominalQuota.)',
-            ),
-            (
-                cluster_queue("a", more={"borrowingLimit": "4 GPUs"}),
-                f'293: {RESOURCE}.borrowingLimit {QUANTITY}, not "4 GPUs" '
-                "(Units are m, k, M, G, T and Ki, Mi, Gi, Ti.)",
-            ),
-            (
-                cluster_queue("a", more={"lendingLimit": -1}),
-                f"291: {RESOURCE}.lendingLimit must not be negative, not -1 (Write 0 or more.)",
-            ),
-            (
-                cluster_queue("a", fairSharing={"weight": "x"}),
-                f'307: spec.fairSharing.weight {QUANTITY}, not "x" ({UNIT})',
-            ),
-            (cluster_queue("a", fairSharing=[]), f"296: spec.fairSharing must be a mapping, not a list ({MAPPING})"),
-            ("hello", f'1: the document must be a mapping, not "hello" ({MAPPING})'),
-            ({"a": 1}, '1: the field "apiVersion" is missing (Add apiVersion.)'),
-            ({"apiVersion": "v1"}, '1: the field "kind" is missing (Add kind.)'),
-            (kueue("Cohort", "", {}), '60: the field "name" is missing in metadata (Add name.)'),
-            (kueue("Cohort", "a", [1]), f"95: spec must be a mapping, not a list ({MAPPING})"),
-            (
-                kueue("Cohort", "a", {"resourceGroups": "x"}),
-                f'114: spec.resourceGroups must be a list, not "x" ({LIST})',
-            ),
-            (
-                kueue("Cohort", "a", {"resourceGroups": ["x"]}),
-                f'115: spec.resourceGroups[0] must be a mapping, not "x" ({MAPPING})',
-            ),
-            (
-                kueue("Cohort", "a", {"resourceGroups": [{"flavors": [{}]}]}),
-                '128: the field "name" is missing in spec.resourceGroups[0].flavors[0] (Add name.)',
-            ),
-            (
-                kueue("Cohort", "a", {"resourceGroups": [{"flavors": [{"name": "x", "resources": [{"name": ""}]}]}]}),
-                f'156: the field "name" is missing in {RESOURCE} (Add name.)',
-            ),
-            (
-                kueue("Cohort", "a", {"resourceGroups": [{"flavors": [{"name": 5}]}]}),
-                '137: spec.resourceGroups[0].flavors[0].name must be text, not 5 (Put it in quotes: "5".)',
-            ),
-            (
-                kueue("Cohort", "a", {"parentName": 3}),
-                '110: spec.parentName must be text, not 3 (Put it in quotes: "3".)',
-            ),
-            (kueue("WorkloadPriorityClass", "a", value="high"), '111: value must be a whole number, not "high" ()'),
-            (kueue("WorkloadPriorityClass", "a", value=True), "111: value must be a whole number, not true ()"),
-            (
-                kueue("Topology", "a", {"levels": [{"nodeLabel": 1}]}),
-                '123: spec.levels[0].nodeLabel must be text, not 1 (Put it in quotes: "1".)',
-            ),
+            cluster_queue("a", gpus="ten"),
+            cluster_queue("a", gpus=-3),
+            cluster_queue("a", gpus=[1]),
+            cluster_queue("a", gpus=None),
+            cluster_queue("a", more={"borrowingLimit": "4 GPUs"}),
+            cluster_queue("a", more={"lendingLimit": -1}),
+            cluster_queue("a", fairSharing={"weight": "x"}),
+            cluster_queue("a", fairSharing=[]),
+            "hello",
+            {"a": 1},
+            {"apiVersion": "v1"},
+            kueue("Cohort", "", {}),
+            kueue("Cohort", "a", [1]),
+            kueue("Cohort", "a", {"resourceGroups": "x"}),
+            kueue("Cohort", "a", {"resourceGroups": ["x"]}),
+            kueue("Cohort", "a", {"resourceGroups": [{"flavors": [{}]}]}),
+            kueue("Cohort", "a", {"resourceGroups": [{"flavors": [{"name": "x", "resources": [{"name": ""}]}]}]}),
+            kueue("Cohort", "a", {"resourceGroups": [{"flavors": [{"name": 5}]}]}),
+            kueue("Cohort", "a", {"parentName": 3}),
+            kueue("WorkloadPriorityClass", "a", value="high"),
+            kueue("WorkloadPriorityClass", "a", value=True),
+            kueue("Topology", "a", {"levels": [{"nodeLabel": 1}]}),
         ],
+        ids=json.dumps,
     )
-    def test_what_is_not_built_as_its_kind(self, item: object, said: str) -> None:
+    def test_what_is_not_built_as_its_kind(self, item: object, snapshot: Any) -> None:
         found, findings = made(item)
-        assert (dict(found.files), findings) == ({}, [f"kueue.json:1:{said}"])
+        assert dict(found.files) == {}
+        assert "\n".join(findings) == snapshot
 
     def test_what_only_pools_read(self) -> None:
         """A flavor is looked at where a ClusterQueue uses it."""

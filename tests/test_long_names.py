@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from tests.support.cli import kubectl_tas, pool, write
+from tests.support.judged import told_of
 from tests.support.pyyaml import safe_load
 from tests.support.workloads import LEVELS, Object, template, workload
 
@@ -85,3 +86,16 @@ def test_the_podgroup_of_the_longest_name_has_a_name_that_fits(repository: Path)
     made = [safe_load(path.read_text())["metadata"]["name"] for path in repository.rglob("preview/*.yaml")]
     assert [len(name) for name in made] == [253, 253]
     assert len(set(made)) == 2
+
+
+@pytest.mark.parametrize(("size", "most"), [(1, 52), (2, 50)])
+def test_a_group_without_workers_has_no_stateful_set_whose_name_is_longer(size: int, most: int) -> None:
+    pods = "{spec: {containers: [{name: m, image: i}]}}"
+    for length, is_told in ((most, False), (most + 1, True)):
+        text = f"""\
+apiVersion: leaderworkerset.x-k8s.io/v1
+kind: LeaderWorkerSet
+metadata: {{name: {"a" * length}, labels: {{kubectl-tas/pool: team}}}}
+spec: {{replicas: 1, leaderWorkerTemplate: {{size: {size}, workerTemplate: {pods}}}}}
+"""
+        assert any(f"may have {most} characters here" in line for line in told_of(text)) is is_told

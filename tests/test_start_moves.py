@@ -14,7 +14,6 @@ from tests.support.history import commit
 from tests.test_forecast import LIMITED, job, node, nodes, repository
 
 FOUR = {"a": job("a", 8, template=LIMITED), "b": job("b", 8, template=LIMITED), "c": job("c", 8), "d": job("d", 8)}
-NOTE = ', annotations: {kubectl-tas/expected-runtime: "RUNTIME"}'
 
 
 def moves(root: Path, *words: str) -> dict[str, tuple[int | None, int | None, int | None]]:

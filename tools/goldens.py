@@ -27,7 +27,11 @@ GROUPS = {
     "versions": "What repositories are rendered to for each KAI release, or why they cannot be.",
 }
 """The folders of golden/ that hold cases, and their subjects."""
-_LINE = re.compile(r"# (shows|input|base): (\S.*)")
+LAID_OUT = ("input", "base", "manifests")
+"""Folders of a case that shared folders are laid out in."""
+MOST_COPIES = 5
+"""Cases that may each keep the same manifest."""
+_LINE = re.compile(r"# (shows|input|base|manifests): (\S.*)")
 
 
 @dataclass(frozen=True)
@@ -37,7 +41,7 @@ class Case:
     folder: Path
     shows: str
     layers: dict[str, tuple[Path, ...]]
-    """Shared folders of ``input`` and ``base``. Later folders overlay earlier ones."""
+    """Shared folders of ``input``, ``base`` and ``manifests``. Later folders overlay earlier ones."""
 
     @property
     def is_silent(self) -> bool:
@@ -55,7 +59,7 @@ def read(folder: Path, root: Path = ROOT) -> Case:
         told[match[1]] = match[2]
     if "shows" not in told:
         raise ValueError(f"{ABOUT} has no line '# shows: TEXT'")
-    layers = {part: tuple(root / name for name in told.get(part, "").split()) for part in ("input", "base")}
+    layers = {part: tuple(root / name for name in told.get(part, "").split()) for part in LAID_OUT}
     for layer in (layer for group in layers.values() for layer in group):
         if not layer.is_dir():
             raise ValueError(f"{ABOUT} names {layer.relative_to(root).as_posix()}, which is no folder")
@@ -88,8 +92,8 @@ def problems(root: Path = ROOT) -> list[str]:
             cases.append(read(folder, root))
         except ValueError as error:
             found.append(f"{_name(folder, root)}: {error}")
-    used = {layer for case in cases for layers in case.layers.values() for layer in layers}
-    homes = used | set(folders)
+    used = {layer: part for case in cases for part, layers in case.layers.items() for layer in layers}
+    homes = {*used, *folders}
     leading = {above for home in (golden / INDEX, *homes) for above in home.parents}
     strays = {_stray(path, leading) for path in _files(golden) if not homes & set(path.parents)}
     for folder in sorted(strays - {golden / INDEX}):
@@ -106,17 +110,20 @@ def _stray(path: Path, leading: set[Path]) -> Path:
     return next(step for step in reversed((path, *path.parents)) if step not in leading)
 
 
-def _written_twice(golden: Path, layers: set[Path], root: Path) -> Iterator[str]:
-    """Yields files that two repositories contain at the same path with the same content."""
+def _written_twice(golden: Path, layers: dict[Path, str], root: Path) -> Iterator[str]:
+    """Yields files that two repositories, or the manifests of many, contain at the same path with the same content."""
     places = defaultdict(list)
     for path in _files(golden):
-        home = next((above for above in path.parents if above.name in ("input", "base") or above in layers), None)
+        home = next((above for above in path.parents if above.name in LAID_OUT or above in layers), None)
         if home is not None and not path.is_symlink():
-            places[path.relative_to(home), path.read_bytes()].append(path)
-    for same in places.values():
-        if len(same) > 1:
+            part = "manifests" if layers.get(home, home.name) == "manifests" else "input"
+            places[part, path.relative_to(home), path.read_bytes()].append(path)
+    for (part, *_), same in places.items():
+        if len(same) > (MOST_COPIES if part == "manifests" else 1):
             names = " and ".join(_name(path, root) for path in same)
-            yield f"{names}: written twice; keep it in golden/shared/NAME, which '# input: golden/shared/NAME' lays out"
+            yield (
+                f"{names}: written twice; keep it in golden/shared/NAME, which '# {part}: golden/shared/NAME' lays out"
+            )
 
 
 def _files(folder: Path) -> list[Path]:
@@ -159,8 +166,8 @@ A case's `{ABOUT}` says in a line what it shows, and what of its repository it s
     # input: golden/shared/pool-research golden/shared/subpool-speech
 
 Its repository is those folders, one laid over the other, with the case's own folder `input` on top. Where there is a
-`base`, that is the repository at the revision that it is compared with, put together likewise; `cluster.json` is the
-state of the cluster. To have a case as it is tested:
+`base`, that is the repository at the revision that it is compared with, put together likewise, and so are `manifests`,
+to which it is rendered; `cluster.json` is the state of the cluster. To have a case as it is tested:
 
     python -m tools.goldens rules/over-quota/fires /tmp/case
     kubectl tas validate -C /tmp/case/input

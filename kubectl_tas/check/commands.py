@@ -83,7 +83,20 @@ def check_command(container: Fields, _fleet: Fleet) -> Iterator[Diagnostic]:
         if call[0] in container.value:
             yield from _named(container.below(*call, "exec"))
     yield from check_words(container)
-    yield from _devices(container)
+    # Devices that a container does not have: CUDA numbers those of the container from 0.
+    variables = mappings(container.get("env"))
+    given = _gpus_of(container) if variables else 0
+    for index, variable in enumerate(variables) if given else ():
+        numbers = [number.strip() for number in str(variable.get("value")).split(",")]
+        if variable.get("name") != _DEVICES or not all(number.isdecimal() for number in numbers):
+            continue
+        highest = max(int(number[:9]) for number in numbers)
+        if highest >= given:
+            message = (
+                f"{_DEVICES} names GPU {highest}, but CUDA counts the GPUs of a container from 0, and here are {given}"
+            )
+            place = container.origin.locate((*container.path, "env", index, "value"))
+            yield Diagnostic(COMMAND_DOUBTFUL, message, place, hint="Remove it: a container sees its own GPUs alone.")
     for launcher, options in launched_by(container):
         number, last, others = 1, None, 1
         for option in options:
@@ -100,23 +113,6 @@ def check_command(container: Fields, _fleet: Fleet) -> Iterator[Diagnostic]:
             hint = f"{change}, or ask for {number} GPUs."
             place = container.origin.locate((*container.path, *last.path))
             yield Diagnostic(COMMAND_DOUBTFUL, message, place, hint=hint)
-
-
-def _devices(container: Fields) -> Iterator[Diagnostic]:
-    """Finds devices that a container does not have: CUDA numbers those of the container from 0."""
-    variables = mappings(container.get("env"))
-    given = _gpus_of(container) if variables else 0
-    for index, variable in enumerate(variables) if given else ():
-        numbers = [number.strip() for number in str(variable.get("value")).split(",")]
-        if variable.get("name") != _DEVICES or not all(number.isdecimal() for number in numbers):
-            continue
-        last = max(int(number[:9]) for number in numbers)
-        if last >= given:
-            message = (
-                f"{_DEVICES} names GPU {last}, but CUDA counts the GPUs of a container from 0, and here are {given}"
-            )
-            place = container.origin.locate((*container.path, "env", index, "value"))
-            yield Diagnostic(COMMAND_DOUBTFUL, message, place, hint="Remove it: a container sees its own GPUs alone.")
 
 
 def check_processes(declared: Declared[Workload], _fleet: Fleet) -> Iterator[Diagnostic]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Waiving
 from kubectl_tas.facts import times
 from kubectl_tas.gangs.task_pods import CodeRange, code_ranges, seconds
+from kubectl_tas.kinds.section import children
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve.fleet import Fleet
@@ -142,8 +143,9 @@ def _grace_periods(document: object) -> Iterator[tuple[KeyPath, object]]:
     waiting: list[tuple[KeyPath, Any]] = [((), document)]
     while waiting:
         path, value = waiting.pop()
-        if _GRACE in value and isinstance(value, dict) and not str(path[-1] if path else "").endswith("Probe"):
+        has_period = _GRACE in value and isinstance(value, dict) and not str(path[-1] if path else "").endswith("Probe")
+        if has_period:
             yield (*path, _GRACE), value[_GRACE]
-        for key, below in value.items() if isinstance(value, dict) else enumerate(value):
-            if isinstance(below, dict | list):
+        for key, below in children(value):
+            if isinstance(below, dict | list) and not (has_period and key == _GRACE):
                 waiting.append(((*path, key), below))

@@ -235,6 +235,10 @@ class Space:
         """Returns the free amount of a resource on a node."""
         return self._free[node].get(resource, 0)
 
+    def idle_of(self, node: str, resource: str) -> int:
+        """Returns the amount of a resource that no pod held at ``keep_idle``; without that the free amount."""
+        return self._idle.get(node, self._free[node]).get(resource, 0)
+
     def now(self) -> tuple[NodeResources, ...]:
         """Returns the nodes with their current free resources."""
         return tuple(replace(node, free=dict(self._free[name])) for name, node in self.nodes.items())

@@ -131,10 +131,14 @@ class Solver:
         return self.tries >= MAX_TRIES or self.session.tries_left <= 0
 
     def _free_nodes(self) -> set[str] | None:
-        """Returns the nodes that KAI considers besides those of evicted pods: nodes with free GPUs. None means all."""
+        """Returns the nodes that KAI considers besides those of evicted pods; None means all. They are the nodes with
+        idle GPUs, even if these are promised to pods that wait, and those that get GPUs back (feasible_nodes.go).
+        """
         if any(not _gpus(pod) for pod in self.work.pods):
             return None
-        return {name for name in self.session.space.nodes if self.session.space.free_of(name, GPU) > 0}
+        space = self.session.space
+        idle = {name: space.idle_of(name, GPU) for name in space.nodes}
+        return {name for name in space.nodes if idle[name] > 0 or space.free_of(name, GPU) > idle[name]}
 
     def _first(self, pods: Sequence[SessionPod], scenarios: _Scenarios, recorded: tuple[VictimPods, ...]) -> Way | None:
         """Returns the first way by which a scenario places these pods."""
@@ -160,7 +164,7 @@ class Solver:
         homes = {pod: pod.node for pod in owners}
         for pod, batch in owners.items():
             session.move(batch.work, pod, None)
-        placed: dict[SessionPod, Place] = {}
+        placed: dict[SessionPod, tuple[Work, Place]] = {}
         among = None if self._free is None else self._free | {str(node) for node in homes.values()}
         mine = self._fill(pods, owners, homes, placed, among)
         way = None
@@ -170,12 +174,12 @@ class Solver:
                 if pod.node is None:
                     gone.setdefault(batch.work, []).append(pod)
             ended = tuple(VictimPods(work, tuple(evicted)) for work, evicted in gone.items())
-            moved = [spot for pod, spot in placed.items() if pod in owners and pod.node != homes[pod]]
+            moved = [each for pod, each in placed.items() if pod in owners and pod.node != homes[pod]]
             if self.allows(self.work, pods, Scenario(dict.fromkeys(owners.values()), ended)):
                 taken = dict.fromkeys(owners[pod] for pod in owners if pod.node != homes[pod])
-                way = Way(mine, ended, tuple((owners[spot[0]].work, spot) for spot in moved), tuple(taken))
-        for pod in (*placed, *owners):
-            session.move(owners[pod].work if pod in owners else self.work, pod, None)
+                way = Way(mine, ended, tuple(moved), tuple(taken))
+        for pod, (work, _) in placed.items():
+            session.move(work, pod, None)
         for pod, node in homes.items():
             session.move(owners[pod].work, pod, node)
         return way
@@ -185,7 +189,7 @@ class Solver:
         pods: Sequence[SessionPod],
         owners: Owners,
         homes: Mapping[SessionPod, str | None],
-        placed: dict[SessionPod, Place],
+        placed: dict[SessionPod, tuple[Work, Place]],
         among: Container[str] | None,
     ) -> tuple[Place, ...] | None:
         """Places the pods of the gang and of the other gangs in KAI's order. Returns None if the gang's own pods find
@@ -211,7 +215,7 @@ class Solver:
                 spots = session.place(work, next_pods, among)
             for spot in spots or ():
                 session.move(work, spot[0], spot[1])
-                placed[spot[0]] = spot
+                placed[spot[0]] = work, spot
             if work is self.work:
                 mine = spots
                 if mine is None:

@@ -14,7 +14,7 @@ from collections.abc import Collection, Container, Iterable, Iterator, Mapping, 
 from dataclasses import field, replace
 from datetime import datetime
 from functools import cached_property
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from typing import NamedTuple
 
 from kubectl_tas.base.diagnostics import TasError
@@ -237,8 +237,10 @@ class SchedulingSession:
                 space.give_back(pod.node, pod.asks)
             pod.node = None
 
-    def returns(self, work: Work) -> None:
-        """Takes pods of a gang that were evicted for pods that wait."""
+    def returns(self, work: Work, pods: Collection[SessionPod] = ()) -> None:
+        """Takes pods that were evicted for pods that wait. ``pods`` are made again, so they are the youngest."""
+        if pods:
+            work.pods = tuple(sorted(work.pods, key=lambda pod: pod in pods))
         self.signatures[work] = _signature(work)
         self.changes(work)
 
@@ -442,12 +444,21 @@ def with_pods(unit: Unit, pods: Sequence[SessionPod]) -> Unit:
 
 
 class Order:
-    """Gangs in the order in which KAI takes them, by what the queues hold at each time."""
+    """Gangs in the order in which KAI takes them, by what the queues hold at each time.
+
+    Follows the heaps of ``job_order_by_queue.go``: KAI sorts a queue among its siblings only after it took a gang from
+    there, or added one, and once the queue is the first one. It compares a queue by the next gang of the queue below
+    that was first when KAI last looked there, even if that queue is no longer the first. Queues start out sorted here;
+    in KAI their first order is that of a Go map.
+    """
 
     def __init__(self, session: SchedulingSession, *, is_leaving: bool) -> None:
         self._session, self._is_leaving = session, is_leaving
         self._entries: dict[str, list[QueuedGang]] = {}
-        self._known: dict[str | None, QueuedGang | None] = {}
+        self._firsts: dict[str | None, str] = {}
+        """The first queue below each queue that has gangs; empty until the first gang is taken."""
+        self._unsorted: set[str] = set()
+        """Queues that KAI sorts anew among their siblings."""
         self._gone: dict[str, Amounts] = {}
         """Resources of gangs that this order has evicted already, by queue."""
         self._places: dict[str, Ranked] = {}
@@ -462,10 +473,16 @@ class Order:
             pods_left = work.active if pods is None or not self._is_leaving else tuple(pods)
             next_pods = pods_left if self._is_leaving else pods
             rank = self._session.rank_of(work, pods_left) if next_pods else None
-            next_gang = QueuedGang(work, pods_left, rank, sum_of(next_pods)) if rank and next_pods else None
-        if next_gang is not None:
-            insort(self._entries.setdefault(work.queue, []), next_gang, key=attrgetter("rank"))
-            self._forget(work.queue)
+            # KAI does not count what pods that wait for others to go would give back (AllocatedVector of job_info.go)
+            promised = self._session.nominated if self._is_leaving else {}
+            counted_pods = (pod for pod in next_pods or () if pod not in promised)
+            next_gang = QueuedGang(work, pods_left, rank, sum_of(counted_pods)) if rank and next_pods else None
+        if next_gang is None:
+            return
+        insort(self._entries.setdefault(work.queue, []), next_gang, key=attrgetter("rank"))
+        if self._firsts:
+            self._enter(work.queue)
+            self._changes(work.queue)
 
     def keep_first(self, most: int | None) -> None:
         """Leaves out all but the first gang of each queue if ``most`` is 1. If it is more, KAI takes the first one and
@@ -473,46 +490,81 @@ class Order:
         """
         if most == 1:
             self._entries = {queue: gangs[:1] for queue, gangs in self._entries.items()}
-            self._known.clear()
 
     def pop(self) -> QueuedGang | None:
         """Removes and returns the next gang; None if no gang is left."""
-        next_gang = self._first(None)
-        if next_gang is None:
+        if not self._firsts:
+            self._sort_all(None)
+        queue = self._firsts.get(None)
+        if queue is None:
             return None
-        queue = next_gang.work.queue
-        self._entries[queue].remove(next_gang)
+        above = None
+        while queue is not None:
+            if queue in self._unsorted:
+                self._unsorted.remove(queue)
+                self._sort(above)
+            else:
+                above = queue
+            queue = self._firsts.get(above)
+        leaf = str(above)
+        next_gang = self._entries[leaf].pop(-1 if self._is_leaving else 0)
         if self._is_leaving:
-            self._gone[queue] = self._gone.get(queue, NOTHING) + next_gang.asks
-        self._forget(queue)
+            self._gone[leaf] = self._gone.get(leaf, NOTHING) + next_gang.asks
+        for emptied in self._session.tree.chain(leaf):
+            if self._has_gangs(emptied.name):
+                break
+            self._unsorted.discard(emptied.name)
+            self._sort(emptied.parent)
+        self._changes(leaf)
         return next_gang
 
-    def _forget(self, queue: str) -> None:
-        self._known.pop(None, None)
-        for above in self._session.tree.chain(queue):
-            self._known.pop(above.name, None)
+    def _has_gangs(self, queue: str) -> bool:
+        return bool(self._entries.get(queue)) or queue in self._firsts
+
+    def _changes(self, leaf: str) -> None:
+        """Takes note that a queue has other gangs than before."""
+        for above in self._session.tree.chain(leaf):
             self._places.pop(above.name, None)
+            if self._has_gangs(above.name):
+                self._unsorted.add(above.name)
 
-    def _first(self, above: str | None) -> QueuedGang | None:
-        """Returns the next gang of a queue and all queues below."""
-        if above not in self._known:
-            below = self._session.tree.below(above)
-            candidates = [(queue.name, self._first(queue.name)) for queue in below]
-            ranked = [
-                (self._ranked(name, next_gang), next_gang) for name, next_gang in candidates if next_gang is not None
-            ]
-            of_queue = self._entries.get(above or "", ())
-            if ranked:
-                self._known[above] = (max if self._is_leaving else min)(ranked, key=itemgetter(0))[1]
-            else:
-                self._known[above] = of_queue[-1 if self._is_leaving else 0] if of_queue else None
-        return self._known[above]
+    def _enter(self, leaf: str) -> None:
+        """Puts a queue among its siblings if it had no gangs."""
+        for queue in self._session.tree.chain(leaf):
+            before = self._firsts.get(queue.parent)
+            if before is None or (len(self._entries[leaf]) == 1 and self._is_before(queue.name, before)):
+                self._firsts[queue.parent] = queue.name
+            if before is not None:
+                return
 
-    def _ranked(self, name: str, next_gang: QueuedGang) -> Ranked:
+    def _sort_all(self, above: str | None) -> None:
+        for queue in self._session.tree.below(above):
+            self._sort_all(queue.name)
+        self._sort(above)
+
+    def _sort(self, above: str | None) -> None:
+        """Looks anew which queue below is the first one."""
+        self._firsts.pop(above, None)
+        for queue in self._session.tree.below(above):
+            before = self._firsts.get(above)
+            if self._has_gangs(queue.name) and (before is None or self._is_before(queue.name, before)):
+                self._firsts[above] = queue.name
+        for name in self._session.tree.chain(above) if above is not None else ():
+            self._places.pop(name.name, None)
+
+    def _is_before(self, queue: str, sibling: str) -> bool:
+        rank, sibling_rank = self._ranked(queue), self._ranked(sibling)
+        return sibling_rank < rank if self._is_leaving else rank < sibling_rank
+
+    def _ranked(self, name: str) -> Ranked:
+        leaf = name
+        while leaf in self._firsts:
+            leaf = self._firsts[leaf]
+        next_gang = self._entries[leaf][-1 if self._is_leaving else 0]
         if not self._is_leaving:
             return self._session.ranked(name, next_gang)
         if name not in self._places:
-            lost = self._gone.get(next_gang.work.queue, NOTHING) + next_gang.asks
+            lost = self._gone.get(leaf, NOTHING) + next_gang.asks
             self._places[name] = Ranked(replace(self._session.standing(name), leaving=lost), self._session.total)
         return self._places[name]
 

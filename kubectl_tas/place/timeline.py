@@ -11,6 +11,7 @@ from dataclasses import field, replace
 from datetime import timedelta
 from enum import Enum
 from heapq import heappop, heappush
+from math import ceil
 
 from kubectl_tas.base.contract import json_fields
 from kubectl_tas.base.late import dataclass
@@ -300,6 +301,8 @@ class _Play:
         """Names of gangs that have had their minimum of pods."""
         self._ended: dict[str, tuple[str, frozenset[str]]] = {}
         """Queue and nodes of the gangs that end at the present time, by name."""
+        self._wake: int | None = None
+        """Time at which KAI spares a gang no longer that it spared when it last decided, or a gang may first evict."""
         self._events, self._is_cut = 0, False
         self._running: list[tuple[int, frozenset[str]]] = []
         for run in self._runs.values():
@@ -318,12 +321,12 @@ class _Play:
         asked = {run for run in self._runs.values() if awaited is None or run.work.name in awaited.names}
         self._settle(0)
         at = 0
-        while self._queue and self._queue[0][0] <= self._horizon:
+        while (time := self._next_time()) <= self._horizon:
             if awaited is not None and (self._is_spent or all(run.is_answered for run in asked)):
                 break
-            at = self._queue[0][0]
+            at = time
             tick(at, self._horizon)
-            self._ended, is_event = {}, False
+            self._ended, is_event = {}, at == self._wake
             while self._queue and self._queue[0][0] == at:
                 is_event = self._due(heappop(self._queue)[2], at) or is_event
             if is_event:
@@ -349,6 +352,11 @@ class _Play:
     def _is_spent(self) -> bool:
         """Whether gangs have had as many turns as they may."""
         return self._awaited is not None and self._turns > self._awaited.turns
+
+    def _next_time(self) -> int:
+        """Returns the time at which something may happen next; a time behind the horizon if nothing does."""
+        times = [entry[0] for entry in self._queue[:1]] + ([] if self._wake is None else [self._wake])
+        return min(times, default=self._horizon + 1)
 
     def _come(self, run: _PlayedGang) -> None:
         run.is_here = True
@@ -448,14 +456,15 @@ class _Play:
             run.spans[-1] = RunSpan(run.spans[-1].start, at)
 
     def _settle(self, at: int) -> None:
-        """Runs cycles until nothing changes. A minimum runtime that ends between two ends counts from the later one."""
+        """Runs cycles until nothing changes."""
         if self._start.now is not None:
             self._session.now = self._start.now + timedelta(seconds=at)
+        turns: dict[Work, Turn] = {}
         for number in range(MAX_CYCLES):
             ready = [work for work in self._later if self._started.issuperset(work.before)]
             self._later = [work for work in self._later if work not in ready]
             self._session.admit(ready)
-            turns: dict[Work, Turn] = {}
+            turns = {}
             if any(work.next_pods() for work in self._session.works):
                 run_actions(self._session, turns)
             self._turns += len(turns)
@@ -463,6 +472,11 @@ class _Play:
             if not went and not any(self._started.issuperset(work.before) for work in self._later):
                 break
             self._is_cut = self._is_cut or number == MAX_CYCLES - 1
+        now = self._session.now
+        wakes = [spared.until for turn in turns.values() for spared in turn.spared]
+        wakes += (work.delay_end for work in self._session.works if work.delay_end is not None and work.next_pods())
+        wake = min((time for time in wakes if time > now), default=None)
+        self._wake = None if wake is None else at + ceil((wake - now).total_seconds())
         names = (run.work.name for run in self._runs.values() if run.since and run.work.has_started)
         self._running.append((at, frozenset(names)))
 
@@ -473,21 +487,14 @@ class _Play:
                 self._evict(self._runs[batch.work], batch.pods, work.name, at)
             for batch in turn.moved:
                 self._note_move(self._runs[batch.work], batch.pods, work.name, at)
-        lost: dict[Work, list[SessionPod]] = {}
+        moved = {pod for turn in turns.values() for batch in turn.moved for pod in batch.pods}
+        nominated: dict[Work, list[SessionPod]] = {}
         for pod, work in self._session.nominated.items():
-            run = self._runs[work]
+            nominated.setdefault(work, []).append(pod)
             if pod.node is not None:
                 self._session.leave(work, pod)
-            if run.since.pop(pod, None) is None:
-                continue
-            if not run.planned.limit.is_remade:
-                lost.setdefault(work, []).append(pod)
-            if not run.since:
-                self._close(run, at)
-        for work in dict.fromkeys(self._session.nominated.values()):
-            self._session.returns(work)
-            self._drop(self._runs[work], lost.get(work, []), at)
-            self._await(self._runs[work])
+        for work, pods in nominated.items():
+            self._remake(self._runs[work], [pod for pod in pods if pod in moved], at)
         for work, turn in turns.items():
             run = self._runs[work]
             self._is_cut = self._is_cut or turn.is_cut
@@ -496,6 +503,7 @@ class _Play:
                 if not run.since:
                     run.spans.append(RunSpan(at, None))
                 run.since |= dict.fromkeys(new, at)
+                self._session.returns(work)
                 if run.first is None and work.has_started:
                     run.first, run.cause = at, self._cause(run, turn, at)
                     self._started.add(work.name)
@@ -506,29 +514,28 @@ class _Play:
 
     def _evict(self, run: _PlayedGang, pods: Iterable[SessionPod], winner: str, at: int) -> None:
         pods = [pod for pod in pods if pod.node is None]
-        for pod in pods:
-            run.since.pop(pod, None)
-            pod.is_gone = False
         run.evictions.append(Eviction(at, winner, len(pods)))
-        self._session.returns(run.work)
-        if not run.since:
-            self._close(run, at)
-        if not run.planned.limit.is_remade:
-            self._drop(run, pods, at)
-        self._await(run)
+        self._remake(run, pods, at)
 
     def _note_move(self, run: _PlayedGang, pods: Iterable[SessionPod], winner: str, at: int) -> None:
-        """Notes that pods go to other nodes, where their controller makes them again, if there is one."""
+        """Notes that running pods go to other nodes, where their controller makes them again, if there is one."""
         count = sum(pod in run.since for pod in pods)
         if count:
             run.evictions.append(Eviction(at, winner, count, run.planned.limit.is_remade))
 
-    def _drop(self, run: _PlayedGang, pods: Sequence[SessionPod], at: int) -> None:
-        """Takes pods away that KAI has evicted, and that nobody makes again."""
-        if pods:
+    def _remake(self, run: _PlayedGang, pods: Sequence[SessionPod], at: int) -> None:
+        """Makes pods again that had to go, if their controller does that."""
+        for pod in pods:
+            run.since.pop(pod, None)
+            pod.is_gone = False
+        self._session.returns(run.work, pods)
+        if not run.since:
+            self._close(run, at)
+        if pods and not run.planned.limit.is_remade:
             self._session.dismiss(run.work, pods)
-        if not run.work.pods:
-            run.over = at
+            if not run.work.pods:
+                run.over = at
+        self._await(run)
 
     def _cause(self, run: _PlayedGang, turn: Turn, at: int) -> StartCause:
         """Returns why a gang starts now. What had to go for it went in an earlier cycle of the same time."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -111,28 +112,28 @@ def of_kind(kind: str) -> Object:
 
 
 def slips() -> list[tuple[str, str, str, Decides]]:
-    """Kind, path, rule and what is decided: every label of the table at every place, every field in every pod. Of what
-    KAI and Grove keep in labels ``test_metadata_places`` knows more places.
+    """Kind, path, rule and what is decided: every field in every pod, and at every place one of the labels, in turn:
+    ``test_metadata_places`` tries each label at each place.
     """
-    found = []
-    for door in (door for door in BACKDOORS if door.decides is not Decides.STATE):
-        rule = "workload-conflict" if door.decides in SAME else "quota-bypass"
-        if door.place is KeyPlace.LABEL:
-            places = [(kind, "metadata") for kind in KINDS]
-            places += [(kind, f"{path} metadata") for kind, path in PODS.items()]
-            places += [*ABOVE.items()]
-            found += [(kind, f"{path} labels {door.key}", rule, door.decides) for kind, path in places]
-            found.append(("TrainJob", f"spec labels {door.key}", rule, door.decides))
-        elif door.key in ("schedulerName", "nodeName", "priorityClassName"):
-            found += [(kind, f"{path} spec {door.key}", rule, door.decides) for kind, path in PODS.items()]
-            found.append(("TrainJob", f"{TRAIN} spec {door.key}", rule, door.decides))
+    rules = {door: "workload-conflict" if door.decides in SAME else "quota-bypass" for door in BACKDOORS}
+    labels = [door for door in BACKDOORS if door.place is KeyPlace.LABEL and door.decides is not Decides.STATE]
+    pods = [(kind, f"{path} metadata") for kind, path in PODS.items()]
+    labelled = [*((kind, "metadata") for kind in KINDS), *pods, *ABOVE.items(), ("TrainJob", "spec")]
+    found = [
+        (kind, f"{path} labels {door.key}", rules[door], door.decides)
+        for (kind, path), door in zip(labelled, cycle(labels))
+    ]
+    for door in (door for door in BACKDOORS if door.place is not KeyPlace.LABEL and door.decides is not Decides.STATE):
+        if door.key in ("schedulerName", "nodeName", "priorityClassName"):
+            places = [*PODS.items(), ("TrainJob", TRAIN)]
+            found += [(kind, f"{path} spec {door.key}", rules[door], door.decides) for kind, path in places]
         elif door.key == "namespace":
-            places = [(kind, f"{path} metadata") for kind, path in PODS.items()]
-            found += [(kind, f"{path} namespace", rule, door.decides) for kind, path in (*places, *ABOVE.items())]
+            places = [*pods, *ABOVE.items()]
+            found += [(kind, f"{path} namespace", rules[door], door.decides) for kind, path in places]
         elif door.parent == "schedulingPolicy":
             policy = f"spec runPolicy schedulingPolicy {door.key}"
             kinds = ("PyTorchJob", "TFJob", "XGBoostJob", "JAXJob", "MPIJob")
-            found += [(kind, policy, rule, door.decides) for kind in kinds]
+            found += [(kind, policy, rules[door], door.decides) for kind in kinds]
     return found
 
 

@@ -23,8 +23,6 @@ metadata: {name: nvlink}
 spec: {numNodes: 0, channel: {resourceClaimTemplate: {name: channels}}}
 """
 CLAIMS = "resourceClaims: [{name: channel, resourceClaimTemplateName: channels}]"
-APART = "nothing keeps the pods that claim this channel in one NVLink domain"
-REQUIRE = "Require a level: write the annotation kai.scheduler/topology-required-placement: rack."
 
 
 def container(name: str = "main", gpus: int = 4, *, claims: bool = True) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kubectl_tas.base.words import MAX_LISTED, shortened
 from tests.check.test_jobs import job
 from tests.check.test_platform_mounts import WORKFLOW
 from tests.slips.repository import FILES
@@ -298,3 +299,9 @@ def test_annotations_that_give_devices() -> None:
         "that needs GPUs asks for them in its resources.)"
         for key in keys
     ]
+
+
+def test_as_many_names_as_are_listed_are_listed_whole() -> None:
+    names = [f"n{number}" for number in range(MAX_LISTED)]
+    assert shortened(names) == ", ".join(names)
+    assert shortened([*names, "last"]) == f"{', '.join(names)} and 1 more"

@@ -258,5 +258,5 @@ def amount(quota: Quota, resource: str, parent: str) -> int:
     return int(Fraction(written.rstrip("m")) * (1 if written.endswith("m") or resource == "gpu" else 1000))
 
 
-Subpools.TestCase.settings = settings(max_examples=10, stateful_step_count=10, deadline=None)
+Subpools.TestCase.settings = settings(max_examples=6, stateful_step_count=10, deadline=None)
 TestSubpools = Subpools.TestCase

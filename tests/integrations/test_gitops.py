@@ -212,7 +212,6 @@ spec: {selector: {app: web}, ports: [{name: http, port: 80, targetPort: http}]}
 """
 PORTS = "ports: [{name: http, port: 80, targetPort: http}]"
 TARGET = "scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}, minReplicas: 1, maxReplicas: 1"
-CHANNEL = "channel: {resourceClaimTemplate: {name: web}}"
 CPU_USE = "{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 50}}}"
 COMPANIONS: dict[str, tuple[str, str, str]] = {
     "config": ("v1", "ConfigMap", "data: {a: b}"),

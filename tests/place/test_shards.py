@@ -128,6 +128,7 @@ def one_cycle(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("one_cycle")
+@pytest.mark.by_chance(120)
 @pytest.mark.parametrize("case", ANSWERS, ids=range(len(ANSWERS)))
 def test_kai_does_the_same(case: Case) -> None:
     found = answer(case)
@@ -194,6 +195,7 @@ def test_work_is_moved_if_the_flag_allows_it(flag: str, action: str) -> None:
     shard = {"args": {"max-consolidation-preemptees": flag}, "actions": {"reclaim": {"enabled": False}}}
     found = turns(case(shard, running, [["g", "left", 50, 1, 8, None, 1]], nodes=nodes))
     assert found["g"].action == action
+    assert not found["g"].is_cut
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from tests.support.history import commit
 from tests.work.repositories import Files, changed, repository
 
 MONTH = int(time.strftime("%Y%m", time.gmtime()))
-REPOSITORIES = 3
+REPOSITORIES = 2
 EDITS = 10
 """Edits of a repository; after each, three commands read it."""
 READERS = (

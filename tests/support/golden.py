@@ -75,15 +75,25 @@ def case_input(case: Path) -> Path:
     return laid_out(case) / "input"
 
 
-def assert_files(snapshot: Any, folder: Path, files: dict[str, str], *, update: bool) -> None:
-    """Asserts that ``folder`` contains exactly ``files``, text by relative path."""
+def assert_files(
+    snapshot: Any, folder: Path, files: dict[str, str], *, update: bool, shared: tuple[Path, ...] = ()
+) -> None:
+    """Asserts that ``folder``, laid over the folders ``shared``, contains exactly ``files``, text by relative path."""
+    expected = {path.relative_to(home).as_posix(): path for home in (*shared, folder) for path in _files(home)}
     for name, text in sorted(files.items()):
         assert text, f"{name} is empty"
-        assert text == snapshot(extension_class=at(folder / name), name=name)
-    present = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
-    stale = present - files.keys()
+        path = folder / name if update else expected.get(name, folder / name)
+        assert text == snapshot(extension_class=at(path), name=name)
+    stale = expected.keys() - files.keys()
     if update:
-        for name in stale:
-            (folder / name).unlink()
-    else:
-        assert not stale, f"nothing produces {sorted(stale)} any more"
+        below = {path.relative_to(home).as_posix(): path.read_text() for home in shared for path in _files(home)}
+        for path in _files(folder):
+            name = path.relative_to(folder).as_posix()
+            if name in stale or files[name] == below.get(name):
+                path.unlink()
+        stale &= below.keys()
+    assert not stale, f"nothing produces {sorted(stale)} any more"
+
+
+def _files(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file()]

@@ -22,7 +22,6 @@ GITHUB = ".github/workflows/manifests.yaml"
 GITLAB = ".gitlab-ci.yml"
 ACTIONS = ROOT / "integrations/github"
 TOKEN = "token-that-writes"
-FORK = "github.event.pull_request.head.repo.full_name == github.repository"
 _BASE = "github.event.merge_group.base_sha || (github.base_ref && format('origin/{0}', github.base_ref)) || ''"
 
 
