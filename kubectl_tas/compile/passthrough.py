@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ruamel.yaml.error import YAMLError
 from ruamel.yaml.nodes import MappingNode, ScalarNode
@@ -34,9 +34,6 @@ from kubectl_tas.resolve import names
 from kubectl_tas.resolve.companions import Place
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.podcliqueset import SubmittedSet
-
-if TYPE_CHECKING:
-    pass
 
 
 def compile_shards(fleet: Fleet) -> Iterator[Artifact]:

@@ -425,7 +425,7 @@ def _answer(
     """Returns the answer to one submission.
 
     Usage from the user or from a cluster includes running members of the submission's gang. So of the gang, only the
-    ``items``, which are submitted together, count as new.
+    submissions ``sent_together`` count as new.
     """
     used_by_queue: dict[str, Amounts | None]
     if queues is None:
@@ -510,8 +510,8 @@ def admit(
     """Returns the verdict on a submission that asks for no more than its queue may hold.
 
     ``used`` is what the queue already holds in quota. ``elsewhere`` is what other queues hold, None if unknown; queues
-    with room are suggested. A gang of several workloads is one PodGroup, so each is answered for all. ``new`` is the
-    part of the request that ``used`` does not include yet: 2 for a gang of 8 with 6 running.
+    with room are suggested. A gang of several workloads is one PodGroup, so each is answered for all. ``new_request``
+    is the part of the request that ``used`` does not include yet: 2 for a gang of 8 with 6 running.
     """
     quota, target, whole_request = submission.quota, submission.target, request.asks
     gang_note = f' for the gang "{submission.gang}"' if submission.gang else ""
@@ -654,7 +654,7 @@ def _remedy(submission: Submission, request: Request, elsewhere: Mapping[str, Am
 
 
 def _less(submission: Submission, requested: Amounts, most: Amounts) -> str:
-    """Says what to ask for if ``asked`` is more than ``most``; empty if ``most`` has none of a resource."""
+    """Says what to ask for if ``requested`` is more than ``most``; empty if ``most`` has none of a resource."""
     over = requested.exceeding(most)
     if any(most.of(name) == 0 for name in over):
         return ""

@@ -176,7 +176,7 @@ def _is_object(value: object) -> bool:
 
 
 def merged(retained: Sequence[Object], before: Sequence[Object], rendered: Sequence[Object]) -> list[Object]:
-    """Returns the items ``left``, then the rendered objects.
+    """Returns the items ``retained``, then the rendered objects.
 
     A rendered object replaces the item with the same name that was there ``before``, in the same namespace or without
     one. The object keeps the tracking annotations of that item.

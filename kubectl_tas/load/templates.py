@@ -311,7 +311,7 @@ def _documents(result: Expansion, path: str, lines: ExpandedLines) -> list[Docum
 
 
 def _with_instance_name(result: Expansion, documents: list[Document], name: str, location: Location) -> list[Document]:
-    """Returns the one workflow of an instance with its name, which is given at ``place``."""
+    """Returns the one workflow of an instance with its name, which is given at ``location``."""
     if len(documents) > 1:
         message = f"instances are of one workflow, and the template has {len(documents)}"
         hint = "Write each workflow into a file of its own."

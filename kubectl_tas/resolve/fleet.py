@@ -254,7 +254,7 @@ class Fleet:
         return {name: documents[name] for name in sorted(documents)}
 
     def submissions_in(self, paths: Collection[str], reference: str) -> list[Submission]:
-        """Returns the work in these files that ``wanted`` (a name or KIND/NAME) names, or all of it if none matches."""
+        """Returns the work in these files that ``reference`` (a name or KIND/NAME) means, or all if none does."""
         in_files = [submission for submission in self.submissions if submission.declared.origin.path in paths]
         return [each for each in in_files if is_called(each.kind, each.name, reference)] or in_files
 
@@ -475,12 +475,12 @@ def sent(repository: Repository) -> Iterator[tuple[str, str, Declared[Any]]]:
 
 
 def files_of(repository: Repository, reference: str) -> list[str]:
-    """Returns the files of all workflows, workloads and PodCliqueSets with the name ``wanted``, or KIND/NAME."""
+    """Returns the files of all workflows, workloads and PodCliqueSets with the name ``reference``, or KIND/NAME."""
     return [document.origin.path for kind, name, document in sent(repository) if is_called(kind, name, reference)]
 
 
 def no_work(fleet: Fleet, submissions: Sequence[Submission], noun: str, reference: str) -> str:
-    """Returns the message for a name that no ``known`` work has. For a pool or subpool, the message lists its work."""
+    """Returns the message for a name that none of ``submissions`` has. For a pool or subpool, it lists its work."""
     target = fleet.target(reference)
     if target is None:
         return nothing_called(noun, reference, sorted({submission.name for submission in submissions}))
@@ -514,7 +514,7 @@ def replaced(path: str, repository: Repository, *, workflows: bool = False) -> R
 
 
 def is_called(kind: str, name: str, reference: str) -> bool:
-    """Whether ``wanted`` is the name, or KIND/NAME. Names of workflows are folded."""
+    """Whether ``reference`` is the name, or KIND/NAME. Names of workflows are folded."""
     kind_in_reference, _, name_in_reference = reference.rpartition("/")
     is_same = name == name_in_reference or (kind == "Workflow" and names.fold(name) == names.fold(name_in_reference))
     return is_same and kind_in_reference.lower() in ("", kind.lower())
