@@ -138,7 +138,7 @@ def _rendered(session: Session, failures: list[Failure], *, twice: bool) -> Judg
     """Renders and judges a repository without errors."""
     try:
         artifacts = compile_fleet(session.fleet)
-        config, settings = session.fleet.config, session.fleet.settings
+        config, settings = session.fleet.config, session.fleet.settings_source
         texts = _texts(layout(artifacts, config, settings))
         again = _texts(layout(compile_fleet(session.fleet), config, settings)) if twice else texts
     except TasError as error:

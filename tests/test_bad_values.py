@@ -123,7 +123,7 @@ def handled(root: Path, texts: dict[str, bytes]) -> Session:
     assert report.render(session.diagnostics, session.files)
     if not session.failed():
         artifacts = compile_fleet(session.fleet)
-        assert layout(artifacts, session.fleet.config, session.fleet.settings) or not artifacts
+        assert layout(artifacts, session.fleet.config, session.fleet.settings_source) or not artifacts
     return session
 
 

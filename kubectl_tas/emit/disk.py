@@ -312,8 +312,8 @@ class Stamps:
         """Stores the digest of a file after reading. ``before`` is the stamp of the file before reading."""
         self._read[path] = (before, digest)
 
-    def settled(self, paths: Collection[str]) -> tuple[dict[str, str], int] | None:
-        """Returns the stamps of these files to keep, for ``Stamps(*settled)``; None if no file was read.
+    def to_keep(self, paths: Collection[str]) -> tuple[dict[str, str], int] | None:
+        """Returns the stamps of these files to keep, for ``Stamps(*to_keep)``; None if no file was read.
 
         Skips files changed about as late as the latest one: a further change might get the same time. The times are
         those of inode changes, which nobody can set.

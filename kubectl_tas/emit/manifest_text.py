@@ -90,9 +90,9 @@ def piece(content: str) -> str:
     return f"---\n{content.partition(chr(10))[2]}"
 
 
-def kustomization(resources: Sequence[str], settings: str) -> str:
+def kustomization(resources: Sequence[str], settings_source: str) -> str:
     """Returns the text of a ``kustomization.yaml`` that lists ``resources`` in the given order."""
-    return f"{_header(settings)}{_template('kustomization').render(resources=resources)}"
+    return f"{_header(settings_source)}{_template('kustomization').render(resources=resources)}"
 
 
 def sources(content: str) -> tuple[str, ...]:

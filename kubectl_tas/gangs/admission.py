@@ -33,7 +33,7 @@ from kubectl_tas.gangs.summary import Request, Summary
 from kubectl_tas.gangs.written_gangs import least_of
 from kubectl_tas.model.osmo_workflow import Priority
 from kubectl_tas.model.repository import Unread
-from kubectl_tas.resolve.fleet import Fleet, sent
+from kubectl_tas.resolve.fleet import Fleet, declared_work
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.handwritten import SubmittedPodGroup
 from kubectl_tas.resolve.podcliqueset import FleetClique, FleetPodCliqueSet, SubmittedSet
@@ -283,7 +283,7 @@ class Admission:
         """Returns what a submission asks for, together with all submissions that share its gang, queue and priority."""
         match submission:
             case Summary():
-                return submission.sent.request
+                return submission.kept.request
             case FleetWorkflow():
                 gangs = [group.asks for group in submission.groups] or [NOTHING]
                 is_one_gang = len(submission.groups) <= 1
@@ -375,7 +375,7 @@ def requests_by_queue(submissions: Iterable[Submission]) -> dict[str, Amounts]:
 
 def sent_by(fleet: Fleet, path: str) -> list[Submission]:
     """Returns what the file at ``path`` sends to queues. Raises TasError if errors hide a part of it."""
-    sent_paths = [document.origin.path for _, _, document in sent(fleet.repository)]
+    sent_paths = [document.origin.path for _, _, document in declared_work(fleet.repository)]
     submissions = [submission for submission in fleet.submissions if submission.declared.origin.path == path]
     if len(submissions) < sent_paths.count(path):
         raise TasError("cannot tell: the pool's own file has errors", hint="Run: kubectl tas validate")

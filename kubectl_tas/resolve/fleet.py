@@ -97,7 +97,7 @@ class Fleet:
     """
 
     @property
-    def settings(self) -> str:
+    def settings_source(self) -> str:
         """The file with the settings, or "the defaults" without a Config."""
         config = self.repository.config
         return config.origin.path if config else "the defaults"
@@ -456,7 +456,7 @@ def _without_none(resolved: Iterable[T | None]) -> list[T]:
     return [document for document in resolved if document is not None]
 
 
-def sent(repository: Repository) -> Iterator[tuple[str, str, Declared[Any]]]:
+def declared_work(repository: Repository) -> Iterator[tuple[str, str, Declared[Any]]]:
     """Yields kind, name and document of all work for queues, resolved or not."""
     for workflow in repository.workflows:
         yield "Workflow", workflow.spec.workflow.name, workflow
@@ -476,7 +476,8 @@ def sent(repository: Repository) -> Iterator[tuple[str, str, Declared[Any]]]:
 
 def files_of(repository: Repository, reference: str) -> list[str]:
     """Returns the files of all workflows, workloads and PodCliqueSets with the name ``reference``, or KIND/NAME."""
-    return [document.origin.path for kind, name, document in sent(repository) if is_called(kind, name, reference)]
+    work = declared_work(repository)
+    return [document.origin.path for kind, name, document in work if is_called(kind, name, reference)]
 
 
 def no_work(fleet: Fleet, submissions: Sequence[Submission], noun: str, reference: str) -> str:

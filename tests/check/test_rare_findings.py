@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubectl_tas.check.run_checks import judge
+from kubectl_tas.check.judging import judge
 from kubectl_tas.load.source import MemorySource
 from kubectl_tas.model.config import Setting
 from tests.check.test_growth import torch
