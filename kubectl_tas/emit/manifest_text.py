@@ -67,7 +67,7 @@ def whole(content: str | Deferred) -> str:
     return content if isinstance(content, str) else content.read()
 
 
-def document(artifact: Artifact) -> str:
+def object_text(artifact: Artifact) -> str:
     """Returns the YAML text of one object, without the mark."""
     manifest = artifact.manifest
     if isinstance(manifest, PassThrough):
@@ -77,7 +77,7 @@ def document(artifact: Artifact) -> str:
 
 def file_text(artifact: Artifact) -> str:
     """Returns the text of an object's file."""
-    return f"{_header(artifact.source)}{document(artifact)}"
+    return f"{_header(artifact.source)}{object_text(artifact)}"
 
 
 def stream(artifacts: Sequence[Artifact]) -> str:

@@ -17,7 +17,7 @@ from kubectl_tas.model.repository import Declared, Repository, Unread
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.autoscalers import counted
 from kubectl_tas.resolve.clusters import Dangling, FleetBackend, Grove, names_of, resolve_backend
-from kubectl_tas.resolve.companions import FleetCompanion, Place, resolve_companions
+from kubectl_tas.resolve.companions import ClusterNamespace, FleetCompanion, resolve_companions
 from kubectl_tas.resolve.fleet_workload import FleetWorkload, join_shared_gangs, resolve_workload
 from kubectl_tas.resolve.handwritten import (
     FleetPodGroup,
@@ -441,7 +441,7 @@ def _places(
     workloads: Iterable[FleetWorkload],
     pod_groups: Iterable[FleetPodGroup],
     sets: Iterable[FleetPodCliqueSet],
-) -> Iterator[tuple[str, Place]]:
+) -> Iterator[tuple[str, ClusterNamespace]]:
     """Yields the file, the cluster and the namespace of all work."""
     for submission in (*workflows, *workloads):
         yield submission.declared.origin.path, (submission.pool.backend, submission.namespace)
