@@ -138,7 +138,7 @@ def _rendered(session: Session, failures: list[Failure], *, twice: bool) -> Judg
     """Renders and judges a repository without errors."""
     try:
         artifacts = compile_fleet(session.fleet)
-        config, settings = session.fleet.config, session.fleet.settings
+        config, settings = session.fleet.config, session.fleet.settings_source
         texts = _texts(layout(artifacts, config, settings))
         again = _texts(layout(compile_fleet(session.fleet), config, settings)) if twice else texts
     except TasError as error:
@@ -236,7 +236,7 @@ def _read(session: Session, artifacts: Sequence[Artifact], texts: Mapping[str, s
             kind = path.rpartition("/")[0].rpartition("/")[2]
             yield Failure("apart", where, f"{kind}: {what}\n{text[:3000]}")
     for artifact in artifacts:
-        found = _data(emitted.document(artifact))
+        found = _data(emitted.object_text(artifact))
         if isinstance(found, str):
             yield Failure("apart", f"YAML 1.2 does not read it: {_shape(found)}", found)
         elif isinstance(artifact.manifest, PassThrough) and WORKFLOW not in found["metadata"].get("labels", {}):
@@ -262,7 +262,7 @@ def _judged(session: Session, artifact: Artifact, found: Any) -> Iterator[Failur
         data, path = lacking[0]
         judged, read = readers.at(data, path or ()), readers.at(found, path or ())
         where = f"{_called(judged)} was judged and {_called(read)} is emitted"
-        yield Failure("apart", where, f"{path}: {judged!r}, {read!r}\n{emitted.document(artifact)[:3000]}")
+        yield Failure("apart", where, f"{path}: {judged!r}, {read!r}\n{emitted.object_text(artifact)[:3000]}")
 
 
 def _kept(fleet: Fleet, item: Declared[Any]) -> Any:

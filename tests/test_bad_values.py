@@ -113,7 +113,7 @@ def refusals(name: str, path: KeyPath, file: str, text: bytes) -> tuple[str, Seq
     documents, problems = loading.parse(file, written, document.Lines(file, written))
     if problems:
         return "unread", problems
-    return "refused", loading.validate(SOURCES[name], documents[0])[1]
+    return "refused", loading.read_model(SOURCES[name], documents[0])[1]
 
 
 def handled(root: Path, texts: dict[str, bytes]) -> Session:
@@ -123,7 +123,7 @@ def handled(root: Path, texts: dict[str, bytes]) -> Session:
     assert report.render(session.diagnostics, session.files)
     if not session.failed():
         artifacts = compile_fleet(session.fleet)
-        assert layout(artifacts, session.fleet.config, session.fleet.settings) or not artifacts
+        assert layout(artifacts, session.fleet.config, session.fleet.settings_source) or not artifacts
     return session
 
 
@@ -145,7 +145,7 @@ def unchanged_files_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     keep = lru_cache(4 * len(SOURCES))
     read = keep(lambda path, text, whole: document.parse(path, text, document.Lines(path, whole)))
     monkeypatch.setattr(loading, "parse", lambda path, text, lines: read(path, text, lines.text))
-    for module, reader in ((loading, "validate"), (document, "compose")):
+    for module, reader in ((loading, "read_model"), (document, "compose")):
         monkeypatch.setattr(module, reader, keep(getattr(module, reader)))
 
 

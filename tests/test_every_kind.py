@@ -17,7 +17,7 @@ from typing import NamedTuple
 import pytest
 
 from kubectl_tas.check.fields import shape_of
-from kubectl_tas.check.run_checks import Judged
+from kubectl_tas.check.judging import Judged
 from kubectl_tas.compare.change import Change
 from kubectl_tas.compare.object_changes import object_changes
 from kubectl_tas.gangs.pool_demands import demands

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.cli import Result, kubectl_tas, pool, write
+from tests.support.cli import Result, kubectl_tas, pool, subpool, write
 from tests.support.golden import GOLDEN, at, case_input
 
 CASE = GOLDEN / "commands/forecast"
@@ -130,12 +130,43 @@ def test_runs_of_a_cron_job_come_at_their_times(tmp_path: Path) -> None:
     (scheduler,) = json.loads(forecast(root, "-o", "json", "--horizon=2d", nodes(root)).out)["schedulers"]
     assert [gang["starts"] for gang in scheduler["gangs"]] == ["2026-11-29T06:00:00Z", "2026-11-30T06:00:00Z"]
     assert "first of 2 runs by its schedule" in forecast(root, "--horizon=2d", nodes(root)).out
+    endless = cron.replace("activeDeadlineSeconds: 3600", "terminationGracePeriodSeconds: 9")
+    write(root, {"workflows/night.yaml": f"{endless}  concurrencyPolicy: Forbid\n"})
+    lines = forecast(root, "-o", "wide", "--horizon=2d", nodes(root)).out.splitlines()
+    (skipped,) = [line.split() for line in lines if line.startswith("night (")]
+    assert skipped[skipped.index("skipped") + 1] == "-"  # it does not run, and so has no end
 
 
 def test_further_nodes_bring_starts_forward(tmp_path: Path) -> None:
     root = repository(tmp_path, a=job("a", 8, template=LIMITED), b=job("b", 8, template=LIMITED))
     assert gangs(root, nodes(root), "--grow=1")["b"]["grown"] == {"outcome": "at-once", "startsAfterSeconds": 0}
     assert "at once (1 h earlier)" in forecast(root, nodes(root), "--grow=1").out
+
+
+def test_the_line_above_the_table_names_the_rack_that_grow_copies() -> None:
+    files = ("--nodes", "nodes.json", "--nodes", "pods.json", "--grow=2")
+    out = kubectl_tas("-C", case_input(CASE), "forecast", NOW, *files, cwd=CASE).out
+    assert out.startswith("default: 7 d from 2026-11-29 04:00 UTC; 2 racks (8 nodes) more, like a/1\n")
+
+
+def test_hosts_are_not_counted_twice(tmp_path: Path) -> None:
+    """Where a rack is one node, its number says enough."""
+    spec = "  namespaces: [team]\n  topology_keys: [{key: host, label: kubernetes.io/hostname}]\n"
+    files = {"tas.yaml": "", "pools/team.yaml": pool(guarantee=16, spec=spec), "workflows/a.yaml": job("a", 8)}
+    own = node(8)
+    own["metadata"]["labels"] = {"kubernetes.io/hostname": "n"}
+    root = write(tmp_path, {**files, "nodes.json": json.dumps({"items": [own]})})
+    out = forecast(root, nodes(root), "--grow=2").out
+    assert ("; 2 hosts more, like n\n" in out, "  With 2 hosts more  " in out) == (True, True)
+
+
+def test_a_subpool_that_ends_starts_only_low_work(tmp_path: Path) -> None:
+    ended = job("a", 8).replace("kubectl-tas/pool: team", "kubectl-tas/pool: team--old")
+    root = repository(tmp_path, a=ended)
+    write(root, {"subpools/old.yaml": subpool("old", 8, state="DELETING") + "  draining: [Job/a]\n"})
+    found = gangs(root, nodes(root), "a")["a"]
+    assert found["because"] == "team--old is DELETING and has no quota: only LOW work starts"
+    assert found["earlier"]["change"] == "priority LOW"
 
 
 def test_one_work_is_answered_beside_all(tmp_path: Path) -> None:
@@ -325,3 +356,60 @@ def test_a_time_that_no_date_can_hold_is_a_number_alone(tmp_path: Path) -> None:
     root = repository(tmp_path, a=job("a", 8, "\n  activeDeadlineSeconds: 999999999999999999"))
     found = gangs(root, nodes(root))["a"]
     assert (found["endsAfterSeconds"], found["endsAtTheLatest"]) == (999999999999999999, None)
+
+
+BARE = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: low, namespace: team, labels: {kubectl-tas/pool: team, kubectl-tas/priority: LOW}}
+spec:
+  restartPolicy: Never
+  activeDeadlineSeconds: 7200
+  containers: [{name: main, image: x, resources: {limits: {nvidia.com/gpu: 1}}}]
+"""
+
+
+def with_low(text: str) -> str:
+    return text.replace("kubectl-tas/pool: team", "kubectl-tas/pool: team, kubectl-tas/priority: LOW")
+
+
+@pytest.mark.parametrize(
+    ("low", "ends", "because"),
+    [
+        (BARE, 0, "loses 1 pod to big, at once"),
+        (
+            with_low(job("low", 1, template="\n      activeDeadlineSeconds: 7200")),
+            7200,
+            "moves 1 pod for big, at once, whose time begins anew",
+        ),
+    ],
+)
+def test_a_pod_that_kai_moves_begins_anew_unless_nobody_makes_it_again(
+    low: str, ends: int, because: str, tmp_path: Path
+) -> None:
+    root = repository(tmp_path, low=low, other=job("other", 1), big=with_low(job("big", 8)))
+    items: list[dict[str, Any]] = [{**node(8), "metadata": {"name": f"n{number}"}} for number in range(2)]
+    for number, name in enumerate(("low", "other")):
+        uid = f"00000000-0000-0000-0000-00000000000{number}"
+        container = {"name": "main", "resources": {"requests": {"nvidia.com/gpu": "1"}}}
+        group = {"name": f"pg-{name}-{uid}", "namespace": "team"}
+        spec = {"queue": "osmo-pool-default-team--shared", "minMember": 1}
+        items += [
+            {"kind": "PodGroup", "metadata": group, "spec": spec},
+            {
+                "kind": "Pod",
+                "metadata": {"name": name, "namespace": "team", "annotations": {"pod-group-name": group["name"]}},
+                "spec": {
+                    "nodeName": f"n{number}",
+                    "schedulerName": "kai-scheduler",
+                    "priorityClassName": "tas-low" if name == "low" else "tas-normal",
+                    "containers": [container],
+                },
+                "status": {"phase": "Running", "startTime": "2026-11-29T03:00:00Z"},
+            },
+        ]
+    write(root, {"nodes.json": json.dumps({"items": items})})
+    found = gangs(root, nodes(root))
+    assert (found["big"]["startsAfterSeconds"], found["big"]["because"]) == (0, "low moves")
+    assert (found["low"]["outcome"], found["low"]["endsAfterSeconds"]) == ("runs", ends)
+    assert found["low"]["because"] == because

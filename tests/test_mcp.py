@@ -157,7 +157,7 @@ def test_the_cluster_is_asked_where_the_server_has_one(tmp_path: Path) -> None:
 def test_tools_that_ask_a_cluster_say_so(root: Path) -> None:
     async def talk(client: Any, ask: Ask) -> None:
         found = {tool.name for tool in (await client.list_tools()).tools if tool.annotations.open_world_hint}
-        assert found == {"validate_manifest", "validate", "admit", "fit", "why", "pools", "suggest"}
+        assert found == {"validate_manifest", "validate", "admit", "fit", "forecast", "why", "pools", "suggest"}
 
     speak(root, talk, "--cluster-state", str(WHY / "cluster.json"))
 

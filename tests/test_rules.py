@@ -78,4 +78,5 @@ def test_rule_is_silent(case: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("found", [FIRING, SILENT], ids=["fires", "silent"])
 def test_every_rule_has_cases(found: list[Path]) -> None:
-    assert {case.parent.name for case in found} == RULES.keys() - GENERATED.keys() - COMMANDS.keys()
+    cases, wanted = {case.parent.name for case in found}, RULES.keys() - GENERATED.keys() - COMMANDS.keys()
+    assert cases == wanted, "write golden/rules/CODE/fires and golden/rules/CODE/silent, as golden/README.md says"

@@ -21,7 +21,7 @@ from kubectl_tas.load import kinds
 from kubectl_tas.load.document import parse
 from kubectl_tas.load.kinds import KINDS, WORKFLOW, Kind
 from kubectl_tas.load.osmofiles import template_root
-from kubectl_tas.load.schema import validate, validator
+from kubectl_tas.load.schema import read_model, validator
 from kubectl_tas.model.osmo_workflow import Workflow
 from tests.support.cli import kubectl_tas
 from tests.support.golden import GOLDEN, ROOT
@@ -183,7 +183,7 @@ def test_what_is_read_is_what_the_schema_accepts(kind: Kind, data: st.DataObject
         document |= {"apiVersion": kind.api_version, "kind": kind.described.kind}
     text = json.dumps(document, indent=1)
     (read,), _ = parse("pools/x.json", text)
-    model, found = validate(kind, read)
+    model, found = read_model(kind, read)
     normalized = kind.normalize(document) if kind.normalize else document
     assert (model is not None) == by_schema(name, normalized)
     assert (model is None) == bool(found)

@@ -38,6 +38,12 @@ def test_racks_that_fit_adds_bring_starts_forward(tmp_path: Path) -> None:
     assert "  d     team  unknown: c has no limit  after 1 h  -\n" in out
 
 
+def test_racks_for_some_gangs_are_played_beside_all_other_work(tmp_path: Path) -> None:
+    """Both starts are those of `forecast`: a goes first, although only b and c are asked about."""
+    root = repository(tmp_path, **FOUR)
+    assert moves(root, "fit", "b", "c", "--grow") == {"b": (3600, 0, 3600), "c": (7200, 3600, 3600)}
+
+
 def test_without_limits_only_an_option_asks_for_what_is_unknown(tmp_path: Path) -> None:
     root = repository(tmp_path, a=job("a", 8), b=job("b", 8))
     answer = kubectl_tas("-C", root, "fit", "--grow", nodes(root)).out
@@ -147,4 +153,6 @@ def test_gangs_that_nobody_knows_anything_of_are_counted(tmp_path: Path) -> None
     jobs: dict[str, Any] = {name: job(name, 8) for name in "abc"}
     root = repository(tmp_path, **jobs)
     result = kubectl_tas("-C", root, "pool", "plan", "--grow=1", nodes(root))
-    assert "1 gang  -     unknown: a and b have no limit  unknown  -\n" in result.out
+    assert "  c     team  unknown: a and b have no limit  unknown  -\n" in result.out
+    write(root, {"workflows/d.yaml": job("d", 8)})
+    assert "  2 gangs  -     unknown: " in kubectl_tas("-C", root, "pool", "plan", "--grow=1", nodes(root)).out

@@ -40,7 +40,7 @@ def test_all_is_written(kind: str, data: st.DataObject) -> None:
     # The schema that is called Job is for the Jobs that people write.
     document = data.draw(of_schema(json_schema(Job)) if kind == "Job" else documents(kind.lower()))
     manifest = KINDS[kind].model_validate(document | BINDING if kind == "ClusterTopology" else document)
-    written = manifest_text.document(Artifact("prod", Phase.POD, "folder", "file.yaml", manifest, "source.yaml"))
+    written = manifest_text.object_text(Artifact("prod", Phase.POD, "folder", "file.yaml", manifest, "source.yaml"))
     assert said(safe_load(written)) == said(manifest.model_dump(mode="json"))
 
 

@@ -36,7 +36,7 @@ def test_what_schemas_accept(repository: Path) -> None:
         if session.failed():
             return
         artifacts = compile_fleet(session.fleet)
-        written = layout(artifacts, session.fleet.config, session.fleet.settings)
+        written = layout(artifacts, session.fleet.config, session.fleet.settings_source)
         for content in written.values():
             assert isinstance(safe_load(content), dict)
         stream = manifest_text.stream(artifacts)
@@ -72,6 +72,6 @@ def test_what_schemas_of_other_kinds_accept(repository: Path, kind: str) -> None
         assert report.render(session.diagnostics, session.files)
         if not session.failed():
             artifacts = compile_fleet(session.fleet)
-            assert layout(artifacts, session.fleet.config, session.fleet.settings)
+            assert layout(artifacts, session.fleet.config, session.fleet.settings_source)
 
     check()

@@ -185,8 +185,8 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LONGEST = 40
 """Words of a sentence; about 25 is the aim."""
 MOST_PAGES = 25
-MOST_WORDS = 28_900
-"""All words of these pages, with tables, examples and the help of commands."""
+MOST_WORDS = 25_310
+"""All words of these pages but the list of rules, with tables, examples and the help of commands."""
 
 
 def prose(page: Path) -> str:
@@ -264,10 +264,10 @@ def docstrings(path: Path) -> Iterator[str]:
 
 def test_docstrings_have_plain_words(phrases: re.Pattern[str]) -> None:
     found = [
-        f"{path.relative_to(ROOT)}: {text}"
+        f"{path.relative_to(ROOT)}: {avoided[0]}: {text}"
         for path in sorted((ROOT / "kubectl_tas").rglob("*.py"))
         for text in docstrings(path)
-        if HEADLESS.match(text) or phrases.search(text.replace("None", "null"))
+        if (avoided := HEADLESS.match(text) or phrases.search(text.replace("None", "null")))
     ]
     assert found == []
 
@@ -278,9 +278,12 @@ def test_pages_and_help_have_short_sentences() -> None:
 
 
 def test_pages_are_few_and_short() -> None:
-    """Pages of rules are not counted: a reader comes to one from a finding. README has a bound of its own."""
+    """Pages of rules are not counted, since a reader comes to one from a finding, nor is their list, in which each new
+    rule has a line. README has a bound of its own.
+    """
     pages = sorted((ROOT / "docs").glob("*.md"))
-    words = [word for page in pages for word in page.read_text(encoding="utf-8").split() if re.search(r"\w", word)]
+    texts = [page.read_text(encoding="utf-8") for page in pages if page.name != "rules.md"]
+    words = [word for text in texts for word in text.split() if re.search(r"\w", word)]
     assert len(pages) <= MOST_PAGES, "merge a page; tools/docsite.py leads its old address to the new one"
     assert len(words) <= MOST_WORDS, "say it once, in the page that readers look at for it"
 

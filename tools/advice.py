@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from kubectl_tas.base.diagnostics import Diagnostic, Severity
-from kubectl_tas.check.run_checks import judge, settled
+from kubectl_tas.check.judging import counted_and_waived, judge
 from kubectl_tas.load.source import FolderSource
 from tools.goldens import Case, lay_out
 
@@ -37,7 +37,7 @@ _FLOW = re.compile(r"""[^,{}\[\]]*""")
 def findings(root: Path) -> tuple[Diagnostic, ...]:
     """Returns the findings of a repository that count."""
     judged = judge(FolderSource(root))
-    counted, _ = settled(judged.found, judged.fleet, None, complete=judged.complete)
+    counted, _ = counted_and_waived(judged.found, judged.fleet, None, complete=judged.complete)
     return counted
 
 

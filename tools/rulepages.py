@@ -28,7 +28,7 @@ SUBJECTS = {
     ),
     "Documents and their fields": ("load.kinds", "load.schema", "load.loading"),
     "Templates": ("jinja.bounds", "load.expansion", "load.templates"),
-    "The Config, and rules that are made milder": ("check.settings", "check.run_checks", "load.rights"),
+    "The Config, and rules that are made milder": ("check.settings", "check.judging", "load.rights"),
     "Names": (
         "check.object_names",
         "check.unique",

@@ -191,18 +191,18 @@ WORK_CHECKS: tuple[Look[Any], ...] = (
 """Checks of the work in some files. The rest of the fleet serves only as context."""
 
 
-def check_fleet(fleet: Fleet, *, complete: bool) -> tuple[Diagnostic, ...]:
+def all_findings(fleet: Fleet, *, complete: bool) -> tuple[Diagnostic, ...]:
     """Returns the findings of all rules."""
-    return (*check_all(fleet, complete=complete), *check_work(fleet))
+    return (*fleet_findings(fleet, complete=complete), *work_findings(fleet))
 
 
-def check_all(fleet: Fleet, *, complete: bool) -> tuple[Diagnostic, ...]:
+def fleet_findings(fleet: Fleet, *, complete: bool) -> tuple[Diagnostic, ...]:
     """Returns the findings of the rules about shared objects and about all work together. If loading was not
     ``complete``, checks that need all documents are skipped: a missing object may be in one that could not be read.
     """
     return tuple(walk(fleet, (look for look in FLEET_CHECKS if complete or not look.needs_all)))
 
 
-def check_work(fleet: Fleet) -> tuple[Diagnostic, ...]:
+def work_findings(fleet: Fleet) -> tuple[Diagnostic, ...]:
     """Returns the findings of the rules about one piece of work, or about one file of work."""
     return tuple(walk(fleet, WORK_CHECKS))

@@ -105,7 +105,7 @@ def check_companion(companion: FleetCompanion, fleet: Fleet) -> Iterator[Diagnos
 def check_repeated(
     companion: FleetCompanion, first_of_identity: dict[tuple[str, ...], FleetCompanion]
 ) -> Iterator[Diagnostic]:
-    """Checks that no companion before is the same object. ``first`` are those before, by identity."""
+    """Checks that no companion before is the same object. ``first_of_identity`` has those before."""
     earlier = first_of_identity.setdefault(companion.identity, companion)
     if earlier is not companion:
         message = f'the {companion.kind} "{companion.name}" is already defined at {earlier.place}'

@@ -65,7 +65,7 @@ class Fields(Section):
         return invalid_value(self.origin, (*self.path, *steps), rule, value, hint)
 
     def missing(self, field: str, known_names: Iterable[str] = ()) -> Diagnostic:
-        """Returns a finding that a field is missing. ``known`` are the other fields of the mapping."""
+        """Returns a finding that a field is missing. ``known_names`` are the other fields of the mapping."""
         return missing_field(self.origin, self.path, field, {}, tuple(known_names))
 
 

@@ -118,7 +118,7 @@ def check_topology_release(topology: FleetTopology, fleet: Fleet) -> Iterator[Di
 
 
 def _needs(backend: FleetBackend, feature: str, has: Callable[[GroveRelease], bool], location: Location) -> Diagnostic:
-    """Returns a finding that ``what`` needs a later release: the first for which ``has`` is true."""
+    """Returns a finding that ``feature`` needs a later release: the first for which ``has`` is true."""
     first_release = grove.first_with(has)
     message = (
         f"{feature} needs Grove {first_release} or later; backend {backend.name} runs {backend.spec.grove.version}"

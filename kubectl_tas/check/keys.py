@@ -335,19 +335,19 @@ def queue_of_project(
         yield conflict(origin, (*path, labels.PROJECT), value, reason, queue)
 
 
-def joining_of(section_part: Part, declared_value: object) -> Iterator[Diagnostic]:
+def joining_of(section_part: Part, sent: object) -> Iterator[Diagnostic]:
     """Reports annotations by which pods join a PodGroup, in a place from which an operator may copy them to pods.
-    ``item`` is the work of the document, or None. ``check.owned`` judges those of its pod templates.
+    ``sent`` is the work of the document, or None. ``check.owned`` judges those of its pod templates.
     """
     _, path, mapping = section_part
-    if not isinstance(declared_value, FleetWorkload | SubmittedSet):
+    if not isinstance(sent, FleetWorkload | SubmittedSet):
         return
     joining_keys = [key for key in _JOINING if key in mapping]
-    if joining_keys and path not in notes_above(declared_value):
-        read = [pod.notes for pod in pods_of(declared_value)] if isinstance(declared_value, FleetWorkload) else []
+    if joining_keys and path not in notes_above(sent):
+        read = [pod.notes for pod in pods_of(sent)] if isinstance(sent, FleetWorkload) else []
         for key in joining_keys if path not in read else ():
             message = f"an operator may copy {key} from here to pods, and they would join a PodGroup that nobody checks"
-            yield Diagnostic(QUOTA_BYPASS, message, declared_value.declared.at_key(*path, key), hint="Remove it.")
+            yield Diagnostic(QUOTA_BYPASS, message, sent.declared.at_key(*path, key), hint="Remove it.")
 
 
 def _opened(

@@ -275,8 +275,8 @@ def _instead(workload: FleetWorkload, replica_type: ReplicaType | None) -> str:
 def check_order(
     levels: Sequence[str], required: str, preferred: str, location: Location, related: tuple[Related, ...] = ()
 ) -> Iterator[Diagnostic]:
-    """Checks the ``preferred`` level of a constraint, at ``place``, against the ``required`` one. ``levels`` run from
-    the coarsest to the finest. Follows ``job_filtering.go`` of KAI's topology plugin.
+    """Checks the ``preferred`` level of a constraint, at ``location``, against the ``required`` one. ``levels`` run
+    from the coarsest to the finest. Follows ``job_filtering.go`` of KAI's topology plugin.
     """
     finer = levels[levels.index(required) + 1 :]
     hint = f"Prefer {' or '.join(finer)}, or leave it out." if finer else "Nothing is finer; leave it out."

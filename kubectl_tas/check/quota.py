@@ -194,7 +194,7 @@ def check_admission(fleet: Fleet, past: Past | None = None) -> Iterator[Diagnost
 
 
 def judged_with(findings: Iterable[Diagnostic], fleet: Fleet, past: Past) -> Iterator[Diagnostic]:
-    """Replaces the verdicts on over-quota work in ``found`` by verdicts that consider the ``past``."""
+    """Replaces the verdicts on over-quota work in ``findings`` by verdicts that consider the ``past``."""
     without_past = list(findings)
     if not any(finding.rule in TOO_MUCH for finding in without_past):
         yield from without_past

@@ -314,7 +314,7 @@ def _without(pod: dict[str, Any], task: FleetTask) -> dict[str, Any]:
 
 
 def _faults(fleet: Fleet, origin: _Made, pool: FleetPool, reported_names: Collection[str]) -> Iterator[Diagnostic]:
-    """Yields the errors in a pod. Other rules check the values in ``said``, which the task itself sets."""
+    """Yields the errors in a pod. Other rules check the values of ``reported_names``."""
     notes = origin.data.get("metadata", {})
     for key, value in notes.get("labels", {}).items():
         try:

@@ -169,7 +169,7 @@ def _beside_karta(workload: FleetWorkload, fleet: Fleet) -> Iterator[Diagnostic]
 
 
 def needs_kai(backend: FleetBackend, feature: str) -> str:
-    """Returns the message that ``what`` needs KAI Scheduler."""
+    """Returns the message that ``feature`` needs KAI Scheduler."""
     scheduler = backend.spec.scheduler.type
     return f'{feature} needs KAI Scheduler, but backend {backend.name} has scheduler type "{scheduler}"'
 
@@ -227,7 +227,7 @@ def check_pod_group_release(pod_group: FleetPodGroup, _fleet: Fleet) -> Iterator
 def unsupported(
     backend: FleetBackend, feature: Feature, used_feature: str, location: Location, instead: str = "leave it out"
 ) -> Diagnostic:
-    """Returns a finding that ``what`` needs a feature of a later KAI release. ``instead`` is an alternative."""
+    """Returns a finding that ``used_feature`` needs a feature of a later KAI release. ``instead`` is an alternative."""
     first_release = kai.first_with(feature, backend.release)
     message = (
         f"{used_feature} needs KAI {first_release} or later; backend {backend.name} runs "

@@ -229,7 +229,7 @@ def check_demands(origin: Origin, demands: tuple[Demand, ...]) -> Iterator[Diagn
 
 
 def conflict(origin: Origin, path: KeyPath, value: object, reason: str, written_value: object) -> Diagnostic:
-    """Returns a finding for the value ``written`` at ``path``, because ``why`` demands ``value``."""
+    """Returns a finding for ``written_value`` at ``path``, because ``reason`` demands ``value``."""
     shown = "no plain text" if isinstance(written_value, (dict, list)) else f'"{written_value}"'
     message = f'{_name(path)} is {shown}, but {reason} is "{value}"'
     return Diagnostic(WORKLOAD_CONFLICT, message, origin.locate(path), hint=f"Remove it, or write {value}.")

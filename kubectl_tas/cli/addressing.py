@@ -19,7 +19,7 @@ from kubectl_tas.kinds import SET
 from kubectl_tas.load.source import SUFFIXES
 from kubectl_tas.report import STDIN
 from kubectl_tas.resolve import names
-from kubectl_tas.resolve.fleet import files_of, is_called, no_work, sent
+from kubectl_tas.resolve.fleet import declared_work, files_of, is_called, no_work
 from kubectl_tas.resolve.pools import Submission
 
 KINDS = f"workflow, workload, {SET.kind} or PodGroup"
@@ -108,7 +108,7 @@ def files_meant(session: Session, word: str, known: Sequence[Submission] | None 
     repository = session.fleet.repository
     place = place_of(session.root, word)
     found = [place.path] if place else files_of(repository, word)
-    read = {item.origin.path for _, _, item in sent(repository)}
+    read = {item.origin.path for _, _, item in declared_work(repository)}
     read |= {item.location.path for item in session.diagnostics if item.location is not None}
     if found and read.issuperset(found):
         return found

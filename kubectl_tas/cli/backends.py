@@ -114,7 +114,7 @@ def given_clusters(fleet: Fleet, options: Mapping[str, Any], *, live: bool = Fal
             continue
         elif context is None and len(fleet.backends) > 1:
             message = f"the backend {backend.name} has no context that names its cluster"
-            hint = f"Add `context:` to it in {fleet.settings}, or pass --backend {backend.name} --context NAME."
+            hint = f"Add `context:` to it in {fleet.settings_source}, or pass --backend {backend.name} --context NAME."
             unknown[backend.name] = TasError(message, hint=hint)
         else:
             known[backend.name] = Cluster(access)

@@ -13,7 +13,7 @@ from kubectl_tas.cli.addressing import meant, open_work, work_arguments
 from kubectl_tas.cli.backends import NodeSource, chosen_backends, nodes_options, refuse_several, tell_shards
 from kubectl_tas.cli.clock import clock_options, sets_clock
 from kubectl_tas.cli.options import PICTURES, POOL, TEXT, output_option, repository_option, template_options
-from kubectl_tas.cli.played_shards import moved_by, shard_schedulers
+from kubectl_tas.cli.played_shards import gangs_beside, moved_by, shard_schedulers
 from kubectl_tas.cli.session import Session, open_session, refuse_errors, tell_errors
 from kubectl_tas.cli.terminal import hand_over_answer, progress, say, show, show_figures, waiting
 from kubectl_tas.draw import capacitypages, startmoves
@@ -82,7 +82,7 @@ def fit_command(
         raise click.UsageError(f"-o {output} draws answers for WORK that is named, not those of --all or --grow")
     if sets_clock() and grow is None:
         raise click.UsageError("--assume, --horizon and --now are for --grow; when work starts: kubectl tas forecast")
-    session = open_work(directory, work) if work else open_session(directory)
+    session = open_work(directory, work, whole=grow is not None) if work else open_session(directory)
     if refuse_errors(session.without(VERDICTS)):  # what quotas say is another question
         return 1
     if grow and (work or is_all):
@@ -189,12 +189,15 @@ def _grow(
 def _moves(
     fleet: Fleet, gangs: Sequence[GangToPlace], growths: Sequence[capacitypages.BackendGrowth], source: NodeSource
 ) -> list[StartMoves]:
-    """Returns by how much the racks that are missing move starts. Without options for it, only what is known in hours,
-    and nothing that takes long.
+    """Returns by how much the racks that are missing move the starts of the gangs, beside all other work, as `forecast`
+    plays it. Without options for it, only what is known in hours, and nothing that takes long.
     """
     moves: list[StartMoves] = []
     growing = [each for each in growths if each.growth.added]
-    for scheduler in shard_schedulers(fleet, gangs, source, tells=False) if growing else ():
+    asked = {id(gang.sent) for gang in gangs}
+    pools = [gang.sent.pool for gang in gangs if growing]
+    others = [gang for gang in gangs_beside(fleet, pools, tells=False) if id(gang.sent) not in asked]
+    for scheduler in shard_schedulers(fleet, [*gangs, *others], source, tells=False) if growing else ():
         racks = [
             growth
             for backend, growth in growing
@@ -207,6 +210,7 @@ def _moves(
         elif added:
             words = " and ".join(plural(growth.racks_needed, growth.word) for growth in racks)
             moved = moved_by(scheduler, source, with_nodes(scheduler.start, added), f"{words} more")
+            moved = moved.of_gangs({name for name, gang in scheduler.gangs.items() if id(gang.sent) in asked})
             moves += [moved] if sets_clock() or moved.has_times else []
     return moves
 

@@ -406,7 +406,7 @@ def _moves(
         of_pools = [gang for gang in of_shard if gang.sent.pool.name in planned]
         start, words = scheduler.start, []
         if grow is not None:
-            added, more = further_nodes(start, of_pools or of_shard, grow) or ((), "no node to copy, so none")
+            added, more, _ = further_nodes(start, of_pools or of_shard, grow) or ((), "no node to copy, so none", "")
             start = with_nodes(start, added)
             words.append(f"{more} more")
         if quota is not None:

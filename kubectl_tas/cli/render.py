@@ -25,7 +25,7 @@ from kubectl_tas.cli.options import (
 )
 from kubectl_tas.cli.session import (
     Session,
-    found_beside,
+    foreign_with_findings,
     open_session,
     open_store,
     refuse_errors,
@@ -44,8 +44,8 @@ from kubectl_tas.model.artifact import Placed
 from kubectl_tas.report import FINDINGS
 from kubectl_tas.report.style import unified
 from kubectl_tas.report.text import plural
-from kubectl_tas.work.manifests import Object
-from kubectl_tas.work.run import make_texts, objects_to_apply, texts_of
+from kubectl_tas.work.manifests import KeptManifest
+from kubectl_tas.work.run import make_texts, manifests_in_order, texts_of
 from kubectl_tas.work.stored_run import RenderedFiles, StoredStamps
 
 MAX_LISTED = 20
@@ -99,10 +99,10 @@ def render(
         tell_warnings(session)
         return 0
     stamps = StoredStamps(open_store(session.root), session.root, session.fleet.config.output)
-    counts, whole = _planned(session, stamps.read(), allow_empty=allow_empty)
-    stamps.keep(whole.same)
+    counts, full_plan = _planned(session, stamps.read(), allow_empty=allow_empty)
+    stamps.keep(full_plan.same)
     chosen_backends(session.fleet, backend)
-    plan = _within(session, counts, whole, backend)
+    plan = _plan_of_backend(session, counts, full_plan, backend)
     lost = _lost(session, plan)
     if lost and not allow_empty:
         raise TasError(lost, hint="Restore it, or pass --allow-empty to remove them.")
@@ -116,15 +116,16 @@ def render(
     _list_changes(plan, limit=None if fail_on_change else MAX_LISTED)
     rendered = sum(counts.values()) if backend is None else counts[backend]
     say(f"Rendered {rendered} objects to {plan.output}: {plan.counts}.", err=True)
-    left = len(whole.changes) - len(plan.changes)
+    left = len(full_plan.changes) - len(plan.changes)
     if left:
         say(f"Left unchanged: {left} files of other backends that are not up to date.", err=True)
-    folder, changed, settled = plan.output, [change.path for change in plan.changes], whole.settled if not left else ()
-    del whole, plan  # in a large repository what follows takes as much memory as what was written
-    beside = _beside(session, folder, changed, settled)
-    show_findings(beside)
+    folder, changed = plan.output, [change.path for change in plan.changes]
+    unchanged_folders = () if left else full_plan.unchanged_folders
+    del full_plan, plan  # in a large repository what follows takes as much memory as what was written
+    foreign_findings = _foreign_findings(session, folder, changed, unchanged_folders)
+    show_findings(foreign_findings)
     tell_warnings(session)
-    return 1 if fail_on_change and (changed or has_errors(beside, strict=strict)) else 0
+    return 1 if fail_on_change and (changed or has_errors(foreign_findings, strict=strict)) else 0
 
 
 @click.command(epilog="Example: kubectl tas check")
@@ -147,21 +148,22 @@ def check(output: str, backend: str | None, guard: bool, directory: str | None) 
     if refuse_errors(session):
         return 1
     chosen_backends(session.fleet, backend)
-    counts, whole = _planned(session)
-    plan = _within(session, counts, whole, backend)
+    counts, full_plan = _planned(session)
+    plan = _plan_of_backend(session, counts, full_plan, backend)
     is_absent = bool(plan.changes) and not (session.root / plan.output).exists()
     diff = "" if is_absent else unified(plan.differences)
     command = f"kubectl tas render{f' --backend {backend}' if backend else ''}{' --guard' if guard else ''}"
     empty = [item for item in session.with_emptiness().shown if item.rule is NOTHING_DECLARED]
     changed = (change.path for change in plan.changes)
-    beside = [*empty, *_beside(session, plan.output, changed, whole.settled if not whole.changes else ())]
+    unchanged_folders = () if full_plan.changes else full_plan.unchanged_folders
+    foreign_findings = [*empty, *_foreign_findings(session, plan.output, changed, unchanged_folders)]
     is_missing = any(change.before is None for change in plan.changes)
     ignored = ignored_by(session.root, session.fleet.config.output) if is_missing else None
     mend = f"Run: {command}"
     if ignored is not None:
         mend = f"git ignores this folder by {ignored}: remove that line, run `{command}`, and commit what it writes."
     if output != TEXT:
-        _print_stale(session, [*stale(plan, mend), *beside], plan, output)
+        _print_stale(session, [*stale(plan, mend), *foreign_findings], plan, output)
     if diff:
         show(diff, stream=None if output == TEXT else sys.stderr)
         say(f"The manifests are not up to date. {mend}", err=True)
@@ -171,20 +173,22 @@ def check(output: str, backend: str | None, guard: bool, directory: str | None) 
     if is_absent:
         say(f"{plan.output}/ is not there: {sum(counts.values())} objects are missing. Run: {command}", err=True)
     if output == TEXT:
-        show_findings(beside)
+        show_findings(foreign_findings)
     tell_warnings(session)
-    if is_absent or diff or has_errors(beside):
+    if is_absent or diff or has_errors(foreign_findings):
         return 1
     if output == TEXT:
         say(f"{plan.output}/ is up to date: {plural(len(plan.same), 'file')}.", err=True)
     return 0
 
 
-def _beside(session: Session, folder: str, changed: Iterable[str], settled: Collection[str]) -> list[Diagnostic]:
+def _foreign_findings(
+    session: Session, folder: str, changed: Iterable[str], unchanged_folders: Collection[str]
+) -> list[Diagnostic]:
     """Returns findings for foreign files in and above a folder, except for files that rendering has or would have
-    ``changed``. Skips ``settled`` folders, because their kustomizations list all their files.
+    ``changed``. Skips ``unchanged_folders``, because their kustomizations list all their files.
     """
-    judged = session.with_findings(found_beside(session, settled=settled)[1], None)
+    judged = session.with_findings(foreign_with_findings(session, unchanged_folders=unchanged_folders)[1], None)
     output = session.fleet.config.output
     found: list[tuple[str, Diagnostic]] = []
     for item in judged.shown:
@@ -210,7 +214,7 @@ def _compiled(session: Session) -> tuple[Placed, ...]:
     from kubectl_tas.compile import compile_fleet  # where nothing has changed, nothing is compiled
 
     run, fleet = session.run, session.fleet
-    return objects_to_apply(run.full, fleet) if run else compile_fleet(fleet)
+    return manifests_in_order(run.full, fleet) if run else compile_fleet(fleet)
 
 
 def _texts(session: Session) -> Callable[[Placed], str | Deferred]:
@@ -255,7 +259,7 @@ def stream_of_backend(session: Session, name: str | None, *, allow_empty: bool =
         listed = ", ".join(backend.name for backend in known)
         raise click.UsageError(f"there are several backends; name one with --backend: {listed}")
     own = [artifact for artifact in artifacts if artifact.apply and name in (None, artifact.backend)]
-    _make_texts(session, (item.source for item in own if isinstance(item, Object)))
+    _make_texts(session, (item.source for item in own if isinstance(item, KeptManifest)))
     read = _texts(session)
     return (manifest_text.piece(manifest_text.whole(read(artifact))) for artifact in own)
 
@@ -271,12 +275,12 @@ def _planned(
     config = session.fleet.config
     compare = partial(plan, root=session.root, output=config.output, sources=config.sources, stamps=stamps)
     stored = session.run.stored if session.run else None
-    rendered = stored.rendered if stored and session.run and session.run.repository is None else None
+    rendered = stored.rendered if stored and session.run and session.run.judged is None else None
     if rendered is not None and rendered.counts:
-        whole = compare({path: Deferred(digest, "", (0, 0), _unread) for path, digest in rendered.files.items()})
-        if not whole.changes:
-            return rendered.counts, whole
-        del whole  # in a large repository it takes as much memory as what follows
+        full_plan = compare({path: Deferred(digest, "", (0, 0), _unread) for path, digest in rendered.files.items()})
+        if not full_plan.changes:
+            return rendered.counts, full_plan
+        del full_plan  # in a large repository it takes as much memory as what follows
     del rendered
     session = session.in_full()
     artifacts = _compiled(session)
@@ -285,14 +289,14 @@ def _planned(
     each = iter(artifacts)
     del artifacts  # their texts do without
     with progress("Rendering") as tick:
-        files = layout(each, config, session.fleet.settings, tick, read=_texts(session))
+        files = layout(each, config, session.fleet.settings_source, tick, read=_texts(session))
     if stored is not None:
         stored.keep_rendered(
             RenderedFiles({path: manifest_text.digest(content) for path, content in files.items()}, counts)
         )
-    whole = compare(files)
-    _make_texts(session, (x.content.source for x in whole.changes if isinstance(x.content, Deferred)))
-    return counts, whole
+    full_plan = compare(files)
+    _make_texts(session, (x.content.source for x in full_plan.changes if isinstance(x.content, Deferred)))
+    return counts, full_plan
 
 
 _FORMATS = ("yaml", "json", "text", "name", "wide")
@@ -321,16 +325,16 @@ def _make_texts(session: Session, sources: Iterable[str]) -> None:
         make_texts(session.run.full, sources)
 
 
-def _within(session: Session, counts: Mapping[str, int], whole: Plan, backend: str | None) -> Plan:
+def _plan_of_backend(session: Session, counts: Mapping[str, int], full_plan: Plan, backend: str | None) -> Plan:
     """Returns the part of a plan for one backend, which has its own folder if other backends have one too."""
     if backend is None:
-        return whole
+        return full_plan
     folder = folder_of(backend, counts, session.fleet.config.output)
     if folder is None:
         raise TasError(
             f"nothing to render for the backend {backend}", hint="Render without --backend to remove its manifests."
         )
-    return whole.within(folder)
+    return full_plan.within(folder)
 
 
 def _list_changes(plan: Plan, *, limit: int | None) -> None:

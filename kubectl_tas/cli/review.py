@@ -11,7 +11,7 @@ import click
 
 from kubectl_tas.base.diagnostics import TasError, has_errors
 from kubectl_tas.base.late import imported
-from kubectl_tas.check.run_checks import Base, settled
+from kubectl_tas.check.judging import Base, counted_and_waived
 from kubectl_tas.cli.backends import (
     CLUSTER,
     DECLARED,
@@ -38,7 +38,7 @@ from kubectl_tas.cli.options import (
 )
 from kubectl_tas.cli.session import (
     Session,
-    found_beside,
+    foreign_with_findings,
     open_change,
     open_session,
     open_summaries,
@@ -154,7 +154,7 @@ def meaning_of(directory: str | None, base: str) -> tuple[Session, Impact | None
     session = session.since(before.fleet, Past(before.whole))
     if session.failed():
         return session, None
-    there, wrong = found_beside(session, before)
+    there, wrong = foreign_with_findings(session, before)
     found = (*compare(session.fleet, before, None, complete=session.complete).findings, *wrong)
     judged = session.with_findings(found, Base(before.revision, before.fleet.config.rules))
     rules = {item.rule.code for item in found} - {OUTPUT_FOREIGN.code}
@@ -169,7 +169,7 @@ def meaning_of(directory: str | None, base: str) -> tuple[Session, Impact | None
 
 def _objects(before: Earlier, earlier: JudgedRepository) -> tuple[Artifact, ...] | None:
     """Returns the objects that a revision renders; None if the revision has errors."""
-    counted, _ = settled(earlier.findings, before.fleet, None, complete=earlier.loaded.complete)
+    counted, _ = counted_and_waived(earlier.findings, before.fleet, None, complete=earlier.loaded.complete)
     has_any = before.unreadable or has_errors(counted)
     return None if has_any else compile_fleet(before.fleet)
 
@@ -193,7 +193,7 @@ def report(to: str, title: str, since: str | None, live: bool, directory: str | 
     from kubectl_tas.load.revision import last_commit
     from kubectl_tas.site.content import Content
     from kubectl_tas.site.sitefiles import files
-    from kubectl_tas.work.processes import TextsByFile
+    from kubectl_tas.work.processes import TextsOnDisk
     from kubectl_tas.work.run import whole_work
 
     if not title.strip():
@@ -212,7 +212,7 @@ def report(to: str, title: str, since: str | None, live: bool, directory: str | 
     content = replace(content, commit=last_commit(session.root), whole=whole)
     if since is not None:
         content = replace(content, since=since, changes=meaning_of(directory, since)[1])
-    pages, texts = TextsByFile(), dict[str, Deferred]()
+    pages, texts = TextsOnDisk(), dict[str, Deferred]()
     with progress("Drawing") as tick:
         for path, page in files(content, tick):
             pages.put(path, page)

@@ -20,8 +20,8 @@ from kubectl_tas.base.diagnostics import Diagnostic, Rule, Severity, TasError, h
 from kubectl_tas.base.folders import MEBIBYTE, read_plain
 from kubectl_tas.base.late import dataclass
 from kubectl_tas.check.deduplicate import blamed, gathered
+from kubectl_tas.check.judging import Base, counted_and_waived, judge
 from kubectl_tas.check.quota import judged_with
-from kubectl_tas.check.run_checks import Base, judge, settled
 from kubectl_tas.check.versions import check_guard
 from kubectl_tas.cli.options import group_directory, noted, settings
 from kubectl_tas.cli.terminal import UNREAD, Gap, progress, say, show, wants_colour
@@ -87,14 +87,14 @@ class Session:
 
     def with_findings(self, more: Iterable[Diagnostic], base: Base | None) -> Session:
         """Returns the session with more findings; ``base`` is the state that the repository is compared with."""
-        return _settled(self, (*self.found, *more), base)
+        return _with_all_findings(self, (*self.found, *more), base)
 
     def since(self, before: Fleet | None, past: Past | None = None) -> Session:
         """Returns the session with findings about several documents placed at the documents changed since ``before``.
         Work that was there before, as ``past`` says, may continue to run.
         """
         found = judged_with(self.found, self.fleet, Past(before) if past is None else past)
-        return _settled(self, tuple(blamed(found, before, self.fleet) if before else found), None)
+        return _with_all_findings(self, tuple(blamed(found, before, self.fleet) if before else found), None)
 
     def with_emptiness(self) -> Session:
         """Returns the session with a finding if nothing is declared, unless another finding fails the run."""
@@ -113,9 +113,9 @@ class Session:
 
     def in_full(self) -> Session:
         """Returns the session with all documents, even if results of an earlier run replaced them."""
-        if self.run is None or self.run.repository is not None:
+        if self.run is None or self.run.judged is not None:
             return self
-        return replace(self, fleet=self.run.full.fleet, run=replace(self.run, repository=self.run.full))
+        return replace(self, fleet=self.run.full.fleet, run=replace(self.run, judged=self.run.full))
 
     def with_guard(self, *, guard: bool) -> Session:
         """Returns the session with the guard rendered if ``guard``, and with findings that forbid the guard."""
@@ -178,7 +178,7 @@ def check_source(root: Path, source: Source, adjust: Callable[[Repository], Repo
         judged = judge(source, tick, settings(), adjust)
     if judged.refused:
         raise click.UsageError("\n".join(judged.refused))
-    return _settled(Session(root, judged.fleet, (), ()), judged.found, None)
+    return _with_all_findings(Session(root, judged.fleet, (), ()), judged.found, None)
 
 
 def open_summaries(
@@ -231,7 +231,7 @@ def _of_run(root: Path, run: RunOutcome) -> Session:
     if run.loaded.refused:
         raise click.UsageError("\n".join(run.loaded.refused))
     session = Session(root, run.fleet, (), (), run=run)
-    return _settled(session, run.findings, None)
+    return _with_all_findings(session, run.findings, None)
 
 
 @contextmanager
@@ -267,8 +267,8 @@ def open_store(root: Path) -> Store | None:
     return store
 
 
-def _settled(session: Session, found: tuple[Diagnostic, ...], base: Base | None) -> Session:
-    counted, waived = settled(found, session.fleet, base, complete=session.complete)
+def _with_all_findings(session: Session, found: tuple[Diagnostic, ...], base: Base | None) -> Session:
+    counted, waived = counted_and_waived(found, session.fleet, base, complete=session.complete)
     return replace(session, found=found, diagnostics=counted, waived=waived)
 
 
@@ -321,16 +321,16 @@ def _earlier(
     return Earlier(fleet, revision, unread, elsewhere, kept)
 
 
-def found_beside(
-    session: Session, before: Earlier | None = None, settled: Collection[str] = ()
+def foreign_with_findings(
+    session: Session, before: Earlier | None = None, unchanged_folders: Collection[str] = ()
 ) -> tuple[tuple[Foreign, ...], list[Diagnostic]]:
     """Returns the foreign files in and above the output folder, and findings about these files.
 
-    The Config of ``before``, if given, decides which files may stay. ``settled`` folders hold no such file. Raises
+    The Config of ``before``, if given, decides which files may stay. ``unchanged_folders`` hold no such file. Raises
     TasError if a folder cannot be read.
     """
     config, declared = session.fleet.config, session.fleet.repository.config
-    there = foreign(session.root, config, settled)
+    there = foreign(session.root, config, unchanged_folders)
     if before is None:
         return there, [*check_output(there, config)]
     old = before.fleet.config

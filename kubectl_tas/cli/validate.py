@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kubectl_tas.base.diagnostics import Diagnostic, TasError
+from kubectl_tas.check.judging import Base
 from kubectl_tas.check.quota import TOO_MUCH
-from kubectl_tas.check.run_checks import Base
 from kubectl_tas.cli.backends import cluster_options, named_clusters
 from kubectl_tas.cli.options import (
     MANIFEST,
@@ -28,7 +28,7 @@ from kubectl_tas.cli.session import (
     check_added,
     check_source,
     find_root,
-    found_beside,
+    foreign_with_findings,
     open_change,
     open_session,
     read_revision,
@@ -96,7 +96,7 @@ def validate(
         opened, wanted_paths = _opened(directory, paths, stdin_filename, needs_all=needs_all or base is not None)
     clusters = named_clusters(opened.fleet, cluster, live=live)
     before = read_revision(opened.root, base, directory) if base is not None and earlier is None else earlier
-    further_findings = found_beside(opened, before)[1] if "-" not in paths else []
+    further_findings = foreign_with_findings(opened, before)[1] if "-" not in paths else []
     compared = opened
     if before is not None or clusters is not None:
         from kubectl_tas.compare.transitions import compare  # neither git nor a cluster is needed without

@@ -17,7 +17,7 @@ from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.kindlists import group_of, written
 from kubectl_tas.model.labels import REPLACE
 from kubectl_tas.model.repository import Declared, Origin
-from kubectl_tas.resolve.companions import Place
+from kubectl_tas.resolve.companions import ClusterNamespace
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import Submission
 
@@ -145,7 +145,7 @@ def written_objects(fleet: Fleet) -> Iterator[Written]:
 
 def _written(
     declared: Declared[Workload] | Declared[CliqueSet] | Declared[Companion],
-    where: Place,
+    where: ClusterNamespace,
     demands: tuple[Demand, ...],
     location: Location,
 ) -> Written:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import Literal, Protocol
 
 from kubectl_tas.base.contract import json_fields
 from kubectl_tas.base.diagnostics import Diagnostic, Rule, Severity, TasError, Waiving
@@ -13,10 +13,6 @@ from kubectl_tas.live.cliquesets import DomainKey, GroveState, Levels, LiveSet, 
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.podcliqueset import FleetPodCliqueSet
 from kubectl_tas.resolve.topologies import FleetTopology
-
-if TYPE_CHECKING:
-    pass
-
 
 CONDITION = "TopologyLevelsUnavailable"
 """The condition that Grove sets on a PodCliqueSet."""

@@ -17,14 +17,14 @@ from kubectl_tas.compile.cluster_objects import (
 )
 from kubectl_tas.compile.guard_policies import compile_guards
 from kubectl_tas.compile.passthrough import (
+    compile_clique_sets,
     compile_companions,
-    compile_members,
-    compile_sets,
+    compile_member_pods,
     compile_shards,
     compile_workloads,
 )
 from kubectl_tas.compile.podgroups import (
-    compile_owned,
+    compile_owned_pod_groups,
     pass_pod_groups,
     preview_pod_gangs,
     preview_pod_groups,
@@ -52,10 +52,10 @@ WORK_PASSES: tuple[Pass, ...] = (
     compile_companions,
     compile_workflows,
     pass_pod_groups,
-    compile_owned,
+    compile_owned_pod_groups,
     compile_workloads,
-    compile_members,
-    compile_sets,
+    compile_member_pods,
+    compile_clique_sets,
     preview_pod_groups,
     preview_pod_gangs,
     preview_set_pod_groups,

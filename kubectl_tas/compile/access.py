@@ -119,7 +119,7 @@ def compile_access(fleet: Fleet) -> Iterator[Artifact]:
             meta = metadata(fleet, name, Phase.GUARD, namespace=namespace)
             manifest = Role(metadata=meta, rules=tuple(_rules(fleet.config.kinds, backend, role)))
             file = names.file(f"role-{name}")
-            yield Artifact(backend.name, Phase.GUARD, where, file, manifest, fleet.settings)
+            yield Artifact(backend.name, Phase.GUARD, where, file, manifest, fleet.settings_source)
         if grants and backend.is_kai and fleet.config.accessReadsQueues:
             yield from _queue_readers(fleet, backend, grants)
         for grant in grants:
@@ -146,7 +146,7 @@ def _queue_readers(fleet: Fleet, backend: FleetBackend, grants: tuple[_Grant, ..
     )
     for manifest in (ClusterRole(metadata=meta, rules=(rule,)), binding):
         file = names.file(f"{manifest.kind.lower()}-{name}")
-        yield Artifact(backend.name, Phase.GUARD, where, file, manifest, fleet.settings)
+        yield Artifact(backend.name, Phase.GUARD, where, file, manifest, fleet.settings_source)
 
 
 def _role(fleet: Fleet, backend: FleetBackend, role: _RoleName) -> str:

@@ -86,7 +86,7 @@ def compile_queues(fleet: Fleet) -> Iterator[Artifact]:
             root_meta = backend.spec.rootQueue
             shape = _Shape(root_meta if isinstance(root_meta, QueueMeta) else QueueMeta.model_construct(), root)
             phase = Phase.ROOT_QUEUE - max(heights.values())
-            yield _queue(fleet, backend, phase, (root, None), shape, {}, fleet.settings)
+            yield _queue(fleet, backend, phase, (root, None), shape, {}, fleet.settings_source)
         for pool in pools:
             # A shard sees no queue without its label, and drops those whose parent it does not see (queue.go of
             # pkg/scheduler/cache/cluster_info, 0.13 to 0.17).
@@ -185,7 +185,7 @@ def compile_priority_classes(fleet: Fleet) -> Iterator[Artifact]:
             meta, value = metadata(fleet, name, Phase.PRIORITY_CLASS), PRIORITY_VALUES[priority]
             manifest = PriorityClass(metadata=meta, value=value, description=_DESCRIPTIONS[priority])
             file = names.file(name)
-            yield Artifact(backend.name, Phase.PRIORITY_CLASS, "priorityclasses", file, manifest, fleet.settings)
+            yield Artifact(backend.name, Phase.PRIORITY_CLASS, "priorityclasses", file, manifest, fleet.settings_source)
 
 
 ALWAYS_THERE = frozenset({"default", "kube-node-lease", "kube-public", "kube-system"})
@@ -199,7 +199,7 @@ def compile_namespaces(fleet: Fleet) -> Iterator[Artifact]:
     for backend in fleet.backends:
         sources: dict[str, list[str]] = {}
         for pool in (pool for pool in fleet.pools if pool.backend == backend):
-            source = pool.declared.origin.path if pool.declared.spec.spec.namespaces else fleet.settings
+            source = pool.declared.origin.path if pool.declared.spec.spec.namespaces else fleet.settings_source
             for name in pool.namespaces:
                 sources.setdefault(name, []).append(source)
         for name in sorted(sources.keys() - ALWAYS_THERE):

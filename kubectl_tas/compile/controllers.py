@@ -19,8 +19,8 @@ from kubectl_tas.compile.cluster_objects import (
     compile_topologies,
     topologies_elsewhere,
 )
-from kubectl_tas.compile.passthrough import compile_companions, compile_members
-from kubectl_tas.compile.podgroups import compile_owned, pass_pod_groups, predicted, preview_set_pod_groups
+from kubectl_tas.compile.passthrough import compile_companions, compile_member_pods
+from kubectl_tas.compile.podgroups import compile_owned_pod_groups, pass_pod_groups, predicted, preview_set_pod_groups
 from kubectl_tas.compile.workflow_objects import compile_workflows
 from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.apply_demands import demanded
@@ -42,7 +42,7 @@ from kubectl_tas.resolve.pools import work_name
 Object = dict[str, Any]
 _RENDERED: tuple[Callable[[Fleet], Iterable[Artifact]], ...] = (
     *(compile_priority_classes, compile_topologies, compile_queues, compile_companions),
-    *(compile_workflows, pass_pod_groups, compile_owned, compile_members),
+    *(compile_workflows, pass_pod_groups, compile_owned_pod_groups, compile_member_pods),
 )
 
 

@@ -145,7 +145,7 @@ def _guard(guarded: _Guarded, subject: str, spec: PolicySpec, param: ParamRef | 
     bound = BindingSpec(policyName=name, paramRef=param, validationActions=actions)
     binding = ValidatingAdmissionPolicyBinding(metadata=policy.metadata, spec=bound)
     for kind, manifest in (("policy", policy), ("binding", binding)):
-        yield Artifact(backend.name, Phase.GUARD, _FOLDER, f"{kind}-{name}.yaml", manifest, fleet.settings)
+        yield Artifact(backend.name, Phase.GUARD, _FOLDER, f"{kind}-{name}.yaml", manifest, fleet.settings_source)
 
 
 def _name(guarded: _Guarded, subject: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ruamel.yaml.error import YAMLError
 from ruamel.yaml.nodes import MappingNode, ScalarNode
@@ -31,12 +31,9 @@ from kubectl_tas.model.kindlists import Phase
 from kubectl_tas.model.manifest import Metadata
 from kubectl_tas.model.repository import Declared, Origin
 from kubectl_tas.resolve import names
-from kubectl_tas.resolve.companions import Place
+from kubectl_tas.resolve.companions import ClusterNamespace
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.podcliqueset import SubmittedSet
-
-if TYPE_CHECKING:
-    pass
 
 
 def compile_shards(fleet: Fleet) -> Iterator[Artifact]:
@@ -56,7 +53,7 @@ def compile_workloads(fleet: Fleet) -> Iterator[Artifact]:
         yield _passed(workload.declared, (workload.pool.backend, workload.namespace), workload.target, text)
 
 
-def compile_members(fleet: Fleet) -> Iterator[Artifact]:
+def compile_member_pods(fleet: Fleet) -> Iterator[Artifact]:
     """Yields the Pods that join hand-written PodGroups."""
     for group in fleet.pod_groups:
         for pod in group.pods:
@@ -64,7 +61,7 @@ def compile_members(fleet: Fleet) -> Iterator[Artifact]:
             yield _passed(pod, (group.backend, group.namespace), group.pool.name if group.pool else None, text)
 
 
-def compile_sets(fleet: Fleet) -> Iterator[Artifact]:
+def compile_clique_sets(fleet: Fleet) -> Iterator[Artifact]:
     """Yields every PodCliqueSet with a known pool, in the spelling of the cluster's Grove."""
     for submitted in fleet.submitted_sets:
         text = with_demands(submitted.declared.origin, demands(fleet, submitted), tuple(_respelled(submitted)))
@@ -86,10 +83,10 @@ def compile_companions(fleet: Fleet) -> Iterator[Artifact]:
 
 
 def _passed(
-    declared: Declared[Any], namespace_of_backend: Place, target: str | None, text: str, *, phase: Phase = Phase.POD
+    declared: Declared[Any], place: ClusterNamespace, target: str | None, text: str, *, phase: Phase = Phase.POD
 ) -> Artifact:
     """Returns an object for the pool or subpool ``target``, which is None if unknown."""
-    spec, (backend, namespace), name = declared.spec, namespace_of_backend, declared.spec.metadata.name
+    spec, (backend, namespace), name = declared.spec, place, declared.spec.metadata.name
     meta = Metadata(name=name, namespace=namespace)
     kind = declared.origin.data["kind"]
     manifest = PassThrough(apiVersion=spec.apiVersion, kind=kind, metadata=meta, target=target, text=text)

@@ -64,7 +64,7 @@ def pass_pod_groups(fleet: Fleet) -> Iterator[Artifact]:
         yield Artifact(pod_group.backend.name, _PHASE, WORKFLOWS, file, manifest, source)
 
 
-def compile_owned(fleet: Fleet) -> Iterator[Artifact]:
+def compile_owned_pod_groups(fleet: Fleet) -> Iterator[Artifact]:
     """Yields one PodGroup for each workload whose PodGroup ``render`` writes, and for each gang of several."""
     owned = [workload for workload in fleet.workloads if workload.is_owned and workload.pool.backend.is_kai]
     gangs: dict[int, list[FleetWorkload]] = {}

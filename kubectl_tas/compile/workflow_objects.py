@@ -37,13 +37,13 @@ def compile_workflows(fleet: Fleet) -> Iterator[Artifact]:
                 meta = metadata(fleet, gang.name, Phase.POD_GROUP, namespace=space, labels=labels)
                 manifest = PodGroup(metadata=meta, spec=pod_group_spec(fleet, workflow, gang, is_owned=True))
                 yield Artifact(backend.name, Phase.POD_GROUP, where, f"podgroup-{gang.name}.yaml", manifest, source)
-            for phase, objects in ((Phase.COMPANION, _beside), (Phase.POD, _pods)):
+            for phase, objects in ((Phase.COMPANION, _companions), (Phase.POD, _pods)):
                 for made in objects(fleet, workflow, group, gang):
                     file = f"{made.kind.lower()}-{made.metadata.name}.yaml"
                     yield Artifact(backend.name, phase, where, file, made, source)
 
 
-def _beside(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup, gang: Gang) -> Iterator[ConfigMap | Service]:
+def _companions(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup, gang: Gang) -> Iterator[ConfigMap | Service]:
     """Yields the ConfigMaps with files for the pods of a gang, and the Service by which the pods find each other."""
     labels, space = _labels(workflow, group), workflow.namespace
     for files in gang.files:

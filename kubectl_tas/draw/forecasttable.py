@@ -12,7 +12,7 @@ from kubectl_tas.base.late import dataclass
 from kubectl_tas.draw.pendingtable import gang_name, listed
 from kubectl_tas.facts.quantities import said, show
 from kubectl_tas.place.actions import TurnOutcome
-from kubectl_tas.place.earlier_starts import EarlierStart
+from kubectl_tas.place.earlier_starts import EarlierStart, Grown
 from kubectl_tas.place.fairshare import QuotaRefusal
 from kubectl_tas.place.gangs_to_place import GangToPlace, LeftOut
 from kubectl_tas.place.pending_work import PredictedStart
@@ -157,8 +157,8 @@ class Forecasted:
     """Identities of the work that is shown; None: all."""
     earlier: Mapping[str, EarlierStart | None] = field(default_factory=dict)
     """The change that brings a gang forward most, by PodGroup; gangs that were not tried are absent."""
-    grown: tuple[Forecast, str] | None = None
-    """The forecast with further nodes, and these in words."""
+    grown: Grown | None = None
+    """The forecast with the racks of --grow."""
 
     @property
     def gangs(self) -> tuple[GangForecast, ...]:
@@ -201,7 +201,7 @@ class Forecasted:
 
     def grown_gang(self, pod_group: str) -> GangForecast | None:
         """Returns the forecast of a gang with further nodes; None without such a forecast."""
-        gangs = self.grown[0].gangs if self.grown is not None else ()
+        gangs = self.grown.forecast.gangs if self.grown is not None else ()
         return next((gang for gang in gangs if gang.name == pod_group), None)
 
     def name_of(self, pod_group: str) -> str:
@@ -247,7 +247,7 @@ def render(forecasts: Sequence[Forecasted], *, wide: bool = False) -> str:
 def _one(each: Forecasted, *, wide: bool) -> str:
     rows = [_row(each, gang, wide=wide) for gang in each.gangs if wide or each.planned.is_first(gang.planned)]
     extra = ("Limit", "What would help") if wide else ()
-    grown = (f"With {each.grown[1]} more",) if each.grown is not None else ()
+    grown = (f"With {each.grown.words} more",) if each.grown is not None else ()
     blank = [("",) * len(names) for names in (grown, extra)]
     rows += [(*_idle(idle.gang), idle.starts, "-", *blank[0], idle.because, *blank[1]) for idle in each.idle]
     table = [(*HEADER[:-1], *grown, HEADER[-1], *extra), *rows]
@@ -269,7 +269,8 @@ def head(each: Forecasted) -> str:
     if each.planned.cut_at is not None:
         after = lasting(each.planned.cut_at)
         runs = f"; starts after {after} may be too early: of each schedule only {MAX_RUNS} runs count"
-    return f"{each.scheduler.backend}{shard}: {stop}{cut}{runs}\n"
+    grown = f"; {each.grown.words} more, like {each.grown.like}" if each.grown is not None and each.grown.like else ""
+    return f"{each.scheduler.backend}{shard}: {stop}{grown}{cut}{runs}\n"
 
 
 def _stamp(moment: datetime) -> str:
@@ -325,6 +326,8 @@ def _after(seconds: int) -> str:
 
 def ends(gang: GangForecast, clock: Clock) -> str:
     """Returns when a gang has ended at the latest, in words."""
+    if gang.outcome is StartOutcome.SKIPPED:
+        return "-"
     if gang.ends is None:
         if gang.starts is None:
             return "-"
@@ -399,7 +402,9 @@ def because(each: Forecasted, gang: GangForecast) -> str:
     for eviction in gang.evictions[:1]:
         more = f", {len(gang.evictions) - 1} times more" if len(gang.evictions) > 1 else ""
         winner = each.name_of(eviction.winner)
-        texts.append(f"loses {plural(eviction.pods, 'pod')} to {winner}, {_after(eviction.time)}{more}")
+        pods, moment = plural(eviction.pods, "pod"), f"{_after(eviction.time)}{more}"
+        move = f"moves {pods} for {winner}, {moment}, whose time begins anew"
+        texts.append(move if eviction.is_move else f"loses {pods} to {winner}, {moment}")
     to_place = each.planned.gangs_to_place.get(gang.name)
     if to_place is not None and gang.outcome in (StartOutcome.AT_ONCE, StartOutcome.LATER):
         reason = later_pods(to_place)
@@ -446,7 +451,7 @@ def _never(each: Forecasted, gang: GangForecast) -> str:
         return "KAI finds no room for it, even on empty nodes"
     sent = each.planned.gangs_to_place[gang.name].sent
     if sent.is_draining and not sent.is_preemptible:
-        return f"{sent.target} is DELETING, where only what runs may finish"
+        return f"{sent.target} is DELETING and has no quota: only LOW work starts"
     refusal = turn.refusal
     asks, most = said(refusal.resource, refusal.requested), show(refusal.resource, refusal.most)
     return f"it asks for {asks}, and {_bound(refusal)} of {each.queue(refusal.queue)} is {most}"

@@ -69,7 +69,9 @@ def rows(moves: StartMoves) -> list[tuple[str, ...]]:
     if moves.unknown:
         blocking, has = moves.without_limit, "has" if len(moves.without_limit) == 1 else "have"
         why = f"unknown: {listed(blocking)} {has} no limit" if blocking else "unknown"
-        lines.append((plural(moves.unknown, "gang"), "-", why, "unknown", "-"))
+        one = [(move.name, move.pool) for move in moves.never_known][:2]
+        name, pool = one[0] if len(one) == 1 else (plural(moves.unknown, "gang"), "-")
+        lines.append((name, pool, why, "unknown", "-"))
     return lines
 
 

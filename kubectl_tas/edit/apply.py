@@ -87,7 +87,7 @@ def as_edited(root: Path, files: Sequence[FileEdit]) -> OverlaySource:
 def new_errors(
     before: Sequence[Diagnostic], after: Sequence[Diagnostic], in_new_words: Callable[[str], str]
 ) -> tuple[Diagnostic, ...]:
-    """Returns the errors that an edit adds. ``said`` updates an earlier message after a rename."""
+    """Returns the errors that an edit adds. ``in_new_words`` updates an earlier message after a rename."""
     known_errors = {_identity(diagnostic, in_new_words(diagnostic.message)) for diagnostic in before}
     return tuple(x for x in after if x.severity is Severity.ERROR and _identity(x, x.message) not in known_errors)
 

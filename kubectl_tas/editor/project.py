@@ -9,10 +9,10 @@ from pathlib import Path
 
 from kubectl_tas.base.diagnostics import Diagnostic, Location, Severity, TasError
 from kubectl_tas.base.late import dataclass
-from kubectl_tas.check import check_work
+from kubectl_tas.check import work_findings
+from kubectl_tas.check.judging import counted_and_waived
 from kubectl_tas.check.references import RULES as OF_NAMES
 from kubectl_tas.check.references import check_references
-from kubectl_tas.check.run_checks import settled
 from kubectl_tas.gangs.admission import Verdict
 from kubectl_tas.load.document import Document, parse
 from kubectl_tas.load.ignored_files import unread
@@ -81,10 +81,10 @@ def judged(
     like = before.run.files if before else None
     each = judge_files(SourceFiles(Buffers(root, typed)), (), Effort(processes=1), like=like)
     repository = judge_repository(each, {*typed, *also})
-    config = repository.fleet.config
-    ignored = tuple(unread(root, config.sources, config.output))
-    counted, _ = settled((*repository.findings, *ignored), repository.fleet, None, complete=repository.loaded.complete)
-    return Judgement(root, repository.fleet, counted, typed, repository, ignored)
+    fleet, complete = repository.fleet, repository.loaded.complete
+    ignored = tuple(unread(root, fleet.config.sources, fleet.config.output))
+    counted, _ = counted_and_waived((*repository.findings, *ignored), fleet, None, complete=complete)
+    return Judgement(root, fleet, counted, typed, repository, ignored)
 
 
 def looked_at(before: Judgement, typed: Mapping[str, bytes]) -> Judgement | None:
@@ -93,13 +93,13 @@ def looked_at(before: Judgement, typed: Mapping[str, bytes]) -> Judgement | None
     file is a template, is new, or was closed.
     """
     repository, files = before.run, before.run.files
-    raws, shared = files.source.raws, files.source.shared
+    raws, shared_paths = files.source.raws, files.source.shared_paths
     was = {path: raws[path].content if path in raws else before.typed.get(path) for path in typed}
     changed = [path for path, content in typed.items() if content != was[path]]
     declares = any(outcome.is_shared for outcome in files.outcomes.values())
     if declares or not before.typed.keys() <= typed.keys() or not raws.keys() >= set(changed):
         return None
-    of_all, of_files = [*repository.of_all, *before.unread], [*repository.of_files]
+    fleet_findings, file_findings = [*repository.fleet_findings, *before.unread], [*repository.file_findings]
     waivers = repository.fleet.repository.waivers
     failed = [finding.location for finding in repository.loaded.diagnostics if finding.severity is Severity.ERROR]
     complete = repository.loaded.complete or all(each is not None and each.path in changed for each in failed)
@@ -111,18 +111,18 @@ def looked_at(before: Judgement, typed: Mapping[str, bytes]) -> Judgement | None
         complete = complete and loaded.complete
         lines = _Lines(path, raws[path].content, raw.content)
         work = work_alone(loaded, raw, files.shared)
-        gone = of_files if work is not None else repository.loaded.diagnostics
-        of_files = [*lines.kept(of_files, gone), *loaded.diagnostics, *(check_work(work) if work else ())]
-        if path not in shared:
-            of_all = [moved for finding in of_all for moved in _places(finding, path, in_file=False)]
-        of_all = [*lines.kept(of_all, ())]
-        if path not in shared:
+        gone = file_findings if work is not None else repository.loaded.diagnostics
+        file_findings = [*lines.kept(file_findings, gone), *loaded.diagnostics, *(work_findings(work) if work else ())]
+        if path not in shared_paths:
+            fleet_findings = [moved for finding in fleet_findings for moved in _places(finding, path, in_file=False)]
+        fleet_findings = [*lines.kept(fleet_findings, ())]
+        if path not in shared_paths:
             fleet = resolve_work(loaded.repository, files.shared.context)
             undefined = check_references(fleet) if complete else ()
-            of_all += [moved for finding in undefined for moved in _places(finding, path, in_file=True)]
+            fleet_findings += [moved for finding in undefined for moved in _places(finding, path, in_file=True)]
         waivers = (*(waiver for waiver in waivers if waiver.place.path != path), *loaded.repository.waivers)
     fleet = replace(repository.fleet, repository=replace(repository.fleet.repository, waivers=waivers))
-    counted, _ = settled(dict.fromkeys((*of_all, *of_files)), fleet, None, complete=complete)
+    counted, _ = counted_and_waived(dict.fromkeys((*fleet_findings, *file_findings)), fleet, None, complete=complete)
     return replace(before, findings=counted, typed=typed)
 
 

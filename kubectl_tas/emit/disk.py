@@ -37,7 +37,7 @@ _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _COMMON
 
 _TRIES = 20
 """The most tries to write a file. Only another process that removes leftovers makes a further one necessary."""
-Place = int | str
+FolderHandle = int | str
 """A folder: its descriptor, or its path on a system without descriptors."""
 
 
@@ -56,7 +56,7 @@ class Disk:
     def __init__(self, root: Path) -> None:
         self._parts: list[str] = []
         """Path of the last used folder, in parts."""
-        self._places: list[Place] = [str(root)]
+        self._places: list[FolderHandle] = [str(root)]
         """The root, and the folder of each part."""
         self._folder: str | None = None
         """Path of the last used folder; None if unknown."""
@@ -206,7 +206,7 @@ class Disk:
         descriptor = self._places[-1]
         return descriptor if isinstance(descriptor, int) else None
 
-    def _enter(self, folder: str, *, make: bool = False) -> Place:
+    def _enter(self, folder: str, *, make: bool = False) -> FolderHandle:
         """Enters a folder from the last used one. Most files are close to the previous file."""
         if folder == self._folder:
             return self._places[-1]
@@ -229,7 +229,7 @@ class Disk:
                 os.mkdir(name, dir_fd=at)
         try:
             _refuse_link(name, at)
-            descriptor: Place = name if at is None else os.open(name, _ENTER, dir_fd=at)
+            descriptor: FolderHandle = name if at is None else os.open(name, _ENTER, dir_fd=at)
             if at is None and not os.path.isdir(name):  # noqa: PTH112
                 raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), name)
         except OSError as error:
@@ -312,8 +312,8 @@ class Stamps:
         """Stores the digest of a file after reading. ``before`` is the stamp of the file before reading."""
         self._read[path] = (before, digest)
 
-    def settled(self, paths: Collection[str]) -> tuple[dict[str, str], int] | None:
-        """Returns the stamps of these files to keep, for ``Stamps(*settled)``; None if no file was read.
+    def to_keep(self, paths: Collection[str]) -> tuple[dict[str, str], int] | None:
+        """Returns the stamps of these files to keep, for ``Stamps(*to_keep)``; None if no file was read.
 
         Skips files changed about as late as the latest one: a further change might get the same time. The times are
         those of inode changes, which nobody can set.

@@ -59,7 +59,7 @@ class Plan:
     """The output folder, or a folder in it, that starts all paths."""
     real: str
     """Real path of ``output`` after resolving links."""
-    settled: frozenset[str] = frozenset()
+    unchanged_folders: frozenset[str] = frozenset()
     """Folders that contain only unchanged files."""
 
     @property
@@ -88,13 +88,13 @@ class Plan:
 def layout(
     artifacts: Iterable[P],
     config: ConfigSpec,
-    settings: str,
+    settings_source: str,
     tick: Tick | None = None,
     *,
     read: Callable[[P], str | Deferred] = manifest_text.file_text,  # type: ignore[assignment]
 ) -> dict[str, str | Deferred]:
-    """Returns the text of every file, by its path relative to the repository root. ``settings`` names the source of the
-    Config. ``artifacts`` come by backend and in order of application; ``read`` returns the text of each.
+    """Returns the text of every file, by its path relative to the repository root. ``settings_source`` names the
+    file of the Config. ``artifacts`` come by backend and in order of application; ``read`` returns the text of each.
 
     Several backends get a folder each. Artifacts of an iterator are freed one by one to save memory.
     """
@@ -119,7 +119,7 @@ def layout(
                 tick(len(files), total)
         for folder, resources in listed.items():
             names = [path.removeprefix(f"{folder}/") for path in resources]
-            files[f"{folder}/{KUSTOMIZATION}"] = manifest_text.kustomization(names, settings)
+            files[f"{folder}/{KUSTOMIZATION}"] = manifest_text.kustomization(names, settings_source)
     return files
 
 
@@ -192,8 +192,8 @@ def compared(
         if is_leftover(path) or kind.is_ours(before):
             changes.append(FileChange(path, before, None))
     changes.sort(key=lambda change: change.path)
-    unsettled = {path.rpartition("/")[0] for path in (*surplus, *(change.path for change in changes))}
-    return Plan(tuple(changes), tuple(same), present.output, present.real, frozenset(present.plain - unsettled))
+    changed_folders = {path.rpartition("/")[0] for path in (*surplus, *(change.path for change in changes))}
+    return Plan(tuple(changes), tuple(same), present.output, present.real, frozenset(present.plain - changed_folders))
 
 
 def bereft(plan: Plan, absent: Sequence[str]) -> dict[str, int]:

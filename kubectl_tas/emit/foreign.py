@@ -123,10 +123,10 @@ class Foreign:
     """The line with the effect; None: the file as a whole."""
 
 
-def foreign(root: Path, config: ConfigSpec, settled: Collection[str] = ()) -> tuple[Foreign, ...]:
+def foreign(root: Path, config: ConfigSpec, unchanged_folders: Collection[str] = ()) -> tuple[Foreign, ...]:
     """Returns all files that may do harm, by path; nothing for a refused output. Raises TasError if one is unreadable.
 
-    ``settled`` are folders that are known to contain only rendered files and files that a kustomization lists.
+    ``unchanged_folders`` are known to contain only rendered files and files that a kustomization lists.
     """
     output = config.output
     if misspelled(output) or is_hidden(output) or any(_is_within(folder, output) for folder in (".", *config.sources)):
@@ -135,7 +135,7 @@ def foreign(root: Path, config: ConfigSpec, settled: Collection[str] = ()) -> tu
     foreign_files = [*_above(root, real)]
     attributes: list[Path] = []
     if os.path.isdir(real):  # noqa: PTH112 - a string that realpath made
-        for name, dir_entry, is_extra in _files(real, output, listed=False, settled=settled):
+        for name, dir_entry, is_extra in _files(real, output, listed=False, unchanged_folders=unchanged_folders):
             if dir_entry.name == GIT_ATTRIBUTES and dir_entry.is_file(follow_symlinks=False):
                 attributes.append(Path(dir_entry.path))
             elif foreign_file := _judged(name, dir_entry, is_extra=is_extra):
@@ -272,11 +272,11 @@ def checkout_of(real_root: str) -> Path:
 
 
 def _files(
-    real: str, output: str, *, listed: bool, settled: Collection[str] = ()
+    real: str, output: str, *, listed: bool, unchanged_folders: Collection[str] = ()
 ) -> Iterator[tuple[str, os.DirEntry[str], bool]]:
     """Yields everything except plain folders, also from hidden folders: the path from the repository root, the entry,
     and whether it is extra. A file is extra if no kustomization of kubectl-tas in its folder or above lists it. Without
-    ``listed``, skips files in such a kustomization, which ``check`` compares, and ``settled`` folders below it.
+    ``listed``, skips files in such a kustomization, which ``check`` compares, and ``unchanged_folders`` below it.
     """
     listing: frozenset[str] | None = None
     waiting = [(real, 0, len(real) + 1, frozenset[str](), listing)]
@@ -304,7 +304,7 @@ def _files(
             start, (listed_paths, listing) = len(folder) + 1, _resources(kustomization)
             unlisted = [each for each in unlisted if each.path[start:] not in listed_paths or each.is_symlink()]
         if listed_paths:
-            folders = [path for path in folders if _in_output(path, real, output) not in settled]
+            folders = [path for path in folders if _in_output(path, real, output) not in unchanged_folders]
         waiting += ((path, depth + 1, start, listed_paths, listing) for path in folders)
         for dir_entry in unlisted:
             path = dir_entry.path[start:]

@@ -67,7 +67,7 @@ def whole(content: str | Deferred) -> str:
     return content if isinstance(content, str) else content.read()
 
 
-def document(artifact: Artifact) -> str:
+def object_text(artifact: Artifact) -> str:
     """Returns the YAML text of one object, without the mark."""
     manifest = artifact.manifest
     if isinstance(manifest, PassThrough):
@@ -77,7 +77,7 @@ def document(artifact: Artifact) -> str:
 
 def file_text(artifact: Artifact) -> str:
     """Returns the text of an object's file."""
-    return f"{_header(artifact.source)}{document(artifact)}"
+    return f"{_header(artifact.source)}{object_text(artifact)}"
 
 
 def stream(artifacts: Sequence[Artifact]) -> str:
@@ -90,9 +90,9 @@ def piece(content: str) -> str:
     return f"---\n{content.partition(chr(10))[2]}"
 
 
-def kustomization(resources: Sequence[str], settings: str) -> str:
+def kustomization(resources: Sequence[str], settings_source: str) -> str:
     """Returns the text of a ``kustomization.yaml`` that lists ``resources`` in the given order."""
-    return f"{_header(settings)}{_template('kustomization').render(resources=resources)}"
+    return f"{_header(settings_source)}{_template('kustomization').render(resources=resources)}"
 
 
 def sources(content: str) -> tuple[str, ...]:

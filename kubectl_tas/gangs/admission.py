@@ -33,7 +33,7 @@ from kubectl_tas.gangs.summary import Request, Summary
 from kubectl_tas.gangs.written_gangs import least_of
 from kubectl_tas.model.osmo_workflow import Priority
 from kubectl_tas.model.repository import Unread
-from kubectl_tas.resolve.fleet import Fleet, sent
+from kubectl_tas.resolve.fleet import Fleet, declared_work
 from kubectl_tas.resolve.fleet_workload import FleetWorkload
 from kubectl_tas.resolve.handwritten import SubmittedPodGroup
 from kubectl_tas.resolve.podcliqueset import FleetClique, FleetPodCliqueSet, SubmittedSet
@@ -283,7 +283,7 @@ class Admission:
         """Returns what a submission asks for, together with all submissions that share its gang, queue and priority."""
         match submission:
             case Summary():
-                return submission.sent.request
+                return submission.kept.request
             case FleetWorkflow():
                 gangs = [group.asks for group in submission.groups] or [NOTHING]
                 is_one_gang = len(submission.groups) <= 1
@@ -375,7 +375,7 @@ def requests_by_queue(submissions: Iterable[Submission]) -> dict[str, Amounts]:
 
 def sent_by(fleet: Fleet, path: str) -> list[Submission]:
     """Returns what the file at ``path`` sends to queues. Raises TasError if errors hide a part of it."""
-    sent_paths = [document.origin.path for _, _, document in sent(fleet.repository)]
+    sent_paths = [document.origin.path for _, _, document in declared_work(fleet.repository)]
     submissions = [submission for submission in fleet.submissions if submission.declared.origin.path == path]
     if len(submissions) < sent_paths.count(path):
         raise TasError("cannot tell: the pool's own file has errors", hint="Run: kubectl tas validate")
@@ -425,7 +425,7 @@ def _answer(
     """Returns the answer to one submission.
 
     Usage from the user or from a cluster includes running members of the submission's gang. So of the gang, only the
-    ``items``, which are submitted together, count as new.
+    submissions ``sent_together`` count as new.
     """
     used_by_queue: dict[str, Amounts | None]
     if queues is None:
@@ -510,8 +510,8 @@ def admit(
     """Returns the verdict on a submission that asks for no more than its queue may hold.
 
     ``used`` is what the queue already holds in quota. ``elsewhere`` is what other queues hold, None if unknown; queues
-    with room are suggested. A gang of several workloads is one PodGroup, so each is answered for all. ``new`` is the
-    part of the request that ``used`` does not include yet: 2 for a gang of 8 with 6 running.
+    with room are suggested. A gang of several workloads is one PodGroup, so each is answered for all. ``new_request``
+    is the part of the request that ``used`` does not include yet: 2 for a gang of 8 with 6 running.
     """
     quota, target, whole_request = submission.quota, submission.target, request.asks
     gang_note = f' for the gang "{submission.gang}"' if submission.gang else ""
@@ -654,7 +654,7 @@ def _remedy(submission: Submission, request: Request, elsewhere: Mapping[str, Am
 
 
 def _less(submission: Submission, requested: Amounts, most: Amounts) -> str:
-    """Says what to ask for if ``asked`` is more than ``most``; empty if ``most`` has none of a resource."""
+    """Says what to ask for if ``requested`` is more than ``most``; empty if ``most`` has none of a resource."""
     over = requested.exceeding(most)
     if any(most.of(name) == 0 for name in over):
         return ""

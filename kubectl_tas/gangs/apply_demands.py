@@ -24,7 +24,7 @@ _PLACES = {
 
 
 def demanded(origin: Origin, demands: Sequence[Demand]) -> Any:
-    """Returns the data of a document with ``wanted`` applied, as far as an invalid document has a place for it."""
+    """Returns the data of a document with ``demands`` applied, as far as an invalid document has a place for it."""
     return merged(origin.data, entries_of(origin, [demand for demand in demands if _fits(origin.data, demand.path)]))
 
 
@@ -45,7 +45,7 @@ def _fits(data: Any, path: KeyPath) -> bool:
 
 
 def entries_of(origin: Origin, demands: Sequence[Demand]) -> list[Entry]:
-    """Returns the changes that make ``wanted`` hold in a document, in the order in which they must be made."""
+    """Returns the changes that make ``demands`` hold in a document, in the order in which they must be made."""
     made: set[KeyPath] = set()
     needed = [demand for demand in demands if changes(origin, demand)]
     entries = [_entry(origin, demand, made) for demand in needed if demand.mode is not Mode.REMOVE]

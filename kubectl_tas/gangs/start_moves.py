@@ -79,6 +79,10 @@ class StartMoves:
         """Returns the starts of the work of these pools and their subpools."""
         return replace(self, gangs=tuple(gang for gang in self.gangs if gang.pool.partition("--")[0] in pools))
 
+    def of_gangs(self, pod_groups: Collection[str]) -> StartMoves:
+        """Returns the starts of the gangs with these PodGroups."""
+        return replace(self, gangs=tuple(gang for gang in self.gangs if gang.pod_group in pod_groups))
+
     @property
     def moves(self) -> list[StartMove]:
         """The gangs whose starts move, unknown times and the largest moves first."""
@@ -98,15 +102,16 @@ class StartMoves:
     @property
     def unknown(self) -> int:
         """Number of gangs of whose start nothing is known, before and after."""
-        return len(self._unknown)
+        return len(self.never_known)
 
     @property
     def without_limit(self) -> list[str]:
         """The first 20 of the gangs without a limit for which those wait."""
-        return list(dict.fromkeys(name for gang in self._unknown for name in gang.after.waits_for))[:MAX_MOVES]
+        return list(dict.fromkeys(name for gang in self.never_known for name in gang.after.waits_for))[:MAX_MOVES]
 
     @property
-    def _unknown(self) -> list[StartMove]:
+    def never_known(self) -> list[StartMove]:
+        """The gangs of whose start nothing is known, before and after."""
         return [gang for gang in self.gangs if gang.before.outcome == gang.after.outcome == "unknown"]
 
     @property

@@ -33,8 +33,8 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
-    """A submission as plain data."""
+class KeptValues:
+    """The values that are kept of a submission, without any document."""
 
     kind: str
     name: str
@@ -51,10 +51,10 @@ class Sent:
     """The owner that the labels of the work itself name."""
 
 
-def sent(submission: Submission, request: Request) -> Sent:
+def kept_values(submission: Submission, request: Request) -> KeptValues:
     """Returns the data to keep of a submission, which asks for ``request``."""
     platforms, objects = submission.used_platforms, submission.objects
-    return Sent(
+    return KeptValues(
         submission.kind,
         submission.name,
         submission.priority,
@@ -71,7 +71,7 @@ def sent(submission: Submission, request: Request) -> Sent:
 def own_owner(submission: Submission) -> str:
     """Returns the owner that the labels of the work itself name; empty if they name none."""
     if isinstance(submission, Summary):
-        return submission.sent.owner
+        return submission.kept.owner
     spec = submission.declared.spec
     return named_owner(spec.workflow.labels if submission.kind == "Workflow" else spec.metadata.labels)
 
@@ -106,9 +106,9 @@ class ReleasedOrigin:
         return None
 
 
-def _sent(name: str) -> Any:
+def _kept(name: str) -> Any:
     """Returns a property that reads the kept value of that name."""
-    return property(attrgetter(f"sent.{name}"))
+    return property(attrgetter(f"kept.{name}"))
 
 
 @dataclass(frozen=True)
@@ -119,17 +119,17 @@ class Summary(Submission):
     """Declaration without a model, with the file and the location of the pool's name."""
     pool: FleetPool
     subpool: FleetSubpool | None
-    sent: Sent
+    kept: KeptValues
 
-    name = _sent("name")
-    kind = _sent("kind")
-    priority = _sent("priority")
-    request = _sent("request")
-    asks = _sent("asks")
-    namespace = _sent("namespace")
-    gang = _sent("gang")
-    used_platforms = _sent("platforms")
-    objects = _sent("objects")
+    name = _kept("name")
+    kind = _kept("kind")
+    priority = _kept("priority")
+    request = _kept("request")
+    asks = _kept("asks")
+    namespace = _kept("namespace")
+    gang = _kept("gang")
+    used_platforms = _kept("platforms")
+    objects = _kept("objects")
 
     @property
     def place(self) -> Location:

@@ -183,7 +183,7 @@ def _page(document: Document, fleet: Fleet) -> WorkloadKind | Kind | None:
     kind = recognise(document, fleet.config)
     if not isinstance(kind, Kind):
         return None
-    return kind.page or page_of(kind.name) or (kind if kind.place == COMPANION else None)
+    return kind.page or page_of(kind.name) or (kind if kind.model_path == COMPANION else None)
 
 
 def _number(value: object) -> int | None:

@@ -205,8 +205,8 @@ class Document:
         return part
 
     def with_value(self, path: KeyPath, value: object, location: Location) -> Document:
-        """Returns a copy with another value at ``path``, given by another file at ``place``. The data stay the same if
-        no mapping can hold the value.
+        """Returns a copy with another value at ``path``, given by another file at ``location``. The data stay the same
+        if no mapping can hold the value.
         """
         changed = copy.copy(self)
         changed.data = _with_value(self.data, path, value)

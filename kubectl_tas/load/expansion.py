@@ -253,7 +253,7 @@ class WorkflowTemplate:
         return _start(self.lines)
 
     def read(self, value_names: Collection[str]) -> dict[str, Any]:
-        """Reads the template and returns its defaults; ``given`` are the names of all other values.
+        """Reads the template and returns its defaults; ``value_names`` are those of all other values.
 
         Raises UnreadableError if the text is not a valid template.
         """

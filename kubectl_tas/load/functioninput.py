@@ -18,7 +18,7 @@ from kubectl_tas.base.late import dataclass
 from kubectl_tas.base.yaml import block
 from kubectl_tas.load.document import parse
 from kubectl_tas.load.kinds import FUNCTION, KINDS
-from kubectl_tas.load.schema import INVALID_VALUE, validate
+from kubectl_tas.load.schema import INVALID_VALUE, read_model
 from kubectl_tas.load.source import CONFIG_FILE
 from kubectl_tas.model.config import VALUES_FOLDER
 from kubectl_tas.model.function import PLACES, Function, is_tracking
@@ -91,7 +91,7 @@ def read_resource_list(text: str) -> FunctionInput:
     if not isinstance(data.get("functionConfig"), dict):
         raise TasError("there is no functionConfig", hint="Write one of kind Render or Validate, tas/v1alpha1.")
     document = documents[0].part(("functionConfig",))
-    model, problems_of_config = validate(FUNCTION, document)
+    model, problems_of_config = read_model(FUNCTION, document)
     function = model if isinstance(model, Function) else None
     directory = function.spec.directory if function else None
     if directory is not None and _leads_out(directory):
@@ -176,7 +176,7 @@ def _is_object(value: object) -> bool:
 
 
 def merged(retained: Sequence[Object], before: Sequence[Object], rendered: Sequence[Object]) -> list[Object]:
-    """Returns the items ``left``, then the rendered objects.
+    """Returns the items ``retained``, then the rendered objects.
 
     A rendered object replaces the item with the same name that was there ``before``, in the same namespace or without
     one. The object keeps the tracking annotations of that item.

@@ -57,8 +57,8 @@ class Kind:
     """The kind, and the name of its JSON Schema."""
     api_version: str
     """The apiVersion; empty for an OSMO workflow, which has none."""
-    place: str
-    """The place of the model, ``module:class`` below ``model``. The tool imports only models of kinds in use."""
+    model_path: str
+    """The path of the model, ``module:class`` below ``model``. The tool imports only models of kinds in use."""
     normalize: Callable[[dict[str, Any]], dict[str, Any]] | None = None
     """Converts other accepted spellings to the spelling of the model."""
     described: Listed | WorkloadKind | None = None
@@ -81,12 +81,12 @@ class Kind:
         if page is not None:
             recognition = page.recognition
             return "" if page.is_declared else (recognition.schema or recognition.kind).lower()
-        return self.place.rpartition(":")[2].lower()
+        return self.model_path.rpartition(":")[2].lower()
 
     @property
     def model(self) -> type[BaseModel]:
         """The model of the kind."""
-        found: type[BaseModel] = imported(f"kubectl_tas.model.{self.place}")
+        found: type[BaseModel] = imported(f"kubectl_tas.model.{self.model_path}")
         return found
 
 
@@ -190,7 +190,7 @@ _NEITHER = (
 
 
 COMPANION = "podtemplate:Companion"
-"""The place of the model for all kinds of companions."""
+"""The path of the model for all kinds of companions."""
 LIST = "apiVersion: v1, kind: List, items: [...]"
 """The way to write several objects as one document (load.schema)."""
 

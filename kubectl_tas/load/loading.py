@@ -20,7 +20,7 @@ from kubectl_tas.load.document import Document, Lines, lookalikes, parse, waiver
 from kubectl_tas.load.kinds import COMPANION, Kind, decides, recognise
 from kubectl_tas.load.osmofiles import expanded_by_osmo, template_root
 from kubectl_tas.load.rights import ADMIN_SOURCE_UNREAD, holds_nothing
-from kubectl_tas.load.schema import INVALID_VALUE, items_of, validate
+from kubectl_tas.load.schema import INVALID_VALUE, items_of, read_model
 from kubectl_tas.load.source import CONFIG_FILE, MemorySource, RawFile, Source, decode
 from kubectl_tas.model.config import DEFAULT_ADMIN_SOURCES, DEFAULTS, VALUES_FOLDER, Config, ConfigSpec, Setting
 from kubectl_tas.model.osmo_workflow import File, Workflow
@@ -241,7 +241,7 @@ class _Loader:
             if document.path == CONFIG_FILE:
                 self.refused_config = document
             return self._refuse(kind)
-        model, problems = validate(kind, document)
+        model, problems = read_model(kind, document)
         self._refuse(*problems, is_work=not decides(kind))
         if model is not None:
             self._declare(kind, model, document)
@@ -264,7 +264,7 @@ class _Loader:
         if kind.name == "Karta" and kind.described is None:
             with_kartas = imported("kubectl_tas.model.karta:with_kartas")
             self._config = with_kartas(self._config or DEFAULTS, [model])
-        name = "Companion" if kind.place == COMPANION else kind.name if kind.described is None else _WORK
+        name = "Companion" if kind.model_path == COMPANION else kind.name if kind.described is None else _WORK
         self.found[name].append(declared)
         return None
 

@@ -101,7 +101,7 @@ _OF_MODELS = {
 """The JSON Schema type for each of pydantic's type errors; used for kinds without a schema."""
 
 
-def validate(kind: Kind, document: Document) -> tuple[BaseModel | Workload | None, list[Diagnostic]]:
+def read_model(kind: Kind, document: Document) -> tuple[BaseModel | Workload | None, list[Diagnostic]]:
     """Returns the model of a document, or None and at least one diagnostic."""
     normalize = kind.normalize if document.has_null or kind.page is None else None  # workloads lose their nulls alone
     data = normalize(document.data) if normalize else document.data

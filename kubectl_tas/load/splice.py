@@ -327,7 +327,7 @@ class _Editor:
         return position
 
     def _break(self, position: int) -> str:
-        """Returns the line break in use around ``place``."""
+        """Returns the line break in use around ``position``."""
         line_break = _BREAK.search(self._text, position) or _BREAK.search(self._text)
         return line_break[0] if line_break else "\n"
 
@@ -383,7 +383,7 @@ class _Editor:
         return self._add_lines(self._end(before, child), lines)
 
     def _add_lines(self, position: int, added: Sequence[str]) -> _Cut:
-        """Adds lines behind the entry that ends at ``place``, and behind its comment."""
+        """Adds lines behind the entry that ends at ``position``, and behind its comment."""
         newline = self._break(position)
         lines = newline.join(added)
         if self._text[position - 1] in "\r\n":  # behind a block scalar, which ends with its line
@@ -474,7 +474,7 @@ def without_aliases(data: Any) -> Any:
 
 
 def extended(present: object, added: Appended) -> list[Any]:
-    """Returns ``written`` with the items appended; anything but a list counts as empty."""
+    """Returns ``present`` with the items appended; anything but a list counts as empty."""
     return [*(present if isinstance(present, list) else ()), *map(without_aliases, added.items)]
 
 

@@ -20,7 +20,7 @@ from kubectl_tas.jinja.bounds import MAX_STEPS, TEMPLATE_LIMIT, TEMPLATE_UNSUPPO
 from kubectl_tas.load.document import Document, lookalikes, parse, waivers
 from kubectl_tas.load.expansion import ExpandedLines, UnreadableError, WorkflowTemplate
 from kubectl_tas.load.kinds import VALUES
-from kubectl_tas.load.schema import INVALID_VALUE, validate
+from kubectl_tas.load.schema import INVALID_VALUE, read_model
 from kubectl_tas.load.source import CONTROL, FILE_NOT_TEXT, SUFFIXES, RawFile, decode
 from kubectl_tas.model.config import VALUES_FOLDER, Config, Setting
 from kubectl_tas.model.repository import Declared, Waiver
@@ -143,7 +143,7 @@ class Templates:
         yield from problems
         self.waivers += waivers(raw.path, text, documents)
         for document in documents[:1]:
-            model, wrong = validate(VALUES, document)
+            model, wrong = read_model(VALUES, document)
             yield from wrong
             if model is not None:
                 name = _without_suffix(raw.path.removeprefix(f"{VALUES_FOLDER}/"))
@@ -311,7 +311,7 @@ def _documents(result: Expansion, path: str, lines: ExpandedLines) -> list[Docum
 
 
 def _with_instance_name(result: Expansion, documents: list[Document], name: str, location: Location) -> list[Document]:
-    """Returns the one workflow of an instance with its name, which is given at ``place``."""
+    """Returns the one workflow of an instance with its name, which is given at ``location``."""
     if len(documents) > 1:
         message = f"instances are of one workflow, and the template has {len(documents)}"
         hint = "Write each workflow into a file of its own."

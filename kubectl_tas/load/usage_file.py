@@ -5,7 +5,7 @@ from __future__ import annotations
 from kubectl_tas.base.diagnostics import Diagnostic, Location
 from kubectl_tas.load.document import parse
 from kubectl_tas.load.kinds import USAGE
-from kubectl_tas.load.schema import INVALID_VALUE, validate
+from kubectl_tas.load.schema import INVALID_VALUE, read_model
 from kubectl_tas.load.source import decode
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.model.usage_record import UsageRecord
@@ -21,5 +21,5 @@ def read_usage(path: str, content: bytes) -> tuple[Declared[UsageRecord] | None,
         problems = (Diagnostic(INVALID_VALUE, "a file of usage holds one document", place, hint=hint),)
     if problems:
         return None, list(problems)
-    model, found = validate(USAGE, documents[0])
+    model, found = read_model(USAGE, documents[0])
     return (Declared(model, documents[0]) if isinstance(model, UsageRecord) else None), found

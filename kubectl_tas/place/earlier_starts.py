@@ -38,6 +38,17 @@ class EarlierStart:
 
 
 @dataclass(frozen=True, slots=True)
+class Grown:
+    """The forecast of a scheduler with further racks."""
+
+    forecast: Forecast
+    words: str
+    """The number of racks."""
+    like: str
+    """The domain that they copy; empty without levels."""
+
+
+@dataclass(frozen=True, slots=True)
 class Played:
     """One scheduler that was played, and what it began with."""
 
@@ -52,12 +63,14 @@ class Played:
 
 def further_nodes(
     start: ShardStart, gangs: Sequence[GangToPlace], count: int
-) -> tuple[tuple[NodeResources, ...], str] | None:
-    """Returns the nodes of some racks more, and the number of racks in words; None without a rack to copy."""
+) -> tuple[tuple[NodeResources, ...], str, str] | None:
+    """Returns the nodes of some racks more, the number of racks in words, and the domain that they copy; None without
+    a rack to copy.
+    """
     growth = further_racks(gangs, start.nodes, count)
     words = plural(count, growth.word)
-    words = words if growth.word == "node" else f"{words} ({len(growth.added)} nodes)"
-    return (growth.added, words) if growth.added else None
+    words = words if len(growth.added) == count else f"{words} ({len(growth.added)} nodes)"
+    return (growth.added, words, "/".join(growth.like)) if growth.added else None
 
 
 def with_nodes(start: ShardStart, added: Sequence[NodeResources]) -> ShardStart:
@@ -88,10 +101,13 @@ def without_gangs(start: ShardStart, names: Collection[str]) -> ShardStart:
     return replace(start, nodes=space.now(), works=tuple(work for work in start.works if work.name not in names))
 
 
-def with_racks(played: Played, gangs: Sequence[GangToPlace], count: int) -> tuple[Forecast, str] | None:
-    """Plays the scheduler with some racks more, and returns their number in words; None without a rack to copy."""
-    added = further_nodes(played.start, gangs, count)
-    return None if added is None else (played.changed(with_nodes(played.start, added[0]), played.planned), added[1])
+def with_racks(played: Played, gangs: Sequence[GangToPlace], count: int) -> Grown | None:
+    """Plays the scheduler with some racks more; None without a rack to copy."""
+    further = further_nodes(played.start, gangs, count)
+    if further is None:
+        return None
+    added, words, like = further
+    return Grown(played.changed(with_nodes(played.start, added), played.planned), words, like)
 
 
 def earlier_start(played: Played, answer: GangForecast, gang: GangToPlace) -> EarlierStart | None:
@@ -128,7 +144,7 @@ def _tries(played: Played, name: str, gang: GangToPlace) -> Iterator[tuple[str, 
         grown = with_racks(played, [gang], count)
         if grown is None:
             break
-        yield "nodes", f"{grown[1]} more", grown[0]
+        yield "nodes", f"{grown.words} more", grown.forecast
 
 
 def _with_request(work: Work, gang: GangToPlace, request: PlacementRequest) -> Work:

@@ -1,7 +1,7 @@
 """Finds how long gangs run at most: from their files, the pages of their kinds, and the pods of a cluster.
 
-Without a limit of its own, work that ends by itself takes the ``default_exec_timeout`` of its pool, then the time that
-the user assumes.
+Without a limit of its own, work that ends by itself takes the ``default_exec_timeout`` of its pool. All work that has
+none, services too, takes the time that the user assumes.
 """
 
 from __future__ import annotations

@@ -148,6 +148,8 @@ class Eviction:
     time: int
     winner: str
     pods: int
+    is_move: bool = False
+    """Whether they start again on other nodes at that time."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -483,6 +485,8 @@ class _Play:
         for work, turn in turns.items():
             for batch in turn.evicted:
                 self._evict(self._runs[batch.work], batch.pods, work.name, at)
+            for batch in turn.moved:
+                self._note_move(self._runs[batch.work], batch.pods, work.name, at)
         moved = {pod for turn in turns.values() for batch in turn.moved for pod in batch.pods}
         nominated: dict[Work, list[SessionPod]] = {}
         for pod, work in self._session.nominated.items():
@@ -512,6 +516,12 @@ class _Play:
         pods = [pod for pod in pods if pod.node is None]
         run.evictions.append(Eviction(at, winner, len(pods)))
         self._remake(run, pods, at)
+
+    def _note_move(self, run: _PlayedGang, pods: Iterable[SessionPod], winner: str, at: int) -> None:
+        """Notes that running pods go to other nodes, where their controller makes them again, if there is one."""
+        count = sum(pod in run.since for pod in pods)
+        if count:
+            run.evictions.append(Eviction(at, winner, count, run.planned.limit.is_remade))
 
     def _remake(self, run: _PlayedGang, pods: Sequence[SessionPod], at: int) -> None:
         """Makes pods again that had to go, if their controller does that."""

@@ -17,7 +17,7 @@ from kubectl_tas.resolve.pools import Declarations
 if TYPE_CHECKING:
     from kubectl_tas.model.podtemplate import Companion
 
-Place = tuple[FleetBackend, str]
+ClusterNamespace = tuple[FleetBackend, str]
 """A cluster and one of its namespaces."""
 CLAIM_TEMPLATE_NAME: KeyPath = ("spec", "channel", "resourceClaimTemplate", "name")
 
@@ -66,12 +66,12 @@ class FleetCompanion:
 
 
 def resolve_companions(
-    companions: Sequence[Declared[Companion]], work: Iterable[tuple[str, Place]], declarations: Declarations
+    companions: Sequence[Declared[Companion]], work: Iterable[tuple[str, ClusterNamespace]], declarations: Declarations
 ) -> Iterator[FleetCompanion]:
     """Yields companions with their places: from the label kubectl-tas/pool; else from all work in the same file; else
     the only cluster with the namespace. ``work`` has file and place of all work. Others are left out.
     """
-    places_of_file: dict[str, dict[tuple[str, str], Place]] = {}
+    places_of_file: dict[str, dict[tuple[str, str], ClusterNamespace]] = {}
     for path, (backend, namespace) in work if companions else ():
         places_of_file.setdefault(path, {})[backend.name, namespace] = backend, namespace
     for declared in companions:
@@ -81,7 +81,7 @@ def resolve_companions(
 
 
 def _companion(
-    declared: Declared[Companion], places_beside: Mapping[tuple[str, str], Place], declarations: Declarations
+    declared: Declared[Companion], places_beside: Mapping[tuple[str, str], ClusterNamespace], declarations: Declarations
 ) -> FleetCompanion | None:
     metadata = declared.spec.metadata
     pool_name = metadata.labels.get(labels.POOL)

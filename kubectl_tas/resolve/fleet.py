@@ -17,7 +17,7 @@ from kubectl_tas.model.repository import Declared, Repository, Unread
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.autoscalers import counted
 from kubectl_tas.resolve.clusters import Dangling, FleetBackend, Grove, names_of, resolve_backend
-from kubectl_tas.resolve.companions import FleetCompanion, Place, resolve_companions
+from kubectl_tas.resolve.companions import ClusterNamespace, FleetCompanion, resolve_companions
 from kubectl_tas.resolve.fleet_workload import FleetWorkload, join_shared_gangs, resolve_workload
 from kubectl_tas.resolve.handwritten import (
     FleetPodGroup,
@@ -97,7 +97,7 @@ class Fleet:
     """
 
     @property
-    def settings(self) -> str:
+    def settings_source(self) -> str:
         """The file with the settings, or "the defaults" without a Config."""
         config = self.repository.config
         return config.origin.path if config else "the defaults"
@@ -254,7 +254,7 @@ class Fleet:
         return {name: documents[name] for name in sorted(documents)}
 
     def submissions_in(self, paths: Collection[str], reference: str) -> list[Submission]:
-        """Returns the work in these files that ``wanted`` (a name or KIND/NAME) names, or all of it if none matches."""
+        """Returns the work in these files that ``reference`` (a name or KIND/NAME) means, or all if none does."""
         in_files = [submission for submission in self.submissions if submission.declared.origin.path in paths]
         return [each for each in in_files if is_called(each.kind, each.name, reference)] or in_files
 
@@ -441,7 +441,7 @@ def _places(
     workloads: Iterable[FleetWorkload],
     pod_groups: Iterable[FleetPodGroup],
     sets: Iterable[FleetPodCliqueSet],
-) -> Iterator[tuple[str, Place]]:
+) -> Iterator[tuple[str, ClusterNamespace]]:
     """Yields the file, the cluster and the namespace of all work."""
     for submission in (*workflows, *workloads):
         yield submission.declared.origin.path, (submission.pool.backend, submission.namespace)
@@ -456,7 +456,7 @@ def _without_none(resolved: Iterable[T | None]) -> list[T]:
     return [document for document in resolved if document is not None]
 
 
-def sent(repository: Repository) -> Iterator[tuple[str, str, Declared[Any]]]:
+def declared_work(repository: Repository) -> Iterator[tuple[str, str, Declared[Any]]]:
     """Yields kind, name and document of all work for queues, resolved or not."""
     for workflow in repository.workflows:
         yield "Workflow", workflow.spec.workflow.name, workflow
@@ -475,12 +475,13 @@ def sent(repository: Repository) -> Iterator[tuple[str, str, Declared[Any]]]:
 
 
 def files_of(repository: Repository, reference: str) -> list[str]:
-    """Returns the files of all workflows, workloads and PodCliqueSets with the name ``wanted``, or KIND/NAME."""
-    return [document.origin.path for kind, name, document in sent(repository) if is_called(kind, name, reference)]
+    """Returns the files of all workflows, workloads and PodCliqueSets with the name ``reference``, or KIND/NAME."""
+    work = declared_work(repository)
+    return [document.origin.path for kind, name, document in work if is_called(kind, name, reference)]
 
 
 def no_work(fleet: Fleet, submissions: Sequence[Submission], noun: str, reference: str) -> str:
-    """Returns the message for a name that no ``known`` work has. For a pool or subpool, the message lists its work."""
+    """Returns the message for a name that none of ``submissions`` has. For a pool or subpool, it lists its work."""
     target = fleet.target(reference)
     if target is None:
         return nothing_called(noun, reference, sorted({submission.name for submission in submissions}))
@@ -514,7 +515,7 @@ def replaced(path: str, repository: Repository, *, workflows: bool = False) -> R
 
 
 def is_called(kind: str, name: str, reference: str) -> bool:
-    """Whether ``wanted`` is the name, or KIND/NAME. Names of workflows are folded."""
+    """Whether ``reference`` is the name, or KIND/NAME. Names of workflows are folded."""
     kind_in_reference, _, name_in_reference = reference.rpartition("/")
     is_same = name == name_in_reference or (kind == "Workflow" and names.fold(name) == names.fold(name_in_reference))
     return is_same and kind_in_reference.lower() in ("", kind.lower())

@@ -336,7 +336,7 @@ class MentionReader:
         reference: Mapping[str, Any] | None = None,
         part_keys: Sequence[str] = (),
     ) -> None:
-        """Adds the name at ``path`` in the mapping ``written``. One key of ``parts`` may name a part of the object."""
+        """Adds the name at ``path`` in the mapping ``reference``. One of ``part_keys`` may name a part of it."""
         if not isinstance(name, str) or not name:  # other rules say that it is missing
             return
         mapping = reference or {}

@@ -369,8 +369,8 @@ def fill(platform: FleetPlatform, values: Mapping[str, Any]) -> FilledTemplates:
 def values_of(
     platform: FleetPlatform, resource: Resource, task: Task, identity_tokens: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Returns the values of the tokens for one task. None for a known token without a value. ``about`` has the tokens
-    that identify the task's pool, workflow and group.
+    """Returns the values of the tokens for one task. None for a known token without a value.
+    ``identity_tokens`` identify the task's pool, workflow and group.
     """
     amounts_of_resource = {
         "USER_CPU": resource.cpu or None,

@@ -493,7 +493,7 @@ class Declarations:
     dangling: list[Dangling]
 
     def target(self, name: str, declared: Declared[Any], path: KeyPath) -> Target | None:
-        """Returns the pool and subpool that ``wanted`` at ``path`` names. None if unknown or not resolved."""
+        """Returns the pool and subpool that ``name`` at ``path`` means. None if unknown or not resolved."""
         pool_name, separator, short = names.fold(name).partition(names.SEPARATOR)
         pool = self.pools.get(pool_name)
         if pool is None:

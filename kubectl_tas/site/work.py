@@ -10,7 +10,7 @@ from kubectl_tas.draw.gangfigure import Picture, figure
 from kubectl_tas.place.answers import FitOutcome
 from kubectl_tas.place.gangs_to_place import LeftOut
 from kubectl_tas.report.style import printable
-from kubectl_tas.resolve.fleet import sent
+from kubectl_tas.resolve.fleet import declared_work
 from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.site import blocks, places
 from kubectl_tas.site.blocks import Badge, Block, Cell, Drawing, Facts, Filters, Link, Page, Table, TextBlock, drawing
@@ -151,7 +151,7 @@ def _unread(content: Content) -> tuple[Block, ...]:
     sent_documents = {id(submission.declared) for submission in content.places.work}
     rows = tuple(
         (name, kind, declared.origin.path)
-        for kind, name, declared in sent(content.fleet.repository)
+        for kind, name, declared in declared_work(content.fleet.repository)
         if id(declared) not in sent_documents
     )
     if not rows:

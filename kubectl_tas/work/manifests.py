@@ -14,7 +14,7 @@ from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.work.plain import Plain, to_text
 
 
-class Object(NamedTuple):
+class KeptManifest(NamedTuple):
     """The data kept of a manifest: its file, its place in the order of application, and a digest of its text."""
 
     backend: str
@@ -33,22 +33,22 @@ class Object(NamedTuple):
     size: int
     """The size of the text in bytes."""
 
-    def in_file(self, file: str) -> Object:
+    def in_file(self, file: str) -> KeptManifest:
         """Returns the object in another file of its folder."""
         return self._replace(file=file)
 
 
-def objects(fleet: Fleet, texts: list[bytes]) -> str:
+def manifests_as_json(fleet: Fleet, texts: list[bytes]) -> str:
     """Returns the manifests of a fleet's work as JSON, and adds the text of each to ``texts``."""
-    return to_text([_object(artifact, texts) for artifact in compile_work(fleet)])
+    return to_text([_row(artifact, texts) for artifact in compile_work(fleet)])
 
 
-def objects_of(lines: str, source: str) -> Iterator[Object]:
-    """Yields the manifests of an outcome of the file ``source``. Shares strings that many manifests have in common."""
+def kept_manifests(as_json: str, source: str) -> Iterator[KeptManifest]:
+    """Yields the manifests of the file ``source`` from JSON. Shares strings that many manifests have in common."""
     at = 0
-    for backend, folder, file, version, apply, pool, is_work, order, digest, size in json.loads(lines):
+    for backend, folder, file, version, apply, pool, is_work, order, digest, size in json.loads(as_json):
         phase, namespace, name, kind = order
-        yield Object(
+        yield KeptManifest(
             intern(backend),
             intern(folder),
             file,
@@ -65,7 +65,7 @@ def objects_of(lines: str, source: str) -> Iterator[Object]:
         at += size
 
 
-def _object(artifact: Artifact, texts: list[bytes]) -> Plain:
+def _row(artifact: Artifact, texts: list[bytes]) -> Plain:
     content = manifest_text.file_text(artifact).encode("utf-8", "surrogatepass")
     texts.append(content)
     location = [artifact.backend, artifact.folder, artifact.file, artifact.api_version]

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 from kubectl_tas.base.diagnostics import TasError, has_errors
 from kubectl_tas.base.late import dataclass
-from kubectl_tas.check import TASK_PLATFORMS, check_work
+from kubectl_tas.check import TASK_PLATFORMS, work_findings
 from kubectl_tas.check.growth import waits_for_sums
 from kubectl_tas.check.visibledevices import config_maps
 from kubectl_tas.check.walk import walk
 from kubectl_tas.gangs.admission import Admission
 from kubectl_tas.gangs.podgrouper import pod_group_name
-from kubectl_tas.gangs.summary import sent
+from kubectl_tas.gangs.summary import kept_values
 from kubectl_tas.kinds import DEFAULT_SCALED
 from kubectl_tas.load.loading import Loaded, load_work
 from kubectl_tas.load.source import RawFile
@@ -35,7 +35,7 @@ from kubectl_tas.resolve.companions import FleetCompanion
 from kubectl_tas.resolve.fleet import Context, Fleet, resolve_work
 from kubectl_tas.resolve.mentions import CLAIM_TEMPLATE, SCALED
 from kubectl_tas.resolve.pools import FleetPool
-from kubectl_tas.work.plain import Plain, from_diagnostic, from_location, from_sent, from_waiver
+from kubectl_tas.work.plain import Plain, from_diagnostic, from_kept_values, from_location, from_waiver
 
 if TYPE_CHECKING:
     from kubectl_tas.model.workloads import Workload
@@ -58,7 +58,7 @@ class Outcome:
     is_shared: bool = False
     """Whether the file declares something that work depends on."""
     findings: Plain = field(default_factory=list)
-    sent: Plain = field(default_factory=list)
+    summaries: Plain = field(default_factory=list)
     """The work that the file sends to queues, each behind its pool, its subpool and the place that names these."""
     claims: Plain = field(default_factory=list)
     """Names that no other file may have or use. A file is judged together with any other file that does."""
@@ -72,7 +72,7 @@ class Outcome:
     """Names in the documents of the file: references, and declarations that other files may reference."""
     waivers: Plain = field(default_factory=list)
     is_empty: bool = True
-    objects: str | None = None
+    manifests: str | None = None
     """The manifests as JSON; None if not requested, not made because of errors, or moved to a file by a run."""
 
     @property
@@ -99,18 +99,18 @@ def outcome(raw: RawFile, shared: SharedContext, texts: list[bytes] | None = Non
     pools = _pools_named_in(repository, raw)
     fleet = resolve_work(repository, shared.narrowed(pools))
     sorted_pools = None if pools is None else sorted(pools)
-    findings = (*loaded.diagnostics, *check_work(fleet))
+    findings = (*loaded.diagnostics, *work_findings(fleet))
     if not _is_alone(fleet) or any(
         finding.location is None or finding.location.path != raw.path for finding in findings
     ):
         return Outcome(sorted_pools, is_alone=False)
     admission = Admission(fleet)
-    work = [
+    summaries = [
         [
             submission.pool.name,
             submission.subpool.name if submission.subpool else None,
             from_location(submission.place),
-            from_sent(sent(submission, admission.request(submission))),
+            from_kept_values(kept_values(submission, admission.request(submission))),
         ]
         for submission in fleet.submissions
     ]
@@ -118,7 +118,7 @@ def outcome(raw: RawFile, shared: SharedContext, texts: list[bytes] | None = Non
         sorted_pools,
         is_alone=True,
         findings=[from_diagnostic(finding) for finding in findings],
-        sent=work,
+        summaries=summaries,
         claims=sorted(claims(fleet)),
         uses=sorted(uses(fleet)),
         name_prefixes=sorted(name_prefixes(fleet)),
@@ -126,16 +126,16 @@ def outcome(raw: RawFile, shared: SharedContext, texts: list[bytes] | None = Non
         mentions=[*fleet.own_mentions.rows],
         waivers=[from_waiver(waiver) for waiver in repository.waivers],
         is_empty=repository.is_empty,
-        objects=None if texts is None or has_errors(findings) else _objects(fleet, texts),
+        manifests=None if texts is None or has_errors(findings) else _manifests(fleet, texts),
     )
 
 
-def _objects(fleet: Fleet, texts: list[bytes]) -> str | None:
+def _manifests(fleet: Fleet, texts: list[bytes]) -> str | None:
     """Returns the manifests; None if only a rule over all work together refuses them."""
-    from kubectl_tas.work.manifests import objects  # only rendering waits for the compiler and its templates
+    from kubectl_tas.work.manifests import manifests_as_json  # only rendering waits for the compiler and its templates
 
     try:
-        return objects(fleet, texts)
+        return manifests_as_json(fleet, texts)
     except (TasError, ValueError):  # Rendering repeats this step and reports the error.
         texts.clear()
         return None

@@ -11,7 +11,7 @@ from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Severity
 from kubectl_tas.base.resources import all_rules
 from kubectl_tas.facts.gpus import Gpus, Hundredths
 from kubectl_tas.facts.quantities import NO_LIMIT, Amounts
-from kubectl_tas.gangs.summary import Request, Sent
+from kubectl_tas.gangs.summary import KeptValues, Request
 from kubectl_tas.model.repository import Unread, Waiver
 
 Plain = list[Any]
@@ -129,17 +129,18 @@ def _read_amounts(gpu: int | str, cpu: int | str, memory: int | str) -> Amounts:
     return Amounts(_read_amount(gpu), _read_amount(cpu), _read_amount(memory))
 
 
-def from_sent(sent: Sent) -> Plain:
+def from_kept_values(kept: KeptValues) -> Plain:
     """Converts the summary of a submission to plain data."""
-    request = sent.request
+    request = kept.request
     requested = [*map(_amounts, (request.asks, request.largest, request.first)), request.is_one_gang]
-    identity = [sent.kind, sent.name, sent.priority, sent.namespace, sent.gang]
-    return [*identity, _amounts(sent.asks), requested, list(sent.platforms), sent.objects, sent.owner]
+    identity = [kept.kind, kept.name, kept.priority, kept.namespace, kept.gang]
+    return [*identity, _amounts(kept.asks), requested, list(kept.platforms), kept.objects, kept.owner]
 
 
-def to_sent(plain: Plain) -> Sent:
+def to_kept_values(plain: Plain) -> KeptValues:
     """Restores the summary of a submission from plain data."""
     kind, name, priority, namespace, gang, asks, requested, platforms, objects, owner = plain
     all_, largest, least, is_one_gang = requested
     request = Request(_read_amounts(*all_), _read_amounts(*largest), _read_amounts(*least), is_one_gang)
-    return Sent(kind, name, priority, namespace, gang, _read_amounts(*asks), request, tuple(platforms), objects, owner)
+    identity, own_asks = (kind, name, priority, namespace, gang), _read_amounts(*asks)
+    return KeptValues(*identity, own_asks, request, tuple(platforms), objects, owner)

@@ -72,7 +72,7 @@ class NamelessFile:
         return content.decode("utf-8", "surrogatepass")
 
 
-class TextsByFile:
+class TextsOnDisk:
     """Keeps one text for each of many files, in a nameless file instead of memory."""
 
     def __init__(self) -> None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from kubectl_tas.base.diagnostics import Diagnostic, Location, has_errors
 from kubectl_tas.base.folders import is_below, misspelled
 from kubectl_tas.base.late import dataclass
-from kubectl_tas.check import check_all, check_fleet, check_work
+from kubectl_tas.check import all_findings, fleet_findings, work_findings
 from kubectl_tas.gangs.admission import Admission
 from kubectl_tas.gangs.summary import ReleasedOrigin, Summary
 from kubectl_tas.load.loading import Loaded, config_of, load_repository, load_work
@@ -32,14 +32,14 @@ from kubectl_tas.resolve.platforms import Finder
 from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.store.cache import Store
 from kubectl_tas.work.outcome import Outcome, SharedContext, claims, name_prefixes, names_to_compare, uses, work_of
-from kubectl_tas.work.plain import to_diagnostic, to_sent, to_waiver
-from kubectl_tas.work.processes import FileResult, FileTexts, NamelessFile, TextsByFile, outcomes, processes_for
+from kubectl_tas.work.plain import to_diagnostic, to_kept_values, to_waiver
+from kubectl_tas.work.processes import FileResult, FileTexts, NamelessFile, TextsOnDisk, outcomes, processes_for
 from kubectl_tas.work.stored_outcomes import StoredOutcomes
 
 if TYPE_CHECKING:
     from kubectl_tas.emit.manifest_text import Deferred
     from kubectl_tas.model.artifact import Artifact
-    from kubectl_tas.work.manifests import Object
+    from kubectl_tas.work.manifests import KeptManifest
 
 LEAST_KEPT = 20
 """The fewest files for which using the store saves time."""
@@ -61,18 +61,18 @@ class JudgedRepository:
     @property
     def findings(self) -> tuple[Diagnostic, ...]:
         """All findings, before settings and waivers of the repository apply."""
-        return (*self.of_all, *self.of_files)
+        return (*self.fleet_findings, *self.file_findings)
 
     @cached_property
-    def of_all(self) -> tuple[Diagnostic, ...]:
+    def fleet_findings(self) -> tuple[Diagnostic, ...]:
         """The findings about shared documents, or about all work."""
-        return check_all(self.fleet, complete=self.loaded.complete)
+        return fleet_findings(self.fleet, complete=self.loaded.complete)
 
     @cached_property
-    def of_files(self) -> tuple[Diagnostic, ...]:
+    def file_findings(self) -> tuple[Diagnostic, ...]:
         """The findings from reading a file, or about a single piece of work."""
         findings_by_file = (to_diagnostic(plain) for outcome in self.outcomes.values() for plain in outcome.findings)
-        return (*self.loaded.diagnostics, *check_work(self.fleet), *findings_by_file)
+        return (*self.loaded.diagnostics, *work_findings(self.fleet), *findings_by_file)
 
     @cached_property
     def admission(self) -> Admission:
@@ -109,7 +109,7 @@ class JudgedFiles:
     shared: SharedContext
     outcomes: Mapping[str, Outcome]
     texts: dict[str, FileTexts]
-    objects: TextsByFile
+    manifests: TextsOnDisk
     """The manifests of outcomes, kept out of memory."""
     settings: Sequence[Setting]
     effort: Effort
@@ -120,15 +120,15 @@ class JudgedFiles:
         others, or that claim the same name as another file.
         """
         if any(outcome.is_shared for outcome in self.outcomes.values()):  # a folder of work has a Pool, for example
-            return frozenset((*self.source.shared, *self.source.raws))
-        apart = self.source.shared | {path for path, outcome in self.outcomes.items() if not outcome.is_alone}
+            return frozenset((*self.source.shared_paths, *self.source.raws))
+        apart = self.source.shared_paths | {path for path, outcome in self.outcomes.items() if not outcome.is_alone}
         fleet = resolve(self.source.load(apart, self.settings).repository)
         alone = {path: outcome for path, outcome in self.outcomes.items() if outcome.is_alone}
         return frozenset(apart | _files_with_shared_names(alone, fleet))
 
     def files_called(self, words: Sequence[str]) -> set[str]:
         """Returns the files with work of that name or KIND/NAME."""
-        called = ((path, plain[-1]) for path, outcome in self.outcomes.items() for plain in outcome.sent)
+        called = ((path, plain[-1]) for path, outcome in self.outcomes.items() for plain in outcome.summaries)
         return {path for path, (kind, name, *_) in called if any(is_called(kind, name, word) for word in words)}
 
     def differing(self, older: JudgedFiles) -> set[str]:
@@ -161,27 +161,27 @@ def judge_files(
     """Returns the outcome of each file of a repository, taken from ``like`` if the file is the same there.
     With ``render``, each outcome has the objects of its file. ``settings`` are values of templates.
     """
-    work = [raw for path, raw in files.raws.items() if path not in files.shared]
-    declared = files.load(files.shared, settings, None if work else effort.tick)
+    work = [raw for path, raw in files.raws.items() if path not in files.shared_paths]
+    declared = files.load(files.shared_paths, settings, None if work else effort.tick)
     context = resolve_context(declared.repository)
     shared = SharedContext(context, declared.repository, files.digests())
-    judged = JudgedFiles(files, shared, {}, {}, TextsByFile(), settings, effort)
+    files_judged = JudgedFiles(files, shared, {}, {}, TextsOnDisk(), settings, effort)
     taken_over: dict[str, Outcome] = {}
     if like is not None:
-        taken_over = {path: like.outcomes[path] for path in like.outcomes.keys() - like.differing(judged)}
+        taken_over = {path: like.outcomes[path] for path in like.outcomes.keys() - like.differing(files_judged)}
     made, texts = dict(taken_over), dict[str, FileTexts]()
     missing = [raw for raw in work if raw.path not in taken_over]
-    for done in _known_or_made(missing, shared, effort, render=render and not _fails(declared, context)):
+    for done in _known_or_made(missing, shared, effort, render=render and not _shared_fails(declared, context)):
         made[done.raw.path] = done.outcome
-        if done.outcome.objects is not None:
-            judged.objects.put(done.raw.path, done.outcome.objects)
-            made[done.raw.path] = replace(done.outcome, objects=None)
+        if done.outcome.manifests is not None:
+            files_judged.manifests.put(done.raw.path, done.outcome.manifests)
+            made[done.raw.path] = replace(done.outcome, manifests=None)
             if done.texts is not None:
                 texts[done.raw.path] = done.texts
         effort.tick(len(made), len(work))
         if done.outcome.is_shared:
             break
-    return replace(judged, outcomes={path: made[path] for path in sorted(made)}, texts=texts)
+    return replace(files_judged, outcomes={path: made[path] for path in sorted(made)}, texts=texts)
 
 
 def judge_repository(
@@ -231,30 +231,30 @@ def _known_or_made(
         stored.save()
 
 
-def _fails(loaded: Loaded, context: Context) -> bool:
+def _shared_fails(loaded: Loaded, context: Context) -> bool:
     """Whether the shared documents have errors, so that no dependent work is rendered."""
     fleet = resolve_work(replace(loaded.repository, workflows=(), workloads=(), companions=()), context)
-    return has_errors((*loaded.diagnostics, *check_fleet(fleet, complete=loaded.complete)))
+    return has_errors((*loaded.diagnostics, *all_findings(fleet, complete=loaded.complete)))
 
 
-def whole_work(run: JudgedRepository) -> Callable[[Submission], tuple[Fleet, Submission]]:
+def whole_work(judged: JudgedRepository) -> Callable[[Submission], tuple[Fleet, Submission]]:
     """Returns a function that gives work in full, with its fleet. For a summary, it reads the file again, and keeps
     the last file.
     """
     counts = Counter[str]()
     numbers: dict[int, int] = {}
-    for summary in run.fleet.summaries:
+    for summary in judged.fleet.summaries:
         path = summary.declared.origin.path
         numbers[id(summary)] = counts[path]
         counts[path] += 1
 
     @lru_cache(maxsize=1)
     def of_file(path: str) -> Fleet:
-        return work_of(run.files.source.raws[path], run.files.shared)
+        return work_of(judged.files.source.raws[path], judged.files.shared)
 
     def whole(submission: Submission) -> tuple[Fleet, Submission]:
         if id(submission) not in numbers:
-            return run.fleet, submission
+            return judged.fleet, submission
         fleet = of_file(submission.declared.origin.path)
         return fleet, fleet.submissions[numbers[id(submission)]]
 
@@ -264,19 +264,19 @@ def whole_work(run: JudgedRepository) -> Callable[[Submission], tuple[Fleet, Sub
 def _summaries(alone: Mapping[str, Outcome], context: Context) -> Iterator[Summary]:
     """Yields the summaries of the work that was judged by itself."""
     for path, outcome in alone.items():
-        for pool_name, subpool_name, location, plain in outcome.sent:
+        for pool_name, subpool_name, location, plain in outcome.summaries:
             pool = context.pools[pool_name]
             subpool = next((candidate for candidate in pool.subpools if candidate.name == subpool_name), None)
             declared = Declared(None, ReleasedOrigin(path, Location(*location)))
-            yield Summary(declared, pool, subpool, to_sent(plain))
+            yield Summary(declared, pool, subpool, to_kept_values(plain))
 
 
-def _finder(judge_repository: JudgedFiles, path: str) -> Callable[[int], Finder]:
+def _finder(files_judged: JudgedFiles, path: str) -> Callable[[int], Finder]:
     """Returns a function that finds places in the n-th document of a file, and reads the file again when first used."""
 
     @cache
     def origins() -> list[Origin]:
-        loaded = load_work(judge_repository.source.raws[path], judge_repository.shared.context.config)
+        loaded = load_work(files_judged.source.raws[path], files_judged.shared.context.config)
         assert loaded is not None
         return [declared.origin for declared in loaded.repository.work]
 
@@ -333,14 +333,14 @@ class SourceFiles:
         self._loaded: tuple[frozenset[str], Loaded] | None = None
         self.paths: tuple[str, ...] = ()
         """The paths of all files that are read; set by ``inputs``."""
-        self.shared = {CONFIG_FILE}
+        self.shared_paths = {CONFIG_FILE}
         folders = [folder for folder in config.sources if misspelled(folder) is None]
         for folder in folders:
             source.has_folder(folder)  # one that is there now and vanishes is not gone
         for raw in source.files(folders, exclude=config.output):
             self.raws[raw.path] = raw
             if any(is_below(raw.path, folder) for folder in config.adminSources):
-                self.shared.add(raw.path)
+                self.shared_paths.add(raw.path)
 
     def load(self, paths: Collection[str], settings: Sequence[Setting] = (), tick: Tick | None = None) -> Loaded:
         """Loads these files as a repository, and keeps the last result, because callers often repeat the request."""
@@ -364,7 +364,7 @@ class SourceFiles:
 
     def digests(self) -> dict[str, bytes]:
         """Returns a digest of each file that others depend on."""
-        raws = [self.raws[path] for path in self.shared if path in self.raws]
+        raws = [self.raws[path] for path in self.shared_paths if path in self.raws]
         config = [self._config] if self._config else []
         return {raw.path: hashlib.blake2b(raw.content).digest() for raw in (*raws, *config)}
 
@@ -387,30 +387,30 @@ class _SelectedFiles:
         return tuple(self._raws[path] for path in sorted(self._raws))
 
 
-def objects_to_apply(run: JudgedRepository, fleet: Fleet) -> tuple[Artifact | Object, ...]:
+def manifests_in_order(judged: JudgedRepository, fleet: Fleet) -> tuple[Artifact | KeptManifest, ...]:
     """Returns all objects of a repository without errors, by backend and then in the order of application. ``fleet`` is
     the fleet of the run, perhaps with other shared settings.
     """
-    if run.is_empty:
+    if judged.is_empty:
         return ()
     from kubectl_tas.compile import compile_shared, compile_work, in_order_of_application
-    from kubectl_tas.work.manifests import objects_of  # only rendering waits for the compiler and its templates
+    from kubectl_tas.work.manifests import kept_manifests  # only rendering waits for the compiler and its templates
 
-    made: list[Artifact | Object] = [*compile_shared(fleet), *compile_work(fleet)]
-    for path in run.outcomes:
-        manifests = run.files.objects.get(path)
-        made += objects_of(_again(run, path) if manifests is None else manifests, path)
+    made: list[Artifact | KeptManifest] = [*compile_shared(fleet), *compile_work(fleet)]
+    for path in judged.outcomes:
+        manifests = judged.files.manifests.get(path)
+        made += kept_manifests(_compiled_again(judged, path) if manifests is None else manifests, path)
     return in_order_of_application(fleet, made)
 
 
-def texts_of(run: JudgedRepository) -> Callable[[Artifact | Object], str | Deferred]:
+def texts_of(judged: JudgedRepository) -> Callable[[Artifact | KeptManifest], str | Deferred]:
     """Returns a function that gives the text of an object's file. The function may be used after the object is gone."""
     from kubectl_tas.emit.manifest_text import Deferred, file_text
     from kubectl_tas.model.artifact import Artifact
 
-    read = partial(_text_again, run)
+    read = partial(_text_again, judged)
 
-    def text_of(manifest: Artifact | Object) -> str | Deferred:
+    def text_of(manifest: Artifact | KeptManifest) -> str | Deferred:
         if isinstance(manifest, Artifact):
             return file_text(manifest)
         return Deferred(manifest.digest, manifest.source, (manifest.at, manifest.size), read)
@@ -418,28 +418,28 @@ def texts_of(run: JudgedRepository) -> Callable[[Artifact | Object], str | Defer
     return text_of
 
 
-def make_texts(run: JudgedRepository, sources: Iterable[str]) -> None:
+def make_texts(judged: JudgedRepository, sources: Iterable[str]) -> None:
     """Makes the texts of files that were kept without them, in one batch."""
-    texts, effort = run.files.texts, run.files.effort
-    missing = [run.files.source.raws[path] for path in sorted(run.outcomes.keys() & set(sources) - texts.keys())]
+    texts, effort = judged.files.texts, judged.files.effort
+    missing = [judged.files.source.raws[path] for path in sorted(judged.outcomes.keys() & set(sources) - texts.keys())]
     many = processes_for(len(missing)) if effort.processes is None else effort.processes
-    for done in outcomes(missing, run.files.shared, many, render=True) if len(missing) > 1 else ():
-        if done.texts is not None and done.outcome.objects is not None:
+    for done in outcomes(missing, judged.files.shared, many, render=True) if len(missing) > 1 else ():
+        if done.texts is not None and done.outcome.manifests is not None:
             texts[done.raw.path] = done.texts
 
 
-def _text_again(run: JudgedRepository, source: str, at: int, size: int) -> str:
-    if source not in run.files.texts:
-        _again(run, source)
-    return run.files.texts[source].text(at, size)
+def _text_again(judged: JudgedRepository, source: str, at: int, size: int) -> str:
+    if source not in judged.files.texts:
+        _compiled_again(judged, source)
+    return judged.files.texts[source].text(at, size)
 
 
-def _again(run: JudgedRepository, path: str) -> str:
+def _compiled_again(judged: JudgedRepository, path: str) -> str:
     """Compiles a file once more, for its texts."""
-    from kubectl_tas.work.manifests import objects
+    from kubectl_tas.work.manifests import manifests_as_json
 
     texts: list[bytes] = []
-    made = objects(work_of(run.files.source.raws[path], run.files.shared), texts)
+    made = manifests_as_json(work_of(judged.files.source.raws[path], judged.files.shared), texts)
     spool = NamelessFile()
-    run.files.texts[path] = FileTexts(spool, spool.put(texts))
+    judged.files.texts[path] = FileTexts(spool, spool.put(texts))
     return made

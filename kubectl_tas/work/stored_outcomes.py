@@ -52,10 +52,10 @@ class StoredOutcomes:
 
     def add(self, raw: RawFile, outcome: Outcome) -> None:
         """Keeps an outcome; writes it when ``save`` is called or many outcomes are waiting."""
-        *plain, objects = outcome.plain
+        *plain, manifests = outcome.plain
         digest = self._shared.digest(outcome.pool_names)
         older_rows = [row for row in self._older.pop(raw.path, ()) if row[0] != digest]
-        rows: list[_Row] = [(digest, plain, objects or ""), *older_rows[: CONTEXTS - 1]]
+        rows: list[_Row] = [(digest, plain, manifests or ""), *older_rows[: CONTEXTS - 1]]
         lines = [to_text([row[:2] for row in rows]), *(row[2] for row in rows)]
         self._new.append((_key(raw), "\n".join(lines).encode("utf-8", "surrogatepass")))
         if len(self._new) >= AT_ONCE:
@@ -69,9 +69,9 @@ class StoredOutcomes:
     def _outcome(self, path: str, content: bytes, *, render: bool) -> Outcome | None:
         try:
             rows = _rows(content)
-            for digest, plain, objects in rows:
-                outcome = Outcome(*(*plain, objects if render else None))
-                if digest == self._shared.digest(outcome.pool_names) and outcome.objects != "":
+            for digest, plain, manifests in rows:
+                outcome = Outcome(*(*plain, manifests if render else None))
+                if digest == self._shared.digest(outcome.pool_names) and outcome.manifests != "":
                     return outcome
         except (TypeError, ValueError):  # another format
             return None

@@ -59,22 +59,22 @@ class RunOutcome:
     """All findings, before settings and waivers of the repository apply."""
     loaded: Loaded
     is_empty: bool
-    repository: JudgedRepository | None
+    judged: JudgedRepository | None
     """The files that this run judged; None if the findings are those of an earlier run."""
     stored: StoredRun | None = None
     """The run in the store; None without a store."""
 
     @classmethod
-    def of(cls, repository: JudgedRepository, stored: StoredRun | None = None) -> RunOutcome:
+    def of(cls, judged: JudgedRepository, stored: StoredRun | None = None) -> RunOutcome:
         """Returns the outcome of a repository that this run judged."""
-        findings, is_empty = repository.findings, repository.is_empty
-        return cls(repository.fleet, findings, repository.loaded, is_empty, repository, stored)
+        findings, is_empty = judged.findings, judged.is_empty
+        return cls(judged.fleet, findings, judged.loaded, is_empty, judged, stored)
 
     @property
     def full(self) -> JudgedRepository:
         """The judged files, judged now if the store had the findings."""
-        if self.repository is not None:
-            return self.repository
+        if self.judged is not None:
+            return self.judged
         assert self.stored is not None
         return self.stored.full
 
@@ -206,9 +206,9 @@ class StoredStamps:
 
     def keep(self, paths: Sequence[str]) -> None:
         """Keeps the stamps of the files that are up to date."""
-        settled = self._stamps.settled(frozenset(paths)) if self._stamps is not None else None
-        if settled is not None and self._store is not None:
-            self._store.put(_in_batches(self._key, *settled))
+        to_keep = self._stamps.to_keep(frozenset(paths)) if self._stamps is not None else None
+        if to_keep is not None and self._store is not None:
+            self._store.put(_in_batches(self._key, *to_keep))
 
 
 class RecordedSource:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_tas.check.run_checks import judge
+from kubectl_tas.check.judging import judge
 from kubectl_tas.load.source import MemorySource
 from kubectl_tas.model.config import Setting
 from tests.check.test_growth import torch

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_tas.base.credentials import kind_of, shape_of
-from kubectl_tas.check.run_checks import settled
+from kubectl_tas.check.judging import counted_and_waived
 from tests.check.test_backdoors import JOB, put, validated
 from tests.support.cli import kubectl_tas, pool, write
 from tests.support.effort import in_a_minute
@@ -96,7 +96,7 @@ def test_no_finding_has_the_line_of_a_secret() -> None:
     spec = f"spec:\n  template: {{spec: {{containers: [{container}]}}}}\n"
     head = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a, labels: {kubectl-tas/pool: taem}}\n"
     judged = judged_files({"pools/team.yaml": pool(), "workflows/w.yaml": f"{head}{spec}"})
-    found, _ = settled(judged.found, judged.fleet, None, complete=judged.complete)
+    found, _ = counted_and_waived(judged.found, judged.fleet, None, complete=judged.complete)
     assert {(item.location.line, item.location.source != "") for item in found if item.location} == {
         (3, True),
         (5, False),

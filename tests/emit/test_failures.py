@@ -262,7 +262,7 @@ class TestStamps:
         stamps = Stamps({"old": "o 1 2 3", "gone": "g 1 2 3", "a": "b 1 2 3"}, newest)
         for name, time in zip("abc", times, strict=False):
             stamps.note(name, f"1 2 3 {time}", "d")
-        return stamps.settled(["old", "a", "b", "c"])
+        return stamps.to_keep(["old", "a", "b", "c"])
 
     def test_nothing_is_kept_without_reading(self) -> None:
         assert self.settled() is None
@@ -363,11 +363,11 @@ class TestPlans:
         ]
         assert ticks == [(1, 4), (2, 4), (3, 4), (4, 4)]
 
-    def test_folders_that_hold_only_what_is_rendered_are_settled(self, tmp_path: Path) -> None:
+    def test_folders_that_hold_only_what_is_rendered_are_unchanged(self, tmp_path: Path) -> None:
         texts = dict.fromkeys(("m/a/x.yaml", "m/b/x.yaml", "m/c/x.yaml", "m/d/x.yaml"), f"{MARK}a\n")
         write(tmp_path, {**texts, "m/b/README": "", "m/c/x.yaml": f"{MARK}b\n", "m/d/e/f": ""})
         made = plan(texts, tmp_path, "m", ())
-        assert made.settled == {"m/a"}
+        assert made.unchanged_folders == {"m/a"}
         assert sorted(made.same) == ["m/a/x.yaml", "m/b/x.yaml", "m/d/x.yaml"]
         assert [item.path for item in made.changes] == ["m/c/x.yaml"]
 
@@ -378,7 +378,7 @@ class TestPlans:
         write(tmp_path, {**texts, "m/c.yaml": f"{MARK}b\n"})
         first = Stamps({})
         assert [item.path for item in plan(texts, tmp_path, "m", (), first).changes] == ["m/c.yaml"]
-        settled = first.settled(["m/a/x.yaml", "m/b/x.yaml", "m/c.yaml"])
+        settled = first.to_keep(["m/a/x.yaml", "m/b/x.yaml", "m/c.yaml"])
         assert settled is not None
         assert settled[0].keys() == {"m/a/x.yaml", "m/b/x.yaml"}
         read: list[str] = []

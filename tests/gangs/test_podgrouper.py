@@ -9,7 +9,7 @@ import pytest
 from kubectl_tas.gangs.podgrouper import minimums
 from kubectl_tas.load.document import Document, parse
 from kubectl_tas.load.kinds import Kind, recognise
-from kubectl_tas.load.schema import validate
+from kubectl_tas.load.schema import read_model
 from kubectl_tas.model.config import ConfigSpec
 from kubectl_tas.model.podtemplate import PodTemplate
 from kubectl_tas.model.repository import Declared, Repository
@@ -70,7 +70,7 @@ def read(path: str, **labels: str) -> FleetWorkload:
 def model(document: Document) -> Declared[Any]:
     kind = recognise(document)
     assert isinstance(kind, Kind)
-    spec, problems = validate(kind, document)
+    spec, problems = read_model(kind, document)
     assert problems == []
     return Declared(spec, document)
 

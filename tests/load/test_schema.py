@@ -9,7 +9,7 @@ import pytest
 from kubectl_tas.base.diagnostics import Diagnostic
 from kubectl_tas.load.document import parse
 from kubectl_tas.load.kinds import Kind, recognise
-from kubectl_tas.load.schema import validate
+from kubectl_tas.load.schema import read_model
 from kubectl_tas.model.kindlists import why_elsewhere
 from kubectl_tas.model.pool_kinds import Pool
 from tests.support.judged import told_of
@@ -29,7 +29,7 @@ def findings(text: str) -> list[Diagnostic]:
     kind = recognise(documents[0])
     if isinstance(kind, Diagnostic):
         return [kind]
-    model, found = validate(kind, documents[0])
+    model, found = read_model(kind, documents[0])
     assert (model is None) == bool(found)
     return found
 
@@ -224,7 +224,7 @@ def test_valid_document_becomes_its_model() -> None:
     documents, _ = parse("f.yaml", gpu("8"))
     kind = recognise(documents[0])
     assert isinstance(kind, Kind)
-    model, found = validate(kind, documents[0])
+    model, found = read_model(kind, documents[0])
     assert isinstance(model, Pool)
     assert model.spec.resources.gpu.guarantee == 8
     assert not found

@@ -9,7 +9,7 @@ import yaml
 
 from kubectl_tas.load.loading import load_repository
 from kubectl_tas.load.source import FolderSource
-from kubectl_tas.resolve.fleet import Fleet, PlacedWork, is_called, no_work, replaced, sent
+from kubectl_tas.resolve.fleet import Fleet, PlacedWork, declared_work, is_called, no_work, replaced
 from tests.support.cli import pool, subpool, write
 from tests.support.fleets import fleet_of
 from tests.support.grove import clique_set, job, operator, pod_group, topology, two_clusters, workflow
@@ -86,7 +86,7 @@ class TestWork:
             ("PodCliqueSet", "chat", "team"),
             ("PodGroup", "big", "team"),
         ]
-        assert [(kind, name, item.origin.path) for kind, name, item in sent(fleet.repository)] == [
+        assert [(kind, name, item.origin.path) for kind, name, item in declared_work(fleet.repository)] == [
             ("Workflow", "My_Run", "run.yaml"),
             ("Deployment", "web", "web.yaml"),
             ("PodGroup", "big", "hand.yaml"),
@@ -122,8 +122,8 @@ class TestWork:
         )
 
     def test_where_settings_are(self, fleet: Fleet) -> None:
-        assert fleet.settings == "the defaults"
-        assert fleet_of(TWO).settings == "tas.yaml"
+        assert fleet.settings_source == "the defaults"
+        assert fleet_of(TWO).settings_source == "tas.yaml"
 
 
 def test_a_part_of_a_fleet_has_one_cluster() -> None:

@@ -93,7 +93,7 @@ def gang(root: Path, texts: dict[str, bytes]) -> tuple[frozenset[str], str]:
     found, content = set(), []
     for artifact in compile_fleet(session.fleet):
         kind, name = artifact.manifest.kind, artifact.manifest.metadata.name
-        document = manifest_text.document(artifact)
+        document = manifest_text.object_text(artifact)
         spec = document.partition("\nspec:\n")[2]
         if kind in ("Pod", "Job"):
             metadata = safe_load(document)["metadata"]

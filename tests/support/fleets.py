@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kubectl_tas.base.diagnostics import Diagnostic
-from kubectl_tas.check.run_checks import Judged, judge
+from kubectl_tas.check.judging import Judged, judge
 from kubectl_tas.load.source import MemorySource
 from kubectl_tas.resolve.fleet import Fleet
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kubectl_tas.check.run_checks import settled
+from kubectl_tas.check.judging import counted_and_waived
 from tests.support.cli import pool
 from tests.support.fleets import judged_files
 
@@ -10,7 +10,7 @@ from tests.support.fleets import judged_files
 def told(files: dict[str, str]) -> list[str]:
     """Every finding of these files in one line each: its place, its rule, its message, and its hint."""
     judged = judged_files(files)
-    counted, _ = settled(judged.found, judged.fleet, None, complete=judged.complete)
+    counted, _ = counted_and_waived(judged.found, judged.fleet, None, complete=judged.complete)
     return [f"{item.location} {item.rule.code}: {item.message} ({item.hint})" for item in counted]
 
 

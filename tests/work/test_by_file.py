@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_tas.base.diagnostics import Diagnostic, TasError, has_errors
-from kubectl_tas.check.run_checks import judge, settled
+from kubectl_tas.check.judging import counted_and_waived, judge
 from kubectl_tas.compile import compile_fleet
 from kubectl_tas.emit import manifest_text
 from kubectl_tas.emit.file_plan import layout
@@ -24,7 +24,7 @@ from kubectl_tas.work.run import (
     judge_both,
     judge_files,
     judge_repository,
-    objects_to_apply,
+    manifests_in_order,
     texts_of,
 )
 from kubectl_tas.work.stored_run import RenderedFiles, judge_or_recall
@@ -55,10 +55,10 @@ def whole(source: Source) -> Came:
         found = judge(source)
     except TasError as error:
         return Came([], None, error.message)
-    counted, _ = settled(found.found, found.fleet, None, complete=found.complete)
+    counted, _ = counted_and_waived(found.found, found.fleet, None, complete=found.complete)
     files = None
     if not has_errors(counted):
-        files = layout(compile_fleet(found.fleet), found.fleet.config, found.fleet.settings)
+        files = layout(compile_fleet(found.fleet), found.fleet.config, found.fleet.settings_source)
     return Came([told(item) for item in counted], texts(files))
 
 
@@ -67,13 +67,13 @@ def by_file(source: Source, effort: Effort) -> Came:
         found = judge_or_recall(source, (), effort, render=True)
     except TasError as error:
         return Came([], None, error.message)
-    counted, _ = settled(found.findings, found.fleet, None, complete=found.loaded.complete)
+    counted, _ = counted_and_waived(found.findings, found.fleet, None, complete=found.loaded.complete)
     files = None
     if not has_errors(counted):
         files = laid_out_by(found.full)
         if found.stored is not None:
             digests = {path: manifest_text.digest(content) for path, content in files.items()}
-            assert found.repository is not None or found.stored.rendered in (None, RenderedFiles(digests, {})), (
+            assert found.judged is not None or found.stored.rendered in (None, RenderedFiles(digests, {})), (
                 "what was kept of it is another"
             )
             found.stored.keep_rendered(RenderedFiles(digests, {}))
@@ -82,7 +82,7 @@ def by_file(source: Source, effort: Effort) -> Came:
 
 def laid_out_by(run: JudgedRepository) -> dict[str, str | manifest_text.Deferred]:
     fleet = run.fleet
-    return layout(objects_to_apply(run, fleet), fleet.config, fleet.settings, read=texts_of(run))
+    return layout(manifests_in_order(run, fleet), fleet.config, fleet.settings_source, read=texts_of(run))
 
 
 def texts(files: Mapping[str, str | manifest_text.Deferred] | None) -> dict[str, str] | None:

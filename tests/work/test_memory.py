@@ -19,8 +19,8 @@ from kubectl_tas.model.artifact import Artifact
 from kubectl_tas.model.config import ConfigSpec
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.work import manifests, outcome
-from kubectl_tas.work.manifests import Object
-from kubectl_tas.work.run import Effort, JudgedRepository, objects_to_apply, texts_of
+from kubectl_tas.work.manifests import KeptManifest
+from kubectl_tas.work.run import Effort, JudgedRepository, manifests_in_order, texts_of
 from tests.work.repositories import POOL, run
 
 WORKFLOW = """\
@@ -57,19 +57,19 @@ def test_work_is_let_go() -> None:
     _, few = held_by(20)
     found, many = held_by(2000)
     assert len(found.outcomes) == 2000
-    assert all(found.files.objects.get(path) for path in found.outcomes)
+    assert all(found.files.manifests.get(path) for path in found.outcomes)
     assert many == few
 
 
 def test_manifests_hold_little() -> None:
     """Lists of them are out of memory, what many have in common is there once, and their texts hold none of them."""
     found, _ = held_by(20)
-    assert all(item.objects is None for item in found.files.outcomes.values())
-    kept = [item for item in objects_to_apply(found, found.fleet) if isinstance(item, Object)]
+    assert all(item.manifests is None for item in found.files.outcomes.values())
+    kept = [item for item in manifests_in_order(found, found.fleet) if isinstance(item, KeptManifest)]
     texts = [text for text in map(texts_of(found), kept) if isinstance(text, Deferred)]
     assert len(texts) >= 20
     assert len({id(text.maker) for text in texts}) == 1
-    assert not any(isinstance(part, Object) for text in texts for part in text)
+    assert not any(isinstance(part, KeptManifest) for text in texts for part in text)
     for name in ("backend", "api_version", "pool"):
         assert len({id(getattr(item, name)) for item in kept}) == len({getattr(item, name) for item in kept})
 

@@ -116,7 +116,7 @@ def test_what_a_file_names(name: str) -> None:
     found = outcome_of(text)
     assert found.is_alone
     assert Named(found.pools, found.claims, found.uses, found.name_prefixes, found.names_to_compare) == named
-    assert (found.is_shared, found.is_empty, found.objects) == (False, False, None)
+    assert (found.is_shared, found.is_empty, found.manifests) == (False, False, None)
     assert found.pool_names == (None if named.wanted is None else frozenset(named.wanted))
 
 
@@ -163,18 +163,18 @@ def test_the_work_of_a_file_is_summed_up() -> None:
     place = ["workflows/w.yaml", 3, 9, "  pool: a # here", 1, 1]
     amounts = [2, 2000, 2 * 2**30]
     sent = ["Workflow", "w", "LOW", "default", None, amounts, [amounts, amounts, amounts, True], [""], 3, ""]
-    assert found.sent == [["a", None, place, sent]]
+    assert found.summaries == [["a", None, place, sent]]
     assert (found.findings, found.waivers, found.mentions) == ([], [], [])
-    assert found.objects is not None
+    assert found.manifests is not None
     assert Outcome(*found.plain) == found
 
 
-def test_a_file_with_errors_has_no_objects() -> None:
+def test_a_file_with_errors_has_no_manifests() -> None:
     amounts = "limits: {nvidia.com/gpu: 1}"
     found = outcome_of(JOB.replace(amounts, f"{amounts}, requests: {{nvidia.com/gpu: 2}}"), render=True)
     assert found.is_alone
     assert [item[0] for item in found.findings] == ["gpu-limit"]
-    assert found.objects is None
+    assert found.manifests is None
 
 
 def test_an_empty_file_is_alone_and_empty() -> None:

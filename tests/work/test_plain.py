@@ -8,21 +8,21 @@ from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Severity
 from kubectl_tas.base.resources import all_rules
 from kubectl_tas.facts.gpus import Hundredths
 from kubectl_tas.facts.quantities import NO_LIMIT, Amounts
-from kubectl_tas.gangs.summary import Request, Sent
+from kubectl_tas.gangs.summary import KeptValues, Request
 from kubectl_tas.model.repository import Waiver
 from kubectl_tas.work.plain import (
     Plain,
     from_diagnostic,
+    from_kept_values,
     from_location,
-    from_sent,
     from_waiver,
     of_bytes,
     of_entry,
     of_text,
     to_bytes,
     to_diagnostic,
+    to_kept_values,
     to_location,
-    to_sent,
     to_text,
     to_waiver,
 )
@@ -76,12 +76,14 @@ def test_a_summary_is_the_same_again() -> None:
     """Whole numbers, hundredths, and what has no limit."""
     one, two = Amounts(1, 2000, 3 * 2**30), Amounts(Hundredths("0.25"), NO_LIMIT, 0)
     request = Request(one, two, Amounts(4, 5, 6), is_one_gang=False)
-    sent = Sent("Job", "train", "LOW", "default", "all", Amounts(7, 8, 9), request, ("big", "small"), 12, "vision")
-    there = to_sent(again(from_sent(sent)))
+    sent = KeptValues(
+        "Job", "train", "LOW", "default", "all", Amounts(7, 8, 9), request, ("big", "small"), 12, "vision"
+    )
+    there = to_kept_values(again(from_kept_values(sent)))
     assert there == sent
     assert type(there.request.largest.gpu) is Hundredths
-    none = Sent("Job", "train", "LOW", "default", None, one, Request(), (), 0)
-    assert to_sent(again(from_sent(none))) == none
+    none = KeptValues("Job", "train", "LOW", "default", None, one, Request(), (), 0)
+    assert to_kept_values(again(from_kept_values(none))) == none
 
 
 def test_text_is_short_and_keeps_what_is_no_text() -> None:

@@ -36,9 +36,9 @@ def test_an_outcome_is_found_for_the_same_bytes_in_the_same_context(store: Store
     outcomes.add(JOB, made)
     assert found(store, there) is None, "it is not written yet"
     outcomes.save()
-    assert made.objects
+    assert made.manifests
     assert found(store, with_gpus(8), render=True) == made
-    assert found(store, there) == replace(made, objects=None)
+    assert found(store, there) == replace(made, manifests=None)
     assert found(store, with_gpus(9)) is None
     for other in (
         RawFile("workflows/k.yaml", JOB.content),
@@ -51,7 +51,7 @@ def test_an_outcome_is_found_for_the_same_bytes_in_the_same_context(store: Store
 def test_outcomes_of_the_latest_four_contexts_are_kept(store: Store) -> None:
     """As of a few branches; that of the same context is replaced by one with manifests."""
     made = {gpus: outcome(JOB, with_gpus(gpus), []) for gpus in range(8, 13)}
-    for gpus, item in [*list(made.items())[:2], (10, replace(made[10], objects=None)), *list(made.items())[2:]]:
+    for gpus, item in [*list(made.items())[:2], (10, replace(made[10], manifests=None)), *list(made.items())[2:]]:
         outcomes = StoredOutcomes(store, with_gpus(gpus))
         list(outcomes.find([JOB], render=True))
         outcomes.add(JOB, item)

@@ -106,8 +106,8 @@ def test_a_run_is_kept_with_its_findings_waivers_and_refusals(store: Store, monk
         return judge_or_recall(source, (), effort, render=False)
 
     first, again = run(), run()
-    assert first.repository is not None
-    assert again.repository is None
+    assert first.judged is not None
+    assert again.judged is None
     assert again.findings == first.findings != ()
     assert again.fleet.repository.files == tuple(sorted(files))
     assert again.fleet.repository.waivers == first.fleet.repository.waivers != ()
@@ -117,8 +117,8 @@ def test_a_run_is_kept_with_its_findings_waivers_and_refusals(store: Store, monk
         first.loaded.refused,
     )
     assert again.full.findings == first.findings
-    assert run(**{"pools/team.yaml": POOL.format(name="team", gpus=9)}).repository is not None
-    assert run().repository is None
+    assert run(**{"pools/team.yaml": POOL.format(name="team", gpus=9)}).judged is not None
+    assert run().judged is None
 
 
 def test_nothing_is_compiled_where_nothing_has_changed(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -256,7 +256,7 @@ def test_stamps() -> None:
     stamps.note("a", status(5, 10**9 + 1), "digest")
     stamps.note("b", status(5, 10**9 + 1 + TICK), "digest")
     stamps.note("c", status(5, 10**9 + 2 + TICK), "digest")
-    settled = stamps.settled({"a", "b", "c"})
+    settled = stamps.to_keep({"a", "b", "c"})
     assert settled is not None
     later = Stamps(*settled)
     assert later.tells("a", status(5, 10**9 + 1), "digest")
@@ -264,9 +264,9 @@ def test_stamps() -> None:
     assert not later.tells("a", status(6, 10**9 + 1), "digest")
     assert not later.tells("a", status(5, 10**9), "digest")
     assert not later.tells("b", status(5, 10**9 + 1 + TICK), "digest"), "within a tick of the latest"
-    assert later.settled({"a"}) is None, "nothing was read"
+    assert later.to_keep({"a"}) is None, "nothing was read"
     later.note("d", status(1, 7), "digest")
-    assert later.settled({"d"}) == ({"d": "digest 1 1 7 7"}, 10**9 + 2 + TICK), "a file that is gone is forgotten"
+    assert later.to_keep({"d"}) == ({"d": "digest 1 1 7 7"}, 10**9 + 2 + TICK), "a file that is gone is forgotten"
 
 
 def test_stamps_of_whole_seconds() -> None:
@@ -275,4 +275,4 @@ def test_stamps_of_whole_seconds() -> None:
     stamps.note("a", status(5, 10**9), "digest")
     stamps.note("b", status(5, 10**9 + COARSE), "digest")
     stamps.note("c", status(5, 2 * 10**9 + COARSE), "digest")
-    assert stamps.settled({"a", "b", "c"}) == ({"a": f"digest {status(5, 10**9)}"}, 2 * 10**9 + COARSE)
+    assert stamps.to_keep({"a", "b", "c"}) == ({"a": f"digest {status(5, 10**9)}"}, 2 * 10**9 + COARSE)

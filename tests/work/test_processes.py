@@ -52,11 +52,11 @@ def test_all_of_it_comes_back(shared: SharedContext, work: list[RawFile]) -> Non
 
 def test_texts_come_back_from_the_process_that_made_them(shared: SharedContext, work: list[RawFile]) -> None:
     from kubectl_tas.emit.manifest_text import digest_of
-    from kubectl_tas.work.manifests import objects_of
+    from kubectl_tas.work.manifests import kept_manifests
 
     for done in processes.outcomes(work, shared, 3, render=True):
         assert done.texts is not None
-        for item in objects_of(done.outcome.objects or "[]", done.raw.path):
+        for item in kept_manifests(done.outcome.manifests or "[]", done.raw.path):
             assert digest_of(done.texts.text(item.at, item.size)) == item.digest
 
 
@@ -125,7 +125,7 @@ def test_several_processes_pay_off_only_where_copying_one_is_cheap(
 
 
 def test_a_shelf_keeps_the_last_text_of_each_file() -> None:
-    shelf = processes.TextsByFile()
+    shelf = processes.TextsOnDisk()
     assert shelf.get("a") is None
     for path, text in (("a", "é\udcff"), ("b", ""), ("c", "three"), ("a", "again")):
         shelf.put(path, text)

@@ -9,7 +9,7 @@ from kubectl_tas.base.diagnostics import Diagnostic, Rule, Severity, Waiving, in
 from kubectl_tas.base.late import dataclass
 from kubectl_tas.base.resources import all_rules
 from kubectl_tas.base.words import did_you_mean
-from kubectl_tas.check import check_fleet
+from kubectl_tas.check import all_findings
 from kubectl_tas.check.deduplicate import without_consequences
 from kubectl_tas.check.secrets import SECRET_IN_CLEAR
 from kubectl_tas.check.settings import WAIVER_UNUSED
@@ -59,14 +59,14 @@ def judge(
     if loaded.refused:
         return Judged(resolve(loaded.repository), loaded.diagnostics, loaded.refused)
     fleet = resolve(adjust(loaded.repository) if adjust else loaded.repository)
-    return Judged(fleet, (*loaded.diagnostics, *check_fleet(fleet, complete=loaded.complete)), ())
+    return Judged(fleet, (*loaded.diagnostics, *all_findings(fleet, complete=loaded.complete)), ())
 
 
-def settled(
+def counted_and_waived(
     diagnostics: Iterable[Diagnostic], fleet: Fleet, base: Base | None, *, complete: bool
 ) -> tuple[tuple[Diagnostic, ...], tuple[Diagnostic, ...]]:
     """Returns the findings that count, with the severities of the Config and in order, and the waived findings."""
-    all_ = settle(diagnostics, fleet, base, complete=complete)
+    all_ = _as_configured(diagnostics, fleet, base, complete=complete)
     secret = {(x.location.path, x.location.line) for x in all_ if x.rule == SECRET_IN_CLEAR and x.location}
     if secret:
         all_ = tuple(_without_source(x, secret) for x in all_)
@@ -88,7 +88,7 @@ class Base:
     rules: Mapping[str, str]
 
 
-def settle(
+def _as_configured(
     diagnostics: Iterable[Diagnostic], fleet: Fleet, base: Base | None, *, complete: bool
 ) -> tuple[Diagnostic, ...]:
     """Returns the findings in order, with the severity that the Config sets. Omits findings that the Config turns off.
@@ -106,17 +106,17 @@ def settle(
     diagnostics = (w for w in diagnostics if w.rule.code != UNKNOWN_KIND.code or w.message not in unread)
     comments = {(waiver.place.path, waiver.line, code): waiver for waiver in waivers for code in waiver.rules}
     used: set[tuple[str, int, str]] = set()
-    settled = [*_settings(fleet)]
+    found = [*_settings(fleet)]
     for diagnostic in diagnostics:
         location, code = diagnostic.location, diagnostic.rule.code
         key = (location.path, location.line, code) if location else ("", 0, "")
         if key in comments and diagnostic.rule.waiving is Waiving.ANYBODY:
             used.add(key)
             diagnostic = replace(diagnostic, waiver=comments[key].place)
-        settled += _set(diagnostic, rules, base)
+        found += _set(diagnostic, rules, base)
     if complete:
-        settled += (waiver for waiver in _unused(fleet, used) if rules.get(WAIVER_UNUSED.code) != OFF)
-    return in_order(without_consequences(settled, complete=complete))
+        found += (waiver for waiver in _unused(fleet, used) if rules.get(WAIVER_UNUSED.code) != OFF)
+    return in_order(without_consequences(found, complete=complete))
 
 
 def _set(diagnostic: Diagnostic, rules: Mapping[str, str], base: Base | None) -> Iterator[Diagnostic]:
