@@ -184,6 +184,7 @@ def run_actions(session: SchedulingSession, turns: dict[Work, Turn]) -> None:
     other pods have gone; KAI decides anew about them in the next cycle.
     """
     session.nominated.clear()
+    session.starters.clear()
     session.occupied.clear()
     for work, amounts in session.repeats:
         session.charge(work, amounts)
@@ -282,6 +283,7 @@ def _go(session: SchedulingSession, turns: dict[Work, Turn], work: Work, way: Wa
     for moved_work, (pod, node, _) in (*((work, spot) for spot in way.placed), *way.moved):
         session.move(moved_work, pod, node)
         session.nominated[pod] = moved_work
+    session.starters.update(pod for pod, _, _ in way.placed)
     for moved_work in dict.fromkeys((*(victim for victim, _ in leaving), *(victim for victim, _ in way.moved))):
         if moved_work in turns and turns[moved_work].placed:
             turn = turns[moved_work]

@@ -202,8 +202,10 @@ class SchedulingSession:
         """Each gang that waits, as an order takes it, until its pods change."""
         self.nominated: dict[SessionPod, Work] = {}
         """Pods that get their nodes once other pods have gone, with their gangs."""
+        self.starters: set[SessionPod] = set()
+        """The nominated pods that had no node before, so that they do not move."""
         self.occupied: dict[SessionPod, str] = {}
-        """Nodes of nominated pods that KAI evicts in the same cycle. There the pods count as pods that still have to go
+        """Nodes of starters that KAI evicts in the same cycle. There the pods count as pods that still have to go
         (``addTaskResources`` of node_info.go), so the node is no longer idle.
         """
         self.repeats: list[tuple[Work, Amounts]] = []
@@ -307,7 +309,7 @@ class SchedulingSession:
             self.space.give_back(before, pod.asks)
         if node is not None:
             self.space.take(node, pod.asks)
-        if pod in self.nominated:
+        if pod in self.starters:
             self._occupy(pod, before, node)
         if not work.is_preemptible:
             if before is not None:
