@@ -48,7 +48,7 @@ FEW = 2
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Leaves the mark ``sweep`` to CI in a run of all tests. A run of some cases cannot tell which snapshots no case has;
+    """Leaves the mark ``sweep`` to CI in a run of all tests. Such a run cannot tell which snapshots no case has, as
     ``pytest tests`` can.
     """
     if _names_no_test(config):
