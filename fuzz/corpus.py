@@ -84,8 +84,8 @@ def _case(case: goldens.Case) -> Repository:
     """Returns the repository of a golden case with its shared files."""
     name = case.folder.relative_to(goldens.GOLDEN).as_posix()
     state = case.folder / "cluster.json"
-    layers = {part: [*folders, case.folder / part] for part, folders in case.layers.items()}
-    files, base = ({path: text for layer in layers[part] for path, text in _files(layer).items()} for part in layers)
+    layers = ([*case.layers[part], case.folder / part] for part in ("input", "base"))
+    files, base = ({path: text for layer in folders for path, text in _files(layer).items()} for folders in layers)
     return Repository(
         name,
         {path: content for path, content in files.items() if path.endswith(SUFFIXES)},

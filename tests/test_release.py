@@ -37,6 +37,7 @@ def test_one_byte_is_a_difference(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     case = tmp_path / "manifests/one/manifests"
     case.mkdir(parents=True)
     (case / "a.yaml").write_text("a: 1\n")
+    (tmp_path / "manifests/one/about.txt").write_text("# shows: one\n")
     monkeypatch.setattr(baseline, "GOLDEN", tmp_path)
     before = baseline.digests()
     assert differences(before, baseline.digests()) == set()

@@ -8,7 +8,7 @@ import hashlib
 import json
 
 from kubectl_tas import __version__
-from tools.goldens import GOLDEN, ROOT
+from tools.goldens import GOLDEN, ROOT, find, read
 
 BASELINE = ROOT / "tests/release.json"
 
@@ -16,13 +16,13 @@ BASELINE = ROOT / "tests/release.json"
 def digests() -> dict[str, str]:
     """Returns the digest of the paths and contents of all rendered files, by the name of the case."""
     found = {}
-    for folder in sorted(GOLDEN.glob("manifests/*/manifests")):
+    for folder in find(GOLDEN / "manifests"):
         whole = hashlib.sha256()
-        for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        for name, path in sorted(read(folder).files("manifests").items()):
             content = path.read_bytes()
-            whole.update(f"{path.relative_to(folder).as_posix()} {len(content)}\n".encode())
+            whole.update(f"{name} {len(content)}\n".encode())
             whole.update(content)
-        found[folder.parent.name] = whole.hexdigest()
+        found[folder.name] = whole.hexdigest()
     return found
 
 

@@ -48,6 +48,12 @@ class Case:
         """Whether the case says that nothing is printed or found."""
         return self.shows.startswith(SILENCE)
 
+    def files(self, part: str) -> dict[str, Path]:
+        """Returns the files of a folder in LAID_OUT by relative path, the case's own in place of shared ones."""
+        homes = (*self.layers[part], self.folder / part)
+        paths = ((path.relative_to(home).as_posix(), path) for home in homes for path in sorted(home.rglob("*")))
+        return {name: path for name, path in paths if path.is_file()}
+
 
 def read(folder: Path, root: Path = ROOT) -> Case:
     """Reads the case in a folder. A ValueError says what is wrong with its ``about.txt``."""
