@@ -347,9 +347,8 @@ def _preempt(
     refused = session.refusal(work, sum_of(pods))
     if refused is not None and refused.reason == "NonPreemptibleOverQuota":
         return Search(None)
-    lower = (
-        victim for victim in _victims(session, work) if victim.queue == work.queue and victim.priority < work.priority
-    )
+    below = (other for other in session.works if other.queue == work.queue and other.priority < work.priority)
+    lower = (victim for victim in below if victim.is_preemptible and victim.has_active)
     sparing = _Sparing(session, work, "preempt", lower)
     return sparing.told(Solver(session, work, sparing.victims, sparing.allows, waiting).solve())
 
