@@ -64,6 +64,10 @@ RIGHT = {
     "code": "over-quota",
     "offset": 0,
     "limit": 3,
+    "grow": 1,
+    "assume": "2h",
+    "horizon": "2d",
+    "now": "2026-11-29T04:00Z",
 }
 
 
@@ -71,7 +75,7 @@ def right(tool: str, name: str) -> Any:
     """A value that the tool takes."""
     if name != "work":
         return RIGHT[name]
-    return ["train"] if tool == "fit" else "train"
+    return ["train"] if tool in ("fit", "forecast") else "train"
 
 
 def arguments(tool: str, source: random.Random) -> dict[str, Any]:

@@ -967,18 +967,18 @@ SLIPS = [
 ]
 
 
-MET = ("web", "beside", "statefulset")
-"""Work that names the objects of each other's files."""
+NAMING = ("beside", "fetch", "member", "objects", "service", "statefulset", "web")
+"""Work that names objects of other files."""
 
 
 def around(file: str) -> dict[str, str]:
-    """The files that a slip in this one may affect: all of them, but work meets no other work that it does not name."""
+    """The files that a slip in this one may affect: all of them, but work meets other work only where it names it."""
     folder, _, name = file.partition("/")
-    work = {name, *(MET if name in MET else ())}
+    is_alone = folder == "workflows" and name not in NAMING
     return {
         path: text
         for path, text in FILES.items()
-        if folder != "workflows" or not path.startswith(folder) or Path(path).stem in work
+        if not is_alone or not path.startswith(folder) or Path(path).stem == name
     }
 
 
