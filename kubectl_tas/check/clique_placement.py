@@ -131,9 +131,7 @@ def check_default_topology(clique_set: FleetPodCliqueSet, fleet: Fleet) -> Itera
         if clique_set.backend is not None and clique_set.backend.grove_release.has_names:
             message = f"{message}; where the cluster has no such ClusterTopologyBinding, Grove refuses the set"
             hint = "Declare it under topologies/, or name another cluster topology."
-        yield Diagnostic(
-            SET_TOPOLOGY_DEFAULT, message, clique_set.place_of(clique_set.spec.references[0][1]), hint=hint
-        )
+        yield Diagnostic(SET_TOPOLOGY_DEFAULT, message, clique_set.place_of(clique_set.references[0][1]), hint=hint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,13 +184,14 @@ def _reference(clique_set: FleetPodCliqueSet) -> Iterator[Diagnostic]:
         )
         hint = "Add a topologyConstraint, or remove the name."
         yield Diagnostic(SET_TOPOLOGY_UNUSED, message, declared.at(*path), hint=hint)
-    for name, path in clique_set.spec.references[1:]:
-        first_path, where = clique_set.spec.references[0]
-        if name != first_path:
+    references = clique_set.references
+    for name, path in references[1:]:
+        first_name, where = references[0]
+        if name != first_name:
             is_default = path[-1] == "topologyConstraint"
             meaning = f'this constraint names none, so it means "{name}"' if is_default else f'this is "{name}"'
-            message = f'rule 3: one set has one cluster topology, and that is "{first_path}", but {meaning}'
-            related = (Related(f'"{first_path}" is meant here', clique_set.place_of(where)),)
+            message = f'rule 3: one set has one cluster topology, and that is "{first_name}", but {meaning}'
+            related = (Related(f'"{first_name}" is meant here', clique_set.place_of(where)),)
             hint = "Name it once, at the set; scaling groups and cliques inherit it."
             yield Diagnostic(SET_TOPOLOGY_MIXED, message, clique_set.place_of(path), related, hint=hint)
 
