@@ -206,7 +206,7 @@ def _likeness(wrong: Example, right: Case) -> float:
 
 def _advised(rule: Rule, wrong: Example) -> str | None:
     """Returns a file after the help of a finding in it; None if that mends nothing, or brings a new finding."""
-    if wrong.case.layers["base"] or (wrong.case.folder / "base").is_dir():
+    if wrong.case.files("base"):
         return None
     for place, after in _mended(wrong.case.folder, rule.code):
         if place == (wrong.path, wrong.line):
@@ -261,17 +261,13 @@ def _sentence(case: Case) -> str:
 
 def _files(case: Case) -> dict[str, str]:
     """Returns the text of each file in the repository of a case, by path."""
-    return _texts((*case.layers["input"], case.folder / "input"))
+    return _texts(case.folder)
 
 
 @cache
-def _texts(homes: tuple[Path, ...]) -> dict[str, str]:
-    return {
-        path.relative_to(home).as_posix(): path.read_text(encoding="utf-8", errors="backslashreplace")
-        for home in homes
-        for path in home.rglob("*")
-        if path.is_file()
-    }
+def _texts(folder: Path) -> dict[str, str]:
+    paths = read(folder).files("input").items()
+    return {name: path.read_text(encoding="utf-8", errors="backslashreplace") for name, path in paths}
 
 
 def _excerpt(text: str, line: int, *, whole: bool = False) -> str:

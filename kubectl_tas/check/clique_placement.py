@@ -131,7 +131,9 @@ def check_default_topology(clique_set: FleetPodCliqueSet, fleet: Fleet) -> Itera
         if clique_set.backend is not None and clique_set.backend.grove_release.has_names:
             message = f"{message}; where the cluster has no such ClusterTopologyBinding, Grove refuses the set"
             hint = "Declare it under topologies/, or name another cluster topology."
-        yield Diagnostic(SET_TOPOLOGY_DEFAULT, message, clique_set.place_of(clique_set.references[0][1]), hint=hint)
+        yield Diagnostic(
+            SET_TOPOLOGY_DEFAULT, message, clique_set.place_of(clique_set.spec.references[0][1]), hint=hint
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +186,7 @@ def _reference(clique_set: FleetPodCliqueSet) -> Iterator[Diagnostic]:
         )
         hint = "Add a topologyConstraint, or remove the name."
         yield Diagnostic(SET_TOPOLOGY_UNUSED, message, declared.at(*path), hint=hint)
-    references = clique_set.references
+    references = clique_set.spec.references
     for name, path in references[1:]:
         first_name, where = references[0]
         if name != first_name:

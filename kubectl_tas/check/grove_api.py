@@ -85,7 +85,7 @@ def check_set_release(clique_set: FleetPodCliqueSet, _fleet: Fleet) -> Iterator[
     name = clique_set.spec.topology_name
     if asking and name not in (None, DEFAULT_TOPOLOGY) and not release.has_names:
         feature = f'a cluster topology other than {DEFAULT_TOPOLOGY}, such as "{name}",'
-        yield _needs(backend, feature, lambda row: row.has_names, clique_set.place_of(clique_set.references[0][1]))
+        yield _needs(backend, feature, lambda row: row.has_names, clique_set.place_of(clique_set.spec.references[0][1]))
     for constraint, path in asking:
         if constraint.preferred is not None and not release.has_pack:
             location = clique_set.declared.at(*path, "pack", "preferred")

@@ -13,7 +13,7 @@ from kubectl_tas.cli.addressing import meant, open_work, work_arguments
 from kubectl_tas.cli.backends import NodeSource, chosen_backends, nodes_options, refuse_several, tell_shards
 from kubectl_tas.cli.clock import clock_options, sets_clock
 from kubectl_tas.cli.options import PICTURES, POOL, TEXT, output_option, repository_option, template_options
-from kubectl_tas.cli.played_shards import gangs_beside, moved_by, shard_schedulers
+from kubectl_tas.cli.played_shards import MAX_LISTED, gangs_beside, moved_by, shard_schedulers
 from kubectl_tas.cli.session import Session, open_session, refuse_errors, tell_errors
 from kubectl_tas.cli.terminal import hand_over_answer, progress, say, show, show_figures, waiting
 from kubectl_tas.draw import capacitypages, startmoves
@@ -34,8 +34,6 @@ from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import Submission
 
-MAX_LISTED = 3
-"""The most names that a message lists."""
 MAX_COST = 50_000
 """Most nodes, times gangs, for which --grow plays the schedulers although no option asks for it."""
 

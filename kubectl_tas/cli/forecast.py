@@ -10,10 +10,10 @@ import click
 
 from kubectl_tas.cli.addressing import meant, work_arguments
 from kubectl_tas.cli.backends import NodeSource, nodes_options, refuse_several
-from kubectl_tas.cli.clock import clock, clock_options, grow_option
+from kubectl_tas.cli.clock import clock_options, grow_option
 from kubectl_tas.cli.fit import chosen_work, finish, tell_volumes
 from kubectl_tas.cli.options import output_option, repository_option, template_options
-from kubectl_tas.cli.played_shards import forecasted, shard_schedulers
+from kubectl_tas.cli.played_shards import forecast_from, shard_schedulers
 from kubectl_tas.cli.session import open_session, refuse_errors
 from kubectl_tas.cli.terminal import hand_over, hand_over_answer, progress, say, show
 from kubectl_tas.draw import forecasttable as pages
@@ -71,8 +71,7 @@ def forecast_command(
     forecasts = [
         _with_changes(each, grow)
         for scheduler in shard_schedulers(session.fleet, gangs, source)
-        for times in (clock(source.now(scheduler.backend)),)
-        if (each := forecasted(scheduler, source.queued(scheduler.backend), times, named if work else None))
+        if (each := forecast_from(source, scheduler, named if work else None))
     ]
     if output == "json":
         hand_over_answer(pages.Forecasts(forecasts, left_out))

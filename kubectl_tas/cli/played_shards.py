@@ -102,9 +102,17 @@ def forecasted(
     return Forecasted(scheduler, plan, forecast, times, shown, named)
 
 
+def forecast_from(
+    source: NodeSource, scheduler: ShardScheduler, named: frozenset[int] | None = None
+) -> Forecasted | None:
+    """Plays one scheduler with what a source has of its cluster, from the time there, as ``forecasted`` does."""
+    backend = scheduler.backend
+    return forecasted(scheduler, source.queued(backend), clock(source.now(backend)), named)
+
+
 def moved_by(scheduler: ShardScheduler, source: NodeSource, changed: ShardStart, change: str) -> StartMoves:
     """Plays a scheduler from its start and from a changed one; ``change`` says in words what differs."""
-    before = forecasted(scheduler, source.queued(scheduler.backend), clock(source.now(scheduler.backend)))
+    before = forecast_from(source, scheduler)
     assert before is not None  # it shows all work
     changed = replace(changed, now=before.scheduler.start.now)
     with progress("Forecasting") as tick:
@@ -142,8 +150,6 @@ def moved_by_files(earlier: Fleet, later: Fleet, source: NodeSource, backend: st
         before = sides[0][key]
         kept, declared = ({group for _, groups in side.running for group in groups} for side in (after, before))
         after = replace(after, start=without_gangs(after.start, declared - kept))
-        played = [
-            forecasted(side, source.queued(side.backend), clock(source.now(side.backend))) for side in (before, after)
-        ]
+        played = [forecast_from(source, side) for side in (before, after)]
         moves += [moved_starts(was, now) for was, now in [played] if was is not None and now is not None]
     return moves

@@ -63,7 +63,7 @@ def _users(change: Change, topology: FleetTopology) -> Iterator[tuple[str, Locat
             yield f"pool {pool.name}", pool.declared.at("spec", "topology")
     for clique_set in change.after.pod_clique_sets:
         if clique_set.topology_name == name:
-            location = clique_set.place_of(clique_set.references[0][1])
+            location = clique_set.place_of(clique_set.spec.references[0][1])
             yield f"{SET.kind} {clique_set.namespace}/{clique_set.name}", location
     for work in change.after.placed_by(topology):
         yield work.kind_and_name, work.location
@@ -320,7 +320,7 @@ def changed_references(change: Change) -> Iterator[Diagnostic]:
         old, new = before.topology_name, after.topology_name
         if old is None or new is None or old == new:
             continue
-        location = after.place_of(after.references[0][1])
+        location = after.place_of(after.spec.references[0][1])
         message = f'rule 3: the cluster topology changes since {change.revision} from "{old}" to "{new}"'
         pods = scheduled_pods(change, after)
         if pods is None:

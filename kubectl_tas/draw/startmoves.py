@@ -66,11 +66,11 @@ def rows(moves: StartMoves) -> list[tuple[str, ...]]:
     ]
     if moves.more:
         lines.append((f"and {moves.more} more", "-", "-", "-", "-"))
-    if moves.unknown:
+    if moves.never_known:
         blocking, has = moves.without_limit, "has" if len(moves.without_limit) == 1 else "have"
         why = f"unknown: {listed(blocking)} {has} no limit" if blocking else "unknown"
-        one = [(move.name, move.pool) for move in moves.never_known][:2]
-        name, pool = one[0] if len(one) == 1 else (plural(moves.unknown, "gang"), "-")
+        first, *others = moves.never_known
+        name, pool = (plural(moves.unknown, "gang"), "-") if others else (first.name, first.pool)
         lines.append((name, pool, why, "unknown", "-"))
     return lines
 

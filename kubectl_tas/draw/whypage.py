@@ -27,8 +27,8 @@ _STATES = {
     State.FAILED: "has failed",
     State.ABSENT: "is not in the cluster",
 }
-_PLAYED = (CauseKind.QUOTA, CauseKind.DELAY, CauseKind.TOPOLOGY, CauseKind.ROOM)
-"""Causes that a forecast plays. It counts the usage of a queue by pods, so a full quota may contradict "at once"."""
+_PLAYED = (CauseKind.DELAY, CauseKind.TOPOLOGY, CauseKind.ROOM)
+"""Causes that a forecast plays, beside quotas."""
 _GANGS = 5
 """Maximum number of PodGroups that are shown."""
 
@@ -81,8 +81,10 @@ def _names(answer: Why | UndeclaredWhy) -> list[tuple[str, str]]:
 
 
 def _start(start: PredictedStart, causes: Sequence[Cause]) -> str:
-    """Says when work starts, and which of its causes must be gone by then since the forecast does not know them."""
-    played = _PLAYED if start.seconds else _PLAYED[1:]
+    """Says when work starts, and which of its causes must be gone by then since the forecast does not know them. It
+    counts the usage of a queue by pods: if work starts at once all the same, it does not know why the quota is full.
+    """
+    played = (*_PLAYED, CauseKind.QUOTA) if start.seconds else _PLAYED
     numbers = [str(number) for number, cause in enumerate(causes, 1) if cause.kind not in played]
     last = f" (last of {plural(start.gangs, 'gang')})" if start.gangs > 1 else ""
     named = f"causes {', '.join(numbers)} are" if len(numbers) > 1 else f"cause {''.join(numbers)} is"

@@ -6,6 +6,7 @@ topology fields must be known.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import ConfigDict, Field
@@ -160,7 +161,7 @@ class CliqueSet(Open):
         """The page of the kind."""
         return SET.page
 
-    @property
+    @cached_property
     def constraints(self) -> tuple[tuple[PackConstraint, KeyPath], ...]:
         """All constraints with their paths: first the set's, then those of scaling groups, then those of cliques."""
         template = self.spec.template
@@ -176,7 +177,7 @@ class CliqueSet(Open):
         """Whether the set requests any placement."""
         return any(constraint.asks for constraint, _ in self.constraints)
 
-    @property
+    @cached_property
     def named(self) -> tuple[tuple[str, KeyPath], ...]:
         """The cluster topologies that the set names, in either spelling, with their paths."""
         named = self.spec.template.clusterTopologyName
@@ -184,7 +185,7 @@ class CliqueSet(Open):
         later = ((constraint.topologyName, (*path, "topologyName")) for constraint, path in self.constraints)
         return (*of_template, *((name, path) for name, path in later if name is not None))
 
-    @property
+    @cached_property
     def references(self) -> tuple[tuple[str, KeyPath], ...]:
         """The cluster topologies that the set refers to, with the path of each name. Two different names are an error.
 

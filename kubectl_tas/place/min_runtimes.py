@@ -54,7 +54,7 @@ class MinRuntimes:
 
 def keeps_minimum(work: Work, pods: Iterable[SessionPod]) -> bool:
     """Whether a gang keeps its minimum without these pods. Pods that KAI has evicted in this cycle still count."""
-    leaving = list(pods)
-    lost = Counter(pod.unit for pod in leaving)
+    batch = list(pods)  # a pod counts as often as it is taken
+    lost, leaving = Counter(pod.unit for pod in batch), set(batch)
     used = Counter(pod.unit for pod in work.pods if pod.node is not None or pod.is_gone or pod in leaving)
     return all(used[unit] - count >= work.least.get(unit, 0) for unit, count in lost.items())

@@ -248,7 +248,7 @@ class SchedulingSession:
     def returns(self, work: Work, pods: Collection[SessionPod] = ()) -> None:
         """Takes pods that were evicted for pods that wait. ``pods`` are made again, so they are the youngest."""
         if pods:
-            work.pods = tuple(sorted(work.pods, key=lambda pod: pod in pods))
+            work.pods = tuple(sorted(work.pods, key=set(pods).__contains__))
         self.signatures[work] = _signature(work)
         self.changes(work)
 
@@ -571,8 +571,8 @@ class Order:
             before = self._firsts.get(above)
             if self._has_gangs(queue.name) and (before is None or self._is_before(queue.name, before)):
                 self._firsts[above] = queue.name
-        for name in self._session.tree.chain(above) if above is not None else ():
-            self._places.pop(name.name, None)
+        for queue in self._session.tree.chain(above) if above is not None else ():
+            self._places.pop(queue.name, None)
 
     def _is_before(self, queue: str, sibling: str) -> bool:
         rank, sibling_rank = self._ranked(queue), self._ranked(sibling)

@@ -112,19 +112,14 @@ class FleetPodCliqueSet:
         """The set as written."""
         return self.declared.spec
 
-    @cached_property
-    def references(self) -> tuple[tuple[str, KeyPath], ...]:
-        """The cluster topologies that the set refers to, by name or as the default, with their paths."""
-        return self.spec.references
-
     def place_of(self, reference: KeyPath) -> Location:
         """Returns the place of a topology's name, or of the constraint that refers to the default."""
         return self.declared.origin.locate(reference, key=reference[-1] == "topologyConstraint")
 
-    @cached_property
+    @property
     def topology_name(self) -> str | None:
         """Name of the cluster topology, declared or not. None if no topology applies."""
-        return self.references[0][0] if self.references else None
+        return self.spec.topology_name
 
     @property
     def gang_count(self) -> int:
@@ -239,7 +234,7 @@ def resolve_set(
     if name is None or grove.is_disabled:
         return clique_set
     if name not in topologies and name != DEFAULT_TOPOLOGY:
-        at_name = clique_set.references[0][1]
+        at_name = clique_set.spec.references[0][1]
         declarations.dangling.append(Dangling("topology of a set", name, tuple(topologies), declared, at_name))
     return replace(clique_set, topology=topologies.get(name))
 
