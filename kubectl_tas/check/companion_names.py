@@ -20,6 +20,7 @@ from kubectl_tas.load.kinds import KIND_ELSEWHERE, KINDS
 from kubectl_tas.load.schema import invalid_value
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
+from kubectl_tas.model.config import Config
 from kubectl_tas.model.kindlists import (
     HARMLESS,
     CompanionKind,
@@ -246,21 +247,25 @@ def check_kinds(fleet: Fleet) -> Iterator[Diagnostic]:
             message = f"{declared.kind} of {declared.apiVersion} cannot be declared in spec.kinds: {reason[0]}"
             yield Diagnostic(KIND_ELSEWHERE, message, config.at("spec", "kinds", index), hint=reason[1])
         else:
-            # Contradictions within the declaration of a kind, or between two declarations.
-            own_kind = config.spec.spec.kinds[index]
-            path: KeyPath = ("spec", "kinds", index)
-            if own_kind.podGroups == "each" and own_kind.minimum != 1:
-                hint = "Add podGroups: one, or remove it."
-                yield invalid_value(
-                    config.origin, (*path, "minimum"), "is read with podGroups: one alone", own_kind.minimum, hint
-                )
-            for before in config.spec.spec.kinds[:index]:
-                if before.kind == own_kind.kind and group_of(before.apiVersion) != group_of(own_kind.apiVersion):
-                    hint = "Declare one of the two: kubectl-tas tells declared kinds by their names."
-                    rule = f"is declared of another API too, {before.apiVersion}"
-                    yield invalid_value(config.origin, (*path, "kind"), rule, "", hint)
-                elif (before.kind, before.apiVersion) == (own_kind.kind, own_kind.apiVersion):
-                    yield invalid_value(config.origin, (*path, "kind"), "appears twice", "", "Remove one of the two.")
+            yield from _contradictions(config, index)
+
+
+def _contradictions(config: Declared[Config], index: int) -> Iterator[Diagnostic]:
+    """Finds contradictions within the declaration of a kind, or between two declarations."""
+    own_kind = config.spec.spec.kinds[index]
+    path: KeyPath = ("spec", "kinds", index)
+    if own_kind.podGroups == "each" and own_kind.minimum != 1:
+        hint = "Add podGroups: one, or remove it."
+        yield invalid_value(
+            config.origin, (*path, "minimum"), "is read with podGroups: one alone", own_kind.minimum, hint
+        )
+    for before in config.spec.spec.kinds[:index]:
+        if before.kind == own_kind.kind and group_of(before.apiVersion) != group_of(own_kind.apiVersion):
+            hint = "Declare one of the two: kubectl-tas tells declared kinds by their names."
+            rule = f"is declared of another API too, {before.apiVersion}"
+            yield invalid_value(config.origin, (*path, "kind"), rule, "", hint)
+        elif (before.kind, before.apiVersion) == (own_kind.kind, own_kind.apiVersion):
+            yield invalid_value(config.origin, (*path, "kind"), "appears twice", "", "Remove one of the two.")
 
 
 def _declared_reason(declared_kind: CompanionKind | DeclaredKind) -> tuple[str, str] | None:

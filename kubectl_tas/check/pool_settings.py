@@ -9,7 +9,7 @@ from kubectl_tas.base.diagnostics import Diagnostic, Location, Related, Rule, Wa
 from kubectl_tas.base.words import did_you_mean, shortened
 from kubectl_tas.check.node_labels import node_label
 from kubectl_tas.check.object_names import label_problems
-from kubectl_tas.check.versions import VERSION_UNSUPPORTED, needs_kai, unsupported
+from kubectl_tas.check.versions import unsupported, without_kai
 from kubectl_tas.check.workflow_fields import LABEL_RESERVED
 from kubectl_tas.facts.kai import Feature
 from kubectl_tas.model.base import KeyPath
@@ -125,28 +125,7 @@ def check_departments(fleet: Fleet) -> Iterator[Diagnostic]:
         parent_name = pool.declared.spec.spec.parent
         parent = fleet.pool_by_name.get(parent_name) if parent_name is not None and pool.name not in circular else None
         if parent is not None:
-            location, backend = pool.declared.at("spec", "parent"), pool.backend
-            related = (Related(f"pool {parent.name}", parent.declared.at("metadata", "name")),)
-            if parent.backend != backend:
-                message = (
-                    f"pool {pool.name} is on backend {backend.name}, its parent {parent.name} on {parent.backend.name}"
-                )
-                hint = f"Name a pool of backend {backend.name}."
-                yield Diagnostic(PARENT_INVALID, message, location, related, hint=hint)
-            elif not backend.is_kai:
-                hint = "Remove it, or set scheduler.type of the backend to kai."
-                yield Diagnostic(
-                    VERSION_UNSUPPORTED, needs_kai(backend, "parent"), location, hint=hint, cause=backend.type_place
-                )
-            elif backend.release is not None and not backend.has(Feature.DEEP_QUEUES):
-                yield unsupported(backend, Feature.DEEP_QUEUES, "a pool with a parent", location)
-            elif parent.declared.spec.spec.nodePool != pool.declared.spec.spec.nodePool:
-                node_pool, parent_node_pool = (p.declared.spec.spec.nodePool or "none" for p in (pool, parent))
-                message = (
-                    f"pool {pool.name} has nodePool {node_pool}, its parent {parent.name} has {parent_node_pool}: "
-                    "no shard sees both queues"
-                )
-                yield Diagnostic(PARENT_INVALID, message, location, related, hint="Write the same nodePool for both.")
+            yield from _misplaced(pool, parent)
 
 
 def _circle(pools: list[Declared[Pool]]) -> Diagnostic:
@@ -158,6 +137,27 @@ def _circle(pools: list[Declared[Pool]]) -> Diagnostic:
     related = tuple(Related("also in the circle", pool.at("spec", "parent")) for pool in other_pools)
     hint = "Remove spec.parent of the pool that should be at the top."
     return Diagnostic(PARENT_INVALID, message, first_pool.at("spec", "parent"), related, hint=hint)
+
+
+def _misplaced(pool: FleetPool, parent: FleetPool) -> Iterator[Diagnostic]:
+    """Reports a parent below which KAI cannot place the pool."""
+    location, backend = pool.declared.at("spec", "parent"), pool.backend
+    related = (Related(f"pool {parent.name}", parent.declared.at("metadata", "name")),)
+    if parent.backend != backend:
+        message = f"pool {pool.name} is on backend {backend.name}, its parent {parent.name} on {parent.backend.name}"
+        hint = f"Name a pool of backend {backend.name}."
+        yield Diagnostic(PARENT_INVALID, message, location, related, hint=hint)
+    elif not backend.is_kai:
+        yield without_kai(backend, "parent", location)
+    elif backend.release is not None and not backend.has(Feature.DEEP_QUEUES):
+        yield unsupported(backend, Feature.DEEP_QUEUES, "a pool with a parent", location)
+    elif parent.declared.spec.spec.nodePool != pool.declared.spec.spec.nodePool:
+        node_pool, parent_node_pool = (p.declared.spec.spec.nodePool or "none" for p in (pool, parent))
+        message = (
+            f"pool {pool.name} has nodePool {node_pool}, its parent {parent.name} has {parent_node_pool}: "
+            "no shard sees both queues"
+        )
+        yield Diagnostic(PARENT_INVALID, message, location, related, hint="Write the same nodePool for both.")
 
 
 def check_namespaces(document: Declared[Pool] | Declared[Subpool], _fleet: Fleet) -> Iterator[Diagnostic]:

@@ -49,7 +49,7 @@ def check_pool_release(pool: FleetPool, _fleet: Fleet) -> Iterator[Diagnostic]:
         field = "topology" if pool.declared.spec.spec.topology is not None else "topology_keys"
         yield unsupported(pool.backend, Feature.TOPOLOGY, "a topology", pool.declared.at_key("spec", field))
     if pool.declared.spec.spec.nodePool is not None and not pool.backend.is_kai:
-        yield _needs_kai(pool.backend, "nodePool", pool.declared.at_key("spec", "nodePool"))
+        yield without_kai(pool.backend, "nodePool", pool.declared.at_key("spec", "nodePool"))
     for field in ("preemptMinRuntime", "reclaimMinRuntime"):
         if getattr(pool.declared.spec.spec, field) is not None and _lacks(pool.backend, Feature.MIN_RUNTIME):
             location = pool.declared.at_key("spec", field)
@@ -75,42 +75,9 @@ def check_workload_release(workload: FleetWorkload, fleet: Fleet) -> Iterator[Di
         location = workload.declared.at_key("metadata", "labels", label)
         yield unsupported(workload.pool.backend, Feature.SKIP_PODGROUPER, label, location)
     yield from _beside_karta(workload, fleet)
-    # Features of a workload that the podgrouper of the release lacks, or that KAI's webhook refuses.
-    backend, missing = workload.pool.backend, podgrouper.missing_gang(workload)
-    minimum = podgrouper.minimum_path(workload)
-    if minimum is not None and missing is not None:
-        yield unsupported(backend, missing, str(minimum[-1]), workload.declared.at_key(*minimum))
-    for replica_type in workload.replicas:
-        if replica_type.segments and podgrouper.is_refused(workload, replica_type):
-            location = workload.declared.at_key(*replica_type.segments.size_path)
-            used_feature = f"a {workload.kind} with segments, whose PodGroup KAI's own webhook refuses,"
-            yield unsupported(backend, Feature.SEGMENT_PARENTS, used_feature, location, "leave the segments out")
-    # Checks the placement of a workload, and of its templates if KAI reads those (check.placement_rules).
-    is_known = not _lacks(workload.pool.backend, Feature.TOPOLOGY)
-    needed = (podgrouper.missing_gang(workload) if is_known else None) or Feature.TOPOLOGY
-    is_read = _lacks(workload.pool.backend, needed) or not podgrouper.is_made_by_kai(workload)
-    is_read = is_read or is_placed_as_a_whole(workload)
-    placements = [workload.placement, *(template.placement for template in workload.templates if is_read)]
-    for placement in filter(None, placements):
-        for asked_level in placement.asked:
-            backend, location = workload.pool.backend, workload.declared.at_key(*asked_level.path)
-            if not backend.is_kai:
-                yield _needs_kai(backend, "a placement", location)
-            elif not _lacks(backend, needed):
-                continue
-            elif (
-                needed is not Feature.TOPOLOGY
-                or placement.fleet_topology is None
-                or placement.fleet_topology != workload.pool.topology
-            ):
-                yield unsupported(backend, needed, f"{asked_level.annotation} here", location)  # else the pool says it
-    # Annotations for a gang's waiting time that older releases do not read.
-    for name, feature in (
-        (labels.PREEMPTION_DELAY, Feature.PREEMPTION_DELAY),
-        (labels.STALENESS_GRACE, Feature.STALENESS_GRACE),
-    ):
-        for path, _ in waits(workload, name) if _lacks(workload.pool.backend, feature) else ():
-            yield unsupported(workload.pool.backend, feature, name, workload.declared.at_key(*path))
+    yield from _podgrouper(workload)
+    yield from _placements(workload)
+    yield from _waits(workload)
 
 
 def check_workflow_jobs(fleet: Fleet) -> Iterator[Diagnostic]:
@@ -168,13 +135,59 @@ def _beside_karta(workload: FleetWorkload, fleet: Fleet) -> Iterator[Diagnostic]
         yield Diagnostic(RELEASE_FAULT, message, workload.declared.at("kind"), hint=hint)
 
 
+def _podgrouper(workload: FleetWorkload) -> Iterator[Diagnostic]:
+    """Reports features of a workload that the podgrouper of the release lacks, or that KAI's webhook refuses."""
+    backend, missing = workload.pool.backend, podgrouper.missing_gang(workload)
+    minimum = podgrouper.minimum_path(workload)
+    if minimum is not None and missing is not None:
+        yield unsupported(backend, missing, str(minimum[-1]), workload.declared.at_key(*minimum))
+    for replica_type in workload.replicas:
+        if replica_type.segments and podgrouper.is_refused(workload, replica_type):
+            location = workload.declared.at_key(*replica_type.segments.size_path)
+            used_feature = f"a {workload.kind} with segments, whose PodGroup KAI's own webhook refuses,"
+            yield unsupported(backend, Feature.SEGMENT_PARENTS, used_feature, location, "leave the segments out")
+
+
+def _placements(workload: FleetWorkload) -> Iterator[Diagnostic]:
+    """Checks the placement of a workload, and of its templates if KAI reads those (check.placement_rules)."""
+    is_known = not _lacks(workload.pool.backend, Feature.TOPOLOGY)
+    needed = (podgrouper.missing_gang(workload) if is_known else None) or Feature.TOPOLOGY
+    is_read = _lacks(workload.pool.backend, needed) or not podgrouper.is_made_by_kai(workload)
+    is_read = is_read or is_placed_as_a_whole(workload)
+    placements = [workload.placement, *(template.placement for template in workload.templates if is_read)]
+    for placement in filter(None, placements):
+        for asked_level in placement.asked:
+            backend, location = workload.pool.backend, workload.declared.at_key(*asked_level.path)
+            if not backend.is_kai:
+                yield without_kai(backend, "a placement", location)
+            elif not _lacks(backend, needed):
+                continue
+            elif (
+                needed is not Feature.TOPOLOGY
+                or placement.fleet_topology is None
+                or placement.fleet_topology != workload.pool.topology
+            ):
+                yield unsupported(backend, needed, f"{asked_level.annotation} here", location)  # else the pool says it
+
+
+def _waits(workload: FleetWorkload) -> Iterator[Diagnostic]:
+    """Reports annotations for a gang's waiting time that older releases do not read."""
+    for name, feature in (
+        (labels.PREEMPTION_DELAY, Feature.PREEMPTION_DELAY),
+        (labels.STALENESS_GRACE, Feature.STALENESS_GRACE),
+    ):
+        for path, _ in waits(workload, name) if _lacks(workload.pool.backend, feature) else ():
+            yield unsupported(workload.pool.backend, feature, name, workload.declared.at_key(*path))
+
+
 def needs_kai(backend: FleetBackend, feature: str) -> str:
     """Returns the message that ``feature`` needs KAI Scheduler."""
     scheduler = backend.spec.scheduler.type
     return f'{feature} needs KAI Scheduler, but backend {backend.name} has scheduler type "{scheduler}"'
 
 
-def _needs_kai(backend: FleetBackend, feature: str, location: Location) -> Diagnostic:
+def without_kai(backend: FleetBackend, feature: str, location: Location) -> Diagnostic:
+    """Returns the finding that a feature needs KAI Scheduler."""
     message = needs_kai(backend, feature)
     hint = "Remove it, or set scheduler.type of the backend to kai."
     return Diagnostic(VERSION_UNSUPPORTED, message, location, hint=hint, cause=backend.type_place)
@@ -197,7 +210,7 @@ def check_pod_group_release(pod_group: FleetPodGroup, _fleet: Fleet) -> Iterator
     """Checks a hand-written PodGroup against the release of its backend."""
     declared, backend = pod_group.declared, pod_group.backend
     if not backend.is_kai:
-        yield _needs_kai(backend, "a PodGroup", declared.at("kind"))
+        yield without_kai(backend, "a PodGroup", declared.at("kind"))
     if backend.release is None:
         return
     spec = declared.spec.spec

@@ -111,26 +111,31 @@ def adopt(files: Mapping[str, str], fleet: Fleet, wishes: Wishes, only: Collecti
     adopting = _Adopting(fleet=fleet, wishes=wishes, adopted=Adopted(), classes=_classes(fleet, wishes))
     read_files = {path: _documents(path, text, adopting.adopted) for path, text in files.items()}
     for document in (each for documents in read_files.values() for each in documents):
-        kind, name, api_group = _text_at(document, "kind"), _name_or_prefix(document), _api_group(document)
-        if kind in _GROUP_KINDS and scheduler_of(f"{api_group}/"):
-            group = adopting.groups.setdefault((_namespace(document), name), _Group())
-            group.minimum = _number(document.value(("spec", "minMember")))
-            group.queue, group.priority_class = (_text_at(document, "spec", x) for x in ("queue", "priorityClassName"))
-        elif kind in _GROUP_KINDS:
-            adopting.kept_groups.add(name)
-        elif kind.endswith("PriorityClass") and name not in adopting.wishes.priorities:
-            value = document.value(("value",))
-            if type(value) is int and name not in adopting.classes:
-                adopting.classes[name] = _nearest(value) if kind == "PriorityClass" else nearest_priority(value)
-        elif isinstance(_page(document, adopting.fleet), WorkloadKind):
-            adopting.names[f"{kind}/{_text_at(document, 'metadata', 'name')}"] = 1
-            for gang in dict.fromkeys(value for says, _, value in _sayings(document) if says is Says.GROUP):
-                adopting.groups.setdefault((_namespace(document), str(gang)), _Group()).members += 1
+        _survey(document, adopting)
     for path, documents in read_files.items():
         text = _adopted_text(files[path], documents, adopting, only)
         if text != files[path]:
             adopting.adopted.texts[path] = text
     return adopting.adopted
+
+
+def _survey(document: Document, adopting: _Adopting) -> None:
+    """Collects gangs, classes and names of one document."""
+    kind, name, api_group = _text_at(document, "kind"), _name_or_prefix(document), _api_group(document)
+    if kind in _GROUP_KINDS and scheduler_of(f"{api_group}/"):
+        group = adopting.groups.setdefault((_namespace(document), name), _Group())
+        group.minimum = _number(document.value(("spec", "minMember")))
+        group.queue, group.priority_class = (_text_at(document, "spec", x) for x in ("queue", "priorityClassName"))
+    elif kind in _GROUP_KINDS:
+        adopting.kept_groups.add(name)
+    elif kind.endswith("PriorityClass") and name not in adopting.wishes.priorities:
+        value = document.value(("value",))
+        if type(value) is int and name not in adopting.classes:
+            adopting.classes[name] = _nearest(value) if kind == "PriorityClass" else nearest_priority(value)
+    elif isinstance(_page(document, adopting.fleet), WorkloadKind):
+        adopting.names[f"{kind}/{_text_at(document, 'metadata', 'name')}"] = 1
+        for gang in dict.fromkeys(value for says, _, value in _sayings(document) if says is Says.GROUP):
+            adopting.groups.setdefault((_namespace(document), str(gang)), _Group()).members += 1
 
 
 def _documents(path: str, text: str, adopted: Adopted) -> list[Document]:
