@@ -43,13 +43,15 @@ settings.load_profile("any-machine")
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # hundreds of commands are run, and none need compile the package again
 
 
+COLLECTED = pytest.StashKey[dict[Path, set[str]]]()
+"""The names of all cases by file, those too that a run leaves out."""
 FEW = 2
 """Cases of one test that a whole run tries without CI's sweep."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Leaves the mark ``sweep`` to CI in a run of all tests. Such a run cannot tell which snapshots no case has, as
-    ``pytest tests`` can.
+    """Leaves the mark ``sweep`` to CI in a run of all tests. In such a run syrupy would call the snapshots of all other
+    cases unused; ``tests/test_snapshots.py`` tells those that no case has.
     """
     if _names_no_test(config):
         config.option.disable_unused_snapshots = True
@@ -78,6 +80,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Marks as ``sweep`` tests of hostile input and of random examples, and all cases of a test but a few. Tests with
     the same cases keep the same ones.
     """
+    config.stash[COLLECTED] = collected = defaultdict[Path, set[str]](set)
+    for item in items:
+        owner = getattr(item, "cls", None)
+        collected[item.path].add(f"{owner.__name__}.{item.name}" if owner else item.name)
     surplus = set[pytest.Item]()
     cases_by_test: dict[str, list[tuple[int, pytest.Item]]] = defaultdict(list)
     for item in items:
